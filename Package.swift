@@ -1,0 +1,108 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every target is strict in the same way: no module reaches another by accident, no isolation is left, no pointer unseen.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func product(_ name: String, _ package: String) -> Target.Dependency { .product(name: name, package: package) }
+
+let nioCore = product("NIOCore", "swift-nio")
+let nioPosix = product("NIOPosix", "swift-nio")
+let nioHTTP1 = product("NIOHTTP1", "swift-nio")
+let nioEmbedded = product("NIOEmbedded", "swift-nio")
+let logging = product("Logging", "swift-log")
+let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
+let hummingbird = product("Hummingbird", "hummingbird")
+let yams = product("Yams", "Yams")
+let grdb = product("GRDB", "GRDB.swift")
+let arguments = product("ArgumentParser", "swift-argument-parser")
+
+// The layers, lowest first. A target may name only what stands above it in this list (plug-ins: GatewayCore alone).
+let package = Package(
+    name: "notify-gateway",
+    products: [
+        .executable(name: "notify-gateway", targets: ["notify-gateway"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "GatewayCore", dependencies: ["CLibcrypto", logging, nioCore, nioPosix, yams], swiftSettings: strict),
+        .target(name: "Gateway", dependencies: ["GatewayCore", logging, nioCore], swiftSettings: strict),
+        .target(name: "GatewayStore", dependencies: ["GatewayCore", logging, nioCore, grdb], swiftSettings: strict),
+        .target(
+            name: "GatewayHTTP", dependencies: ["Gateway", "GatewayCore", logging, nioCore, nioPosix, nioHTTP1],
+            swiftSettings: strict),
+        .target(
+            name: "NotifyBackend", dependencies: ["GatewayCore", logging, nioCore, lifecycle, hummingbird],
+            swiftSettings: strict),
+        .target(
+            name: "GatewayServer",
+            dependencies: [
+                "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend",
+                logging, nioCore, nioPosix, lifecycle, hummingbird,
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "GatewayTesting",
+            dependencies: ["Gateway", "GatewayCore", "GatewayHTTP", logging, nioCore, nioPosix, nioEmbedded],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "notify-gateway",
+            dependencies: ["GatewayCore", "GatewayServer", "NotifyBackend", "StaticUsers", "HMACToken", arguments, logging],
+            swiftSettings: strict),
+
+        // Plug-ins: a folder each under plugins/.
+        .systemLibrary(
+            name: "CLibcrypt", path: "plugins/StaticUsers/CLibcrypt", pkgConfig: "libcrypt",
+            providers: [.apt(["libcrypt-dev"])]),
+        .target(
+            name: "StaticUsers", dependencies: ["GatewayCore", "CLibcrypt", logging],
+            path: "plugins/StaticUsers/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "StaticUsersTests", dependencies: ["StaticUsers", "GatewayCore", "GatewayTesting"],
+            path: "plugins/StaticUsers/Tests", swiftSettings: strict),
+        .target(
+            name: "HMACToken", dependencies: ["GatewayCore", "CLibcrypto", logging],
+            path: "plugins/HMACToken/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "HMACTokenTests", dependencies: ["HMACToken", "GatewayCore", "GatewayTesting"],
+            path: "plugins/HMACToken/Tests", swiftSettings: strict),
+
+        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
+        .testTarget(name: "GatewayTests", dependencies: ["Gateway", "GatewayCore", "GatewayTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "GatewayStoreTests", dependencies: ["GatewayStore", "GatewayCore", "GatewayTesting", nioPosix],
+            swiftSettings: strict),
+        .testTarget(
+            name: "GatewayHTTPTests",
+            dependencies: ["GatewayHTTP", "Gateway", "GatewayCore", "GatewayTesting", nioCore, nioEmbedded, nioPosix],
+            swiftSettings: strict),
+        .testTarget(
+            name: "NotifyBackendTests", dependencies: ["NotifyBackend", product("HummingbirdTesting", "hummingbird")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "GatewayServerTests", dependencies: ["GatewayServer", "GatewayCore", "GatewayTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "GatewayServer", "GatewayStore", "GatewayCore", "GatewayTesting", "NotifyBackend", "StaticUsers",
+                "HMACToken", nioCore, nioPosix, logging,
+            ],
+            swiftSettings: strict),
+    ]
+)
