@@ -1,0 +1,57 @@
+public import GatewayCore
+public import NIOCore
+
+/// A complete request as the listener hands it over: well framed, within the size limits, not yet understood.
+///
+/// The listener makes it, on the event loop that `Gateway.serve(_:)` then runs on. Only the few header fields that decide
+/// anything are here; all others end at the listener. A value holds the field's bytes without surrounding white space.
+public struct ReceivedRequest: Sendable {
+    /// The call's id, made by the listener.
+    public var id: CallID
+    /// The method, or nil for one that no route knows.
+    public var method: HTTPMethod?
+    /// The path as sent, from `/` up to but not including `?`. Absolute-form targets are reduced to this by the listener.
+    public var path: ByteBuffer
+    /// What follows the first `?`, without it; nil where there is none.
+    public var query: ByteBuffer?
+    /// `Authorization`; more than one such field is `.repeated`.
+    public var authorization: FieldValue
+    /// `Content-Type`.
+    public var contentType: FieldValue
+    /// `Content-Encoding`.
+    public var contentEncoding: FieldValue
+    /// The body, complete, of at most the listener's limit.
+    public var body: ByteBuffer
+    /// Who is at the other end.
+    public var peer: Peer
+    /// Whether a credential may be judged that came this way: loopback, Unix socket, TLS, or allowed by configuration.
+    public var credentialsMayTravel: Bool
+
+    /// A header field that may occur once at the most.
+    public enum FieldValue: Sendable, Hashable {
+        /// The field is not there.
+        case absent
+        /// The field is there once.
+        case single(ByteBuffer)
+        /// The field is there more than once, which no field here may be.
+        case repeated
+    }
+
+    /// Puts a request together; the listener and tests do.
+    public init(
+        id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
+        authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,
+        body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool
+    ) {
+        self.id = id
+        self.method = method
+        self.path = path
+        self.query = query
+        self.authorization = authorization
+        self.contentType = contentType
+        self.contentEncoding = contentEncoding
+        self.body = body
+        self.peer = peer
+        self.credentialsMayTravel = credentialsMayTravel
+    }
+}

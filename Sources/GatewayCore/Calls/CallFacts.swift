@@ -1,0 +1,37 @@
+/// What has been established about a call so far, in the words of log and journal. Grows as the call goes its way.
+public struct CallFacts: Sendable, Hashable {
+    /// The call's id.
+    public var call: CallID
+    /// Who is at the other end.
+    public var peer: Peer
+    /// What the call does; nil before it was parsed.
+    public var action: Action?
+    /// The caller, once somebody has vouched for it.
+    public var user: UserName?
+    /// The name that was tried where nobody vouched for it; unverified.
+    public var attempted: PresentedName?
+    /// Who vouches for the caller.
+    public var authenticator: PluginName?
+    /// Whom a send is for, or from whom a device is handed over.
+    public var recipient: UserName?
+    /// The audience that a send named, where it named one.
+    public var audience: String?
+    /// The service that a send goes through.
+    public var pns: PushService?
+    /// The service that a registration is for.
+    public var platform: PushService?
+    /// The registration concerned, by the backend's id.
+    public var registration: RegistrationID?
+    /// The policy rule that decided, such as `send[0]`.
+    public var rule: String?
+    /// The length of the message text in UTF-8 bytes. The text itself is never recorded.
+    public var bytes: Int?
+    /// The keyed digest of the message text.
+    public var digest: KeyedDigest?
+
+    /// The facts of a call of which only this is known.
+    public init(call: CallID, peer: Peer) {
+        self.call = call
+        self.peer = peer
+    }
+}

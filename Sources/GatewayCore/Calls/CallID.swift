@@ -1,0 +1,26 @@
+/// The id of one call: in the journal, in the log, answered as `X-Request-Id` and sent upstream.
+///
+/// 32 hexadecimal digits: 64 random bits of the process and a number that no other call of the process has. Not a secret.
+public struct CallID: Sendable, Hashable, CustomStringConvertible {
+    /// Drawn anew by each process.
+    public let process: UInt64
+    /// Unique within the process.
+    public let number: UInt64
+
+    /// Puts an id together; the listener does.
+    public init(process: UInt64, number: UInt64) {
+        self.process = process
+        self.number = number
+    }
+
+    /// 32 lower-case hexadecimal digits.
+    public var text: String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16)
+        withUnsafeBytes(of: process.bigEndian) { bytes += $0 }
+        withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
+        return String(hexEncoding: bytes)
+    }
+
+    public var description: String { text }
+}

@@ -1,0 +1,37 @@
+/// What a push service knows a device by, canonical, with its service: a handle is bound by the two together.
+///
+/// Made by `HandleRules` alone, from what a client sent.
+public struct DeviceHandle: Sendable, Hashable {
+    /// The service that gave the handle.
+    public let service: PushService
+    /// The handle in its canonical form: APNs upper-case hexadecimal, FCM as given, WNS and MPNS a URI.
+    public let text: String
+
+    /// Why no handle can be made of a text.
+    public enum Fault: Error, Sendable, Hashable {
+        /// Not a handle of the service by its grammar.
+        case malformed(PushService)
+        /// What an app writes when it describes its token instead of encoding it: `{length=32,bytes=0x…}`, `(null)`.
+        case descriptionOfAToken
+        /// A URI whose host is not the push service's: the hub would post there with the app's own credentials.
+        case foreignHost
+
+        /// A sentence that the client's developer can be told.
+        public var hint: String {
+            switch self {
+            case .malformed(.apns): "An APNs handle is 32 to 512 hexadecimal digits, an even number of them."
+            case .malformed(.fcm): "An FCM handle is 16 to 4096 letters, digits and _ : - ."
+            case .malformed(.wns): "A WNS handle is an https URI of at most 2048 bytes."
+            case .malformed(.mpns): "An MPNS handle is an http or https URI of at most 2048 bytes."
+            case .descriptionOfAToken:
+                "The handle is a printed description of a token; encode the token's bytes as hexadecimal digits."
+            case .foreignHost: "The handle's host is not one of the push service's."
+            }
+        }
+    }
+
+    init(service: PushService, canonical text: String) {
+        self.service = service
+        self.text = text
+    }
+}

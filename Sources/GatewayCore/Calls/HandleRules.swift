@@ -1,0 +1,109 @@
+/// The grammar of device handles (contract: grammars), with the hosts that channel URIs may name.
+public struct HandleRules: Sendable, Hashable {
+    /// Host patterns of WNS channel URIs: a host, or `*.` and what the host must end with.
+    public var wnsHosts: [String]
+    /// Host patterns of MPNS channel URIs.
+    public var mpnsHosts: [String]
+
+    /// Rules; without arguments the hosts are Microsoft's own.
+    public init(wnsHosts: [String] = ["*.notify.windows.com"], mpnsHosts: [String] = ["*.notify.live.net"]) {
+        self.wnsHosts = wnsHosts.map(\.asciiLowercased)
+        self.mpnsHosts = mpnsHosts.map(\.asciiLowercased)
+    }
+
+    /// The handle that a registration for the service names.
+    public func handle(_ text: String, of service: PushService) throws(DeviceHandle.Fault) -> DeviceHandle {
+        guard !Self.describesAToken(text) else { throw .descriptionOfAToken }
+        switch service {
+        case .apns: return try apns(text)
+        case .fcm: return try fcm(text)
+        case .wns: return try channel(text, of: .wns, schemes: ["https"], hosts: wnsHosts)
+        case .mpns: return try channel(text, of: .mpns, schemes: ["https", "http"], hosts: mpnsHosts)
+        }
+    }
+
+    /// The handle of a call that names no service: only hexadecimal digits are APNs, a URI is WNS or MPNS by its host, anything
+    /// else is FCM.
+    public func handleOfUnnamedService(_ text: String) throws(DeviceHandle.Fault) -> DeviceHandle {
+        guard !Self.describesAToken(text) else { throw .descriptionOfAToken }
+        if text.utf8.allSatisfy({ $0.hexDigitValue != nil }) { return try apns(text) }
+        guard text.contains("://") else { return try fcm(text) }
+        do {
+            return try handle(text, of: .wns)
+        } catch {
+            return try handle(text, of: .mpns)
+        }
+    }
+
+    private static func describesAToken(_ text: String) -> Bool {
+        text.hasPrefix("{") || text.hasPrefix("<") || text.hasPrefix("(")
+    }
+
+    private func apns(_ text: String) throws(DeviceHandle.Fault) -> DeviceHandle {
+        guard (32...512).contains(text.utf8.count), text.utf8.count.isMultiple(of: 2),
+            text.utf8.allSatisfy({ $0.hexDigitValue != nil })
+        else { throw .malformed(.apns) }
+        // The hub stores it in capitals, and compares what it stored.
+        return DeviceHandle(service: .apns, canonical: text.uppercased())
+    }
+
+    private func fcm(_ text: String) throws(DeviceHandle.Fault) -> DeviceHandle {
+        func isTokenByte(_ byte: UInt8) -> Bool {
+            switch byte.asciiLowercased {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+            default: false
+            }
+        }
+        guard (16...4096).contains(text.utf8.count), text.utf8.allSatisfy(isTokenByte) else { throw .malformed(.fcm) }
+        return DeviceHandle(service: .fcm, canonical: text)
+    }
+
+    private func channel(
+        _ text: String, of service: PushService, schemes: [String], hosts: [String]
+    ) throws(DeviceHandle.Fault) -> DeviceHandle {
+        guard text.utf8.count <= 2048, text.utf8.allSatisfy(Self.isURIByte), let colon = text.firstRange(of: "://") else {
+            throw .malformed(service)
+        }
+        let scheme = String(text[..<colon.lowerBound]).asciiLowercased
+        let rest = text[colon.upperBound...]
+        let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        // No user information: it could make one host look like another.
+        let authority = rest[..<authorityEnd]
+        let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let host = String(parts[0]).asciiLowercased
+        let port = parts.count == 2 ? parts[1] : nil
+        guard schemes.contains(scheme), !authority.contains("@"), !host.isEmpty, host.utf8.allSatisfy(Self.isHostByte),
+            port.map({ !$0.isEmpty && $0.utf8.count <= 5 && $0.utf8.allSatisfy(\.isASCIIDigit) }) ?? true
+        else { throw .malformed(service) }
+        guard hosts.contains(where: { Self.host(host, matches: $0) }) else { throw .foreignHost }
+        let written = port.map { "\(host):\($0)" } ?? host
+        return DeviceHandle(service: service, canonical: "\(scheme)://\(written)\(rest[authorityEnd...])")
+    }
+
+    private static func host(_ host: String, matches pattern: String) -> Bool {
+        guard pattern.hasPrefix("*.") else { return host == pattern }
+        let suffix = pattern.dropFirst()
+        return host.utf8.count > suffix.utf8.count && host.hasSuffix(suffix) && !host.hasPrefix(".")
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    /// The characters of RFC 3986 but for `'`, which is pasted into a query of the hub's, and `#`.
+    private static func isURIByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default:
+            "-._~:/?[]@!$&()*+,;=%".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/// A time of day: microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// Microseconds since the epoch; negative before it.
+    public let microseconds: Int64
+
+    /// A time from microseconds since the epoch.
+    public init(microseconds: Int64) { self.microseconds = microseconds }
+
+    /// A time from whole seconds since the epoch.
+    public init(seconds: Int64) { self.microseconds = seconds.multipliedReportingOverflow(by: 1_000_000).partialValue }
+
+    /// Whole seconds since the epoch, rounded down.
+    public var seconds: Int64 { Self.floorDivision(microseconds, 1_000_000) }
+
+    public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
+
+    /// RFC 3339 in UTC with microseconds: `2026-11-21T07:00:00.000000Z`.
+    public var description: String {
+        let days = Self.floorDivision(seconds, 86_400)
+        let second = seconds - days * 86_400
+        let (year, month, day) = Self.civil(fromDays: days)
+        var text: [UInt8] = []
+        text.reserveCapacity(27)
+        func append(_ number: Int64, digits: Int) {
+            var divisor: Int64 = 1
+            for _ in 1..<digits { divisor *= 10 }
+            while divisor > 0 {
+                text.append(UInt8(ascii: "0") + UInt8((number / divisor) % 10))
+                divisor /= 10
+            }
+        }
+        append(max(0, year), digits: 4)
+        text.append(UInt8(ascii: "-"))
+        append(month, digits: 2)
+        text.append(UInt8(ascii: "-"))
+        append(day, digits: 2)
+        text.append(UInt8(ascii: "T"))
+        append(second / 3600, digits: 2)
+        text.append(UInt8(ascii: ":"))
+        append(second / 60 % 60, digits: 2)
+        text.append(UInt8(ascii: ":"))
+        append(second % 60, digits: 2)
+        text.append(UInt8(ascii: "."))
+        append(microseconds - seconds * 1_000_000, digits: 6)
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// A time from RFC 3339 text (`2026-11-21T07:00:00Z`, with or without a fraction, with `Z` or an offset), or nil.
+    public init?(rfc3339 text: String) {
+        var rest = text.utf8[...]
+        func number(_ digits: Int) -> Int64? {
+            guard rest.count >= digits, rest.prefix(digits).allSatisfy(\.isASCIIDigit) else { return nil }
+            defer { rest = rest.dropFirst(digits) }
+            return rest.prefix(digits).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+        }
+        func take(_ byte: Character) -> Bool {
+            guard rest.first == byte.asciiValue else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2),
+            take("T") || take("t"), let hour = number(2), take(":"), let minute = number(2), take(":"),
+            let second = number(2), (1...12).contains(month), hour < 24, minute < 60, second < 60
+        else { return nil }
+        let days = Self.days(fromCivil: year, month, day)
+        guard Self.civil(fromDays: days) == (year, month, day) else { return nil }
+        var fraction: Int64 = 0
+        if take(".") {
+            let digits = rest.prefix(while: \.isASCIIDigit)
+            guard !digits.isEmpty else { return nil }
+            for place in 0..<6 {
+                let index = digits.index(digits.startIndex, offsetBy: place, limitedBy: digits.endIndex)
+                let digit = index.flatMap { $0 < digits.endIndex ? digits[$0] - UInt8(ascii: "0") : nil } ?? 0
+                fraction = fraction * 10 + Int64(digit)
+            }
+            rest = rest.dropFirst(digits.count)
+        }
+        var offset: Int64 = 0
+        if !(take("Z") || take("z")) {
+            let sign: Int64 = take("+") ? 1 : take("-") ? -1 : 0
+            guard sign != 0, let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60
+            else { return nil }
+            offset = sign * (hours * 3600 + minutes * 60)
+        }
+        guard rest.isEmpty else { return nil }
+        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+        self.init(microseconds: seconds * 1_000_000 + fraction)
+    }
+
+    private static func floorDivision(_ dividend: Int64, _ divisor: Int64) -> Int64 {
+        let quotient = dividend / divisor
+        return dividend % divisor < 0 ? quotient - 1 : quotient
+    }
+
+    // The proleptic Gregorian calendar in eras of 400 years, each 146,097 days, the year counted from March.
+    private static func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
+        let shifted = days + 719_468
+        let era = floorDivision(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * month + 2) / 5 + 1
+        return (yearOfEra + era * 400 + (month >= 10 ? 1 : 0), month < 10 ? month + 3 : month - 9, day)
+    }
+
+    private static func days(fromCivil year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = floorDivision(shifted, 400)
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}

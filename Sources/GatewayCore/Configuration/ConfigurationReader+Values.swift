@@ -1,0 +1,119 @@
+// Typed values. Each answers nil where the name is absent (the caller then has its default) or where the value is wrong
+// (which is reported), so that reading goes on and finds the next problem.
+
+extension ConfigurationReader {
+    /// Text, quoted or not.
+    public func string(_ name: String) -> String? {
+        node(name).flatMap { string(of: $0, under: name) }
+    }
+
+    /// The text of a node that was taken out of this mapping.
+    public func string(of node: ConfigurationNode, under name: String) -> String? {
+        guard case .scalar(let text, _) = node.shape else {
+            report(at: node.location, under: name, "must be text")
+            return nil
+        }
+        return text
+    }
+
+    /// Text that must be there and not be empty.
+    public func required(_ name: String) -> String? {
+        guard let text = string(name) else {
+            if !has(name) { report("\"\(name)\" is missing") }
+            return nil
+        }
+        if text.isEmpty { report(name, "must not be empty") }
+        return text.isEmpty ? nil : text
+    }
+
+    /// `true` or `false`.
+    public func bool(_ name: String) -> Bool? {
+        guard let node = node(name) else { return nil }
+        switch node.shape {
+        case .scalar("true", isPlain: true): return true
+        case .scalar("false", isPlain: true): return false
+        default:
+            report(name, "must be true or false")
+            return nil
+        }
+    }
+
+    /// A whole number within a range.
+    public func integer(_ name: String, in range: ClosedRange<Int>) -> Int? {
+        guard let node = node(name) else { return nil }
+        guard case .scalar(let text, isPlain: true) = node.shape, let number = Int(text), range.contains(number) else {
+            report(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+        return number
+    }
+
+    /// One of the words of an enumeration.
+    public func word<Word: RawRepresentable & CaseIterable>(
+        _ name: String, of type: Word.Type
+    ) -> Word? where Word.RawValue == String {
+        guard let text = string(name) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            let allowed = Word.allCases.map(\.rawValue).joined(separator: ", ")
+            report(name, "\"\(text)\" is none of: \(allowed)")
+            return nil
+        }
+        return word
+    }
+
+    /// A path; relative ones are relative to the directory of the file.
+    public func path(_ name: String) -> String? {
+        string(name).map(absolute)
+    }
+
+    /// The path, with the directory of the file before a relative one.
+    public func absolute(_ path: String) -> String {
+        path.hasPrefix("/") || directory.isEmpty ? path : "\(directory)/\(path)"
+    }
+
+    /// A list of text.
+    public func strings(_ name: String) -> [String]? {
+        sequence(name)?.compactMap { string(of: $0.node, under: $0.path) }
+    }
+
+    /// A span of time: a whole number and `ms`, `s`, `m` or `min`, `h` or `d`, in seconds.
+    public func duration(_ name: String, in range: ClosedRange<Duration>) -> Duration? {
+        guard let text = string(name) else { return nil }
+        guard let duration = Duration(configured: text) else {
+            report(name, "\"\(text)\" is not a time; write a number and ms, s, min, h or d, such as 30s")
+            return nil
+        }
+        guard range.contains(duration) else {
+            report(name, "must be from \(range.lowerBound.configured) to \(range.upperBound.configured)")
+            return nil
+        }
+        return duration
+    }
+}
+
+extension Duration {
+    private static let units: [(word: String, milliseconds: Int64)] = [
+        ("ms", 1), ("s", 1000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+    ]
+
+    /// A span of time as configurations have it, such as `30s`, or nil.
+    public init?(configured text: String) {
+        let digits = text.prefix(while: \.isASCIIDigit)
+        let word = text.dropFirst(digits.count)
+        guard let number = Int64(digits), let unit = Self.units.first(where: { $0.word == word }) else { return nil }
+        let (milliseconds, overflow) = number.multipliedReportingOverflow(by: unit.milliseconds)
+        guard !overflow else { return nil }
+        self = .milliseconds(milliseconds)
+    }
+
+    /// The span as configurations have it, in the largest unit that keeps it whole.
+    public var configured: String {
+        let milliseconds = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+        let unit = Self.units.last { milliseconds % $0.milliseconds == 0 && $0.word != "m" } ?? Self.units[0]
+        return "\(milliseconds / unit.milliseconds)\(unit.word)"
+    }
+}
+
+extension Character {
+    fileprivate var isASCIIDigit: Bool { isASCII && isNumber }
+}

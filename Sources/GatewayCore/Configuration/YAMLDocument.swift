@@ -1,0 +1,97 @@
+internal import Yams
+
+/// Reads YAML text into nodes that know where they stand. Strict where YAML is lenient: duplicate
+/// names are refused, and so is more than one document.
+public enum YAMLDocument {
+    /// The most bytes that a configuration file may have.
+    public static let longest = 16 * 1024 * 1024
+
+    /// The root of the document, or the problem that keeps it from being read. An empty document is null.
+    public static func parse(_ text: String, file: String) throws(ConfigurationProblem) -> ConfigurationNode {
+        let start = SourceLocation(file: file, line: 1, column: 1)
+        guard text.utf8.count <= longest else {
+            throw ConfigurationProblem(at: start, path: "", "the file is longer than \(longest) bytes")
+        }
+        do {
+            let parser = try Parser(yaml: text)
+            guard let root = try parser.singleRoot() else {
+                return ConfigurationNode(.scalar("", isPlain: true), at: start)
+            }
+            var converter = Converter(file: file)
+            return try converter.convert(root, path: "", depth: 0)
+        } catch let problem as ConfigurationProblem {
+            throw problem
+        } catch let error as YamlError {
+            throw problem(for: error, file: file)
+        } catch {
+            throw ConfigurationProblem(at: start, path: "", "is not YAML: \(error)")
+        }
+    }
+
+    private static func problem(for error: YamlError, file: String) -> ConfigurationProblem {
+        func at(_ mark: Mark, _ message: String) -> ConfigurationProblem {
+            ConfigurationProblem(
+                at: SourceLocation(file: file, line: mark.line, column: mark.column), path: "", message)
+        }
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return at(mark, "is not YAML: \(problem)")
+        case .duplicatedKeysInMapping(let duplicates, let context):
+            let names = duplicates.map { "\"\($0)\"" }.joined(separator: ", ")
+            return at(context.mark, "stands more than once in this mapping: \(names)")
+        default:
+            return ConfigurationProblem(
+                at: SourceLocation(file: file, line: 1, column: 1), path: "", "is not YAML: \(error)")
+        }
+    }
+}
+
+/// Turns Yams' nodes into ours, within bounds.
+private struct Converter {
+    let file: String
+    // Aliases arrive expanded, and can blow a small file up to any size.
+    var nodesLeft = 2_000_000
+
+    mutating func convert(_ node: Node, path: String, depth: Int) throws(ConfigurationProblem) -> ConfigurationNode {
+        let location = location(of: node)
+        nodesLeft -= 1
+        guard depth < 32, nodesLeft > 0 else {
+            throw ConfigurationProblem(at: location, path: path, "holds too many values, or nests too deeply")
+        }
+        switch node {
+        case .scalar(let scalar):
+            return ConfigurationNode(.scalar(scalar.string, isPlain: scalar.style == .plain), at: location)
+        case .sequence(let sequence):
+            var values: [ConfigurationNode] = []
+            for (index, value) in sequence.enumerated() {
+                values.append(try convert(value, path: "\(path)[\(index)]", depth: depth + 1))
+            }
+            return ConfigurationNode(.sequence(values), at: location)
+        case .mapping(let mapping):
+            return ConfigurationNode(.mapping(try entries(of: mapping, path: path, depth: depth)), at: location)
+        case .alias:
+            throw ConfigurationProblem(at: location, path: path, "aliases are not allowed; write the value out")
+        }
+    }
+
+    private mutating func entries(
+        of mapping: Node.Mapping, path: String, depth: Int
+    ) throws(ConfigurationProblem) -> [ConfigurationNode.Entry] {
+        var entries: [ConfigurationNode.Entry] = []
+        for (key, value) in mapping {
+            let place = location(of: key)
+            guard case .scalar(let name) = key else {
+                throw ConfigurationProblem(at: place, path: path, "a name must be text")
+            }
+            let inner = path.isEmpty ? name.string : "\(path).\(name.string)"
+            let converted = try convert(value, path: inner, depth: depth + 1)
+            entries.append(.init(name: name.string, location: place, value: converted))
+        }
+        return entries
+    }
+
+    private func location(of node: Node) -> SourceLocation {
+        SourceLocation(file: file, line: node.mark?.line ?? 1, column: node.mark?.column ?? 1)
+    }
+}

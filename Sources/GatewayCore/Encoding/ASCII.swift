@@ -1,0 +1,51 @@
+// Bytes that the wire's grammars speak of, and folding of their letters' case. Locale and Unicode never enter here.
+
+extension UInt8 {
+    /// The byte with an ASCII capital made small; every other byte as it is.
+    @inlinable
+    package var asciiLowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    }
+
+    /// Whether the byte is one of `0–9`.
+    @inlinable
+    package var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// The value of a hexadecimal digit in either case, or nil.
+    @inlinable
+    package var hexDigitValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// Two lower-case hexadecimal digits, high nibble first.
+    @inlinable
+    package var hexDigits: (UInt8, UInt8) {
+        func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? nibble + UInt8(ascii: "0") : nibble + UInt8(ascii: "a") - 10 }
+        return (digit(self >> 4), digit(self & 0xF))
+    }
+}
+
+extension String {
+    /// The text with ASCII capitals made small; the same storage where there are none.
+    package var asciiLowercased: String {
+        guard utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) else { return self }
+        return String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
+    }
+
+    /// The bytes in lower-case hexadecimal.
+    package init(hexEncoding bytes: some Collection<UInt8>) {
+        var text = [UInt8]()
+        text.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            let (high, low) = byte.hexDigits
+            text.append(high)
+            text.append(low)
+        }
+        self.init(decoding: text, as: UTF8.self)
+    }
+}

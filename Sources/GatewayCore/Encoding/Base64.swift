@@ -1,0 +1,77 @@
+/// Base64 of both alphabets (RFC 4648), strict: canonical only, so that no two texts decode to the same bytes.
+public enum Base64 {
+    /// Which alphabet, and whether `=` fills up.
+    public enum Variant: Sendable {
+        /// `+` and `/`, filled up with `=` (RFC 4648, section 4): Basic credentials.
+        case standard
+        /// `-` and `_`, never filled up (RFC 4648, section 5, as in RFC 7515): tokens.
+        case url
+    }
+
+    /// The bytes that the text stands for, or nil where it is not canonical: a foreign byte, a wrong length or padding,
+    /// or bits set that no byte has.
+    public static func decode(_ text: borrowing Span<UInt8>, _ variant: Variant) -> [UInt8]? {
+        var length = text.count
+        if variant == .standard {
+            guard length % 4 == 0 else { return nil }
+            while length > 0, text.count - length < 2, text[length - 1] == UInt8(ascii: "=") { length -= 1 }
+        }
+        guard length % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length * 3 / 4)
+        var bits: UInt32 = 0
+        var held = 0
+        for index in 0..<length {
+            guard let value = value(of: text[index], variant) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            held += 6
+            if held >= 8 {
+                held -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
+            }
+        }
+        // What is left over of the last character must be zero.
+        return bits & ((1 << UInt32(held)) - 1) == 0 ? bytes : nil
+    }
+
+    /// The text that stands for the bytes.
+    public static func encode(_ bytes: some Sequence<UInt8>, _ variant: Variant) -> [UInt8] {
+        var text: [UInt8] = []
+        var bits: UInt32 = 0
+        var held = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            held += 8
+            while held >= 6 {
+                held -= 6
+                text.append(character(for: UInt8(truncatingIfNeeded: bits >> UInt32(held)) & 0x3F, variant))
+            }
+        }
+        if held > 0 {
+            text.append(character(for: UInt8(truncatingIfNeeded: bits << UInt32(6 - held)) & 0x3F, variant))
+        }
+        while variant == .standard, text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
+        return text
+    }
+
+    private static func value(of byte: UInt8, _ variant: Variant) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0") + 52
+        case UInt8(ascii: variant == .url ? "-" : "+"): 62
+        case UInt8(ascii: variant == .url ? "_" : "/"): 63
+        default: nil
+        }
+    }
+
+    private static func character(for value: UInt8, _ variant: Variant) -> UInt8 {
+        switch value {
+        case 0..<26: value + UInt8(ascii: "A")
+        case 26..<52: value - 26 + UInt8(ascii: "a")
+        case 52..<62: value - 52 + UInt8(ascii: "0")
+        case 62: UInt8(ascii: variant == .url ? "-" : "+")
+        default: UInt8(ascii: variant == .url ? "_" : "/")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+// Strings, numbers and words of JSON (RFC 8259, sections 3, 6 and 7).
+
+extension JSONParser {
+    static func skipWhiteSpace(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) {
+        while cursor.index < bytes.count {
+            switch bytes[cursor.index] {
+            case 0x20, 0x09, 0x0A, 0x0D: cursor.index += 1
+            default: return
+            }
+        }
+    }
+
+    static func take(_ byte: UInt8, _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) -> Bool {
+        guard cursor.index < bytes.count, bytes[cursor.index] == byte else { return false }
+        cursor.index += 1
+        return true
+    }
+
+    static func countMember(_ cursor: inout Cursor) throws(Fault) {
+        guard cursor.membersLeft > 0 else { throw .tooLarge }
+        cursor.membersLeft -= 1
+    }
+
+    static func literal(
+        _ word: StaticString, _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor
+    ) throws(Fault) {
+        for byte in String(describing: word).utf8 {
+            guard take(byte, bytes, &cursor) else { throw .malformed(at: cursor.index) }
+        }
+    }
+
+    static func number(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) -> String {
+        let start = cursor.index
+        _ = take(UInt8(ascii: "-"), bytes, &cursor)
+        if !take(UInt8(ascii: "0"), bytes, &cursor) { try digits(bytes, &cursor) }
+        if take(UInt8(ascii: "."), bytes, &cursor) { try digits(bytes, &cursor) }
+        if take(UInt8(ascii: "e"), bytes, &cursor) || take(UInt8(ascii: "E"), bytes, &cursor) {
+            if !take(UInt8(ascii: "+"), bytes, &cursor) { _ = take(UInt8(ascii: "-"), bytes, &cursor) }
+            try digits(bytes, &cursor)
+        }
+        var text: [UInt8] = []
+        for index in start..<cursor.index { text.append(bytes[index]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digits(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) {
+        let start = cursor.index
+        while cursor.index < bytes.count, bytes[cursor.index].isASCIIDigit { cursor.index += 1 }
+        guard cursor.index > start else { throw .malformed(at: cursor.index) }
+    }
+
+    /// Reads a string from its opening quotation mark to behind its closing one.
+    static func string(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) -> String {
+        let start = cursor.index
+        cursor.index += 1
+        var text: [UInt8] = []
+        while true {
+            guard cursor.index < bytes.count else { throw .malformed(at: cursor.index) }
+            let byte = bytes[cursor.index]
+            switch byte {
+            case UInt8(ascii: "\""):
+                cursor.index += 1
+                guard let string = String(validating: text, as: UTF8.self) else { throw .malformed(at: start) }
+                return string
+            case UInt8(ascii: "\\"):
+                try escape(bytes, &cursor, into: &text)
+            case 0..<0x20:
+                throw .malformed(at: cursor.index)
+            default:
+                text.append(byte)
+                cursor.index += 1
+            }
+        }
+    }
+
+    private static func escape(
+        _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor, into text: inout [UInt8]
+    ) throws(Fault) {
+        let start = cursor.index
+        guard start + 1 < bytes.count else { throw .malformed(at: start) }
+        cursor.index += 2
+        switch bytes[start + 1] {
+        case UInt8(ascii: "\""): text.append(UInt8(ascii: "\""))
+        case UInt8(ascii: "\\"): text.append(UInt8(ascii: "\\"))
+        case UInt8(ascii: "/"): text.append(UInt8(ascii: "/"))
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"):
+            text += String(try scalar(bytes, &cursor, start: start)).utf8
+        default:
+            throw .malformed(at: start)
+        }
+    }
+
+    private static func scalar(
+        _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor, start: Int
+    ) throws(Fault) -> Unicode.Scalar {
+        let unit = try codeUnit(bytes, &cursor)
+        if let scalar = Unicode.Scalar(unit) { return scalar }
+        guard unit < 0xDC00 else { throw .loneSurrogate(at: start) }
+        guard take(UInt8(ascii: "\\"), bytes, &cursor), take(UInt8(ascii: "u"), bytes, &cursor) else {
+            throw .loneSurrogate(at: start)
+        }
+        let low = try codeUnit(bytes, &cursor)
+        guard (0xDC00..<0xE000).contains(low),
+            let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
+        else { throw .loneSurrogate(at: start) }
+        return scalar
+    }
+
+    private static func codeUnit(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) -> UInt32 {
+        guard cursor.index + 4 <= bytes.count else { throw .malformed(at: cursor.index) }
+        var unit: UInt32 = 0
+        for _ in 0..<4 {
+            guard let digit = bytes[cursor.index].hexDigitValue else { throw .malformed(at: cursor.index) }
+            unit = unit << 4 | UInt32(digit)
+            cursor.index += 1
+        }
+        return unit
+    }
+}

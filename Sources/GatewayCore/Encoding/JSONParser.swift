@@ -1,0 +1,111 @@
+/// A strict parser of JSON (RFC 8259): one value, UTF-8, no duplicate names (compared without case), bounded in depth and in
+/// members. Reads bytes from anybody, so nothing in it can trap or recurse beyond the bound.
+public struct JSONParser: Sendable {
+    /// What keeps bytes from being JSON.
+    public enum Fault: Error, Sendable, Hashable {
+        /// Not JSON at this byte offset.
+        case malformed(at: Int)
+        /// An escape for half of a surrogate pair: JSON by its grammar, and yet no text.
+        case loneSurrogate(at: Int)
+        /// Nested too deeply, or too many values.
+        case tooLarge
+        /// A name twice in one object, compared without case.
+        case duplicateName(String)
+    }
+
+    /// How deep arrays and objects may nest.
+    public var depthLimit: Int
+    /// How many members and elements there may be in all.
+    public var memberLimit: Int
+
+    /// A parser with bounds; the defaults are those for requests.
+    public init(depthLimit: Int = 8, memberLimit: Int = 64) {
+        self.depthLimit = depthLimit
+        self.memberLimit = memberLimit
+    }
+
+    /// The value that the bytes hold, with white space around it allowed.
+    public func parse(_ bytes: borrowing Span<UInt8>) throws(Fault) -> JSONValue {
+        var cursor = Cursor(membersLeft: memberLimit)
+        Self.skipWhiteSpace(bytes, &cursor)
+        let value = try value(bytes, &cursor, depth: 0)
+        Self.skipWhiteSpace(bytes, &cursor)
+        guard cursor.index == bytes.count else { throw .malformed(at: cursor.index) }
+        return value
+    }
+
+    struct Cursor {
+        var index = 0
+        var membersLeft: Int
+    }
+
+    private func value(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor, depth: Int) throws(Fault) -> JSONValue {
+        guard cursor.index < bytes.count else { throw .malformed(at: cursor.index) }
+        switch bytes[cursor.index] {
+        case UInt8(ascii: "{"):
+            guard depth < depthLimit else { throw .tooLarge }
+            return .object(try members(bytes, &cursor, depth: depth + 1))
+        case UInt8(ascii: "["):
+            guard depth < depthLimit else { throw .tooLarge }
+            return .array(try elements(bytes, &cursor, depth: depth + 1))
+        case UInt8(ascii: "\""):
+            return .string(try Self.string(bytes, &cursor))
+        case UInt8(ascii: "t"):
+            try Self.literal("true", bytes, &cursor)
+            return .bool(true)
+        case UInt8(ascii: "f"):
+            try Self.literal("false", bytes, &cursor)
+            return .bool(false)
+        case UInt8(ascii: "n"):
+            try Self.literal("null", bytes, &cursor)
+            return .null
+        default:
+            return .number(try Self.number(bytes, &cursor))
+        }
+    }
+
+    private func elements(
+        _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor, depth: Int
+    ) throws(Fault) -> [JSONValue] {
+        cursor.index += 1
+        var values: [JSONValue] = []
+        Self.skipWhiteSpace(bytes, &cursor)
+        if Self.take(UInt8(ascii: "]"), bytes, &cursor) { return values }
+        while true {
+            try Self.countMember(&cursor)
+            Self.skipWhiteSpace(bytes, &cursor)
+            values.append(try value(bytes, &cursor, depth: depth))
+            Self.skipWhiteSpace(bytes, &cursor)
+            if Self.take(UInt8(ascii: "]"), bytes, &cursor) { return values }
+            guard Self.take(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+        }
+    }
+
+    private func members(
+        _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor, depth: Int
+    ) throws(Fault) -> [JSONValue.Member] {
+        cursor.index += 1
+        var members: [JSONValue.Member] = []
+        var names: Set<String> = []
+        Self.skipWhiteSpace(bytes, &cursor)
+        if Self.take(UInt8(ascii: "}"), bytes, &cursor) { return members }
+        while true {
+            try Self.countMember(&cursor)
+            Self.skipWhiteSpace(bytes, &cursor)
+            guard cursor.index < bytes.count, bytes[cursor.index] == UInt8(ascii: "\"") else {
+                throw .malformed(at: cursor.index)
+            }
+            let name = try Self.string(bytes, &cursor)
+            // Backends compare names without case, some by Unicode's: a name that only they would take for another's twin
+            // must not get past here either.
+            guard names.insert(name.lowercased()).inserted else { throw .duplicateName(name) }
+            Self.skipWhiteSpace(bytes, &cursor)
+            guard Self.take(UInt8(ascii: ":"), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            Self.skipWhiteSpace(bytes, &cursor)
+            members.append(.init(name, try value(bytes, &cursor, depth: depth)))
+            Self.skipWhiteSpace(bytes, &cursor)
+            if Self.take(UInt8(ascii: "}"), bytes, &cursor) { return members }
+            guard Self.take(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// Who a caller is, as an authenticator vouches for it.
+public struct Identity: Sendable, Hashable {
+    /// The canonical name.
+    public let user: UserName
+    /// The groups that policy and limits may speak of.
+    public let groups: Set<GroupName>
+    /// The plug-in that vouches.
+    public let authenticator: PluginName
+
+    /// Puts an identity together; authenticators do, and nobody else.
+    public init(user: UserName, groups: Set<GroupName> = [], authenticator: PluginName) {
+        self.user = user
+        self.groups = groups
+        self.authenticator = authenticator
+    }
+}
+
+/// The name of a group of users: 1–64 bytes of `A–Z a–z 0–9 _ . -`, compared with case, as account databases do.
+public struct GroupName: Sendable, Hashable, CustomStringConvertible {
+    /// The name.
+    public let text: String
+
+    /// The name, or nil if it is not one.
+    public init?(_ text: String) {
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isGroupByte) else { return nil }
+        self.text = text
+    }
+
+    public var description: String { text }
+
+    private static func isGroupByte(_ byte: UInt8) -> Bool {
+        UserName.isNameByte(byte.asciiLowercased) && byte != UInt8(ascii: "@")
+    }
+}
+
+/// The word for a plug-in in configuration, journal and metrics, such as `static-users`.
+public struct PluginName: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The word.
+    public let text: String
+
+    /// Wraps the word that a plug-in gives itself in its source.
+    public init(stringLiteral text: String) { self.text = text }
+
+    public var description: String { text }
+}

@@ -1,0 +1,26 @@
+public import Logging
+
+/// What a plug-in is given. Nothing else of the gateway is in its reach.
+public struct PluginContext: Sendable {
+    /// Labelled with the plug-in's name.
+    public let logger: Logger
+    /// For work that blocks or takes more than some microseconds.
+    public let blockingPool: BlockingPool
+    /// The clocks.
+    public let clocks: Clocks
+    /// How names become canonical.
+    public let names: NameRules
+    /// Whether a later authenticator takes the same kind of credential: then a name that this one lacks is `notMine`.
+    public let isLastOfItsKind: Bool
+
+    /// Puts a context together; the server and the test kit do.
+    public init(
+        logger: Logger, blockingPool: BlockingPool, clocks: Clocks, names: NameRules, isLastOfItsKind: Bool
+    ) {
+        self.logger = logger
+        self.blockingPool = blockingPool
+        self.clocks = clocks
+        self.names = names
+        self.isLastOfItsKind = isLastOfItsKind
+    }
+}
