@@ -1,5 +1,3 @@
-public import GatewayCore
-
 /// What the client is told. The listener adds `Date`, `Content-Length`, `X-Request-Id` and `Connection`, and nothing else.
 public struct Answer: Sendable, Hashable {
     /// The status code.

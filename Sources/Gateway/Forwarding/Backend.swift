@@ -1,4 +1,3 @@
-public import GatewayCore
 public import NIOCore
 
 /// The backend as the way of a call sees it: something that takes one recorded request and says what became of it.

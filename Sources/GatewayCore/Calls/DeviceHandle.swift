@@ -35,3 +35,12 @@ public struct DeviceHandle: Sendable, Hashable {
         self.text = text
     }
 }
+
+extension DeviceHandle {
+    /// A handle that no device has, in the form that every backend takes: APNs.
+    ///
+    /// - Parameter random: hexadecimal digits, 64 of them.
+    package static func nobody(_ random: String) -> DeviceHandle {
+        DeviceHandle(service: .apns, canonical: random.uppercased())
+    }
+}

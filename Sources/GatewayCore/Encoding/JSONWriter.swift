@@ -2,6 +2,11 @@
 public enum JSONWriter {
     /// Appends the text as a JSON string, quotation marks included.
     public static func write(string text: String, to bytes: inout [UInt8]) {
+        write(stringOfUTF8: text.utf8, to: &bytes)
+    }
+
+    /// Appends valid UTF-8 as a JSON string, quotation marks included.
+    public static func write(stringOfUTF8 text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         escape(text, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
@@ -9,7 +14,11 @@ public enum JSONWriter {
 
     /// Appends the text with what JSON strings cannot hold escaped, without quotation marks.
     public static func escape(_ text: String, to bytes: inout [UInt8]) {
-        for byte in text.utf8 {
+        escape(text.utf8, to: &bytes)
+    }
+
+    private static func escape(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        for byte in text {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 bytes.append(UInt8(ascii: "\\"))

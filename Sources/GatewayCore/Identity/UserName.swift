@@ -46,3 +46,14 @@ public struct LoginName: Sendable, Hashable {
     /// Wraps a name; `NameRules.login(_:)` makes it from a presented one.
     public init(_ text: String) { self.text = text }
 }
+
+extension UserName {
+    /// A name that nobody has: random text longer than anybody could guess.
+    ///
+    /// - Parameter random: lower-case hexadecimal digits, at most 64.
+    package static func nobody(_ random: String) -> UserName {
+        UserName(unchecked: "gone-\(random.prefix(64))")
+    }
+
+    private init(unchecked text: String) { self.text = text }
+}

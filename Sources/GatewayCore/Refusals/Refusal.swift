@@ -34,3 +34,12 @@ public struct Refusal: Error, Sendable {
         self.extra = extra
     }
 }
+
+extension Refusal {
+    /// The refusal with what is known of the call, unless it knows already.
+    package func with(_ facts: CallFacts) -> Refusal {
+        var refusal = self
+        refusal.facts = self.facts ?? facts
+        return refusal
+    }
+}

@@ -1,0 +1,59 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// What stands in `Authorization`, taken apart: Basic (RFC 7617) or Bearer (RFC 6750).
+struct PresentedCredential {
+    let credential: Credential
+    /// The name as typed, for the log; nil for a token.
+    let name: PresentedName?
+
+    /// The longest password in bytes; a longer one is refused before anybody hashes it.
+    static let longestPassword = 1024
+
+    init(_ field: ByteBuffer, names: NameRules) throws(Refusal) {
+        let bytes = field.readableBytesView
+        let scheme = bytes.prefix { $0 != 0x20 }
+        let rest = bytes[scheme.endIndex...].drop { $0 == 0x20 }
+        switch String(decoding: scheme, as: UTF8.self).asciiLowercased {
+        case "basic":
+            self = try Self.basic(Array(rest), names)
+        case "bearer":
+            guard !rest.isEmpty, rest.allSatisfy(Self.isTokenByte) else {
+                throw Refusal(.credentialsRejected, "the bearer token is malformed")
+            }
+            self.init(.bearer(token: Secret(rest)), name: nil)
+        default:
+            throw Refusal(.credentialsRejected, "the scheme is neither Basic nor Bearer")
+        }
+    }
+
+    private init(_ credential: Credential, name: PresentedName?) {
+        self.credential = credential
+        self.name = name
+    }
+
+    private static func basic(_ encoded: [UInt8], _ names: NameRules) throws(Refusal) -> PresentedCredential {
+        guard let pair = Base64.decode(encoded.span, .standard), let colon = pair.firstIndex(of: UInt8(ascii: ":")),
+            let user = String(validating: pair[..<colon], as: UTF8.self)
+        else { throw Refusal(.credentialsRejected, "the Basic credential is malformed") }
+        let password = pair[(colon + 1)...]
+        // C libraries read a password up to its first NUL.
+        guard !user.isEmpty, !user.utf8.contains(0), (1...longestPassword).contains(password.count),
+            !password.contains(0)
+        else { throw Refusal(.credentialsRejected, "user or password is empty, too long, or holds NUL") }
+        let name = PresentedName(user)
+        return PresentedCredential(
+            .password(user: names.login(name), password: Secret(password)), name: name)
+    }
+
+    /// The alphabet of `b64token` (RFC 6750, section 2.1).
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte.asciiLowercased {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"),
+            UInt8(ascii: "/"), UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,110 @@
+internal import GatewayCore
+
+/// A call that its caller may make, with what it touches claimed in the ledger. Only authorization makes one.
+struct AuthorizedCall: ~Copyable {
+    var facts: CallFacts
+    let caller: Identity
+    let permitted: Permitted
+
+    fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming Permitted) {
+        self.facts = facts
+        self.caller = caller
+        self.permitted = permitted
+    }
+}
+
+/// What a caller has been permitted. Whatever touches a registration holds a claim that only the ledger gives.
+enum Permitted: ~Copyable {
+    case create(handle: DeviceHandle?, LedgerClaim)
+    case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
+    case delete(RegistrationID, LedgerClaim)
+    case send(RequestedSend)
+    case whoami
+
+    /// What is to be sent, where it is a send.
+    var requestedSend: RequestedSend? {
+        // One pattern a case: the compiler takes no more for a value that cannot be copied.
+        switch self {
+        case .send(let send): send
+        case .create: nil
+        case .update: nil
+        case .delete: nil
+        case .whoami: nil
+        }
+    }
+}
+
+/// The third phase: may the caller do this? Policy for sends and tags, the ledger for registrations.
+struct Authorization: Sendable {
+    let policy: Policy
+    let ledger: any RegistrationLedger
+    let limiter: Limiter
+    let clocks: Clocks
+
+    func authorize(_ identified: consuming IdentifiedCall) async throws(Refusal) -> AuthorizedCall {
+        var facts = identified.facts
+        let caller = identified.caller
+        do throws(Refusal) {
+            let permitted = try await permit(identified.call, caller, &facts)
+            return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
+        } catch {
+            // Whoever is refused here never comes to the limits, and trying all day must not be free.
+            limiter.charge(refusedCallOf: caller.user)
+            throw error.with(facts)
+        }
+    }
+
+    private func permit(_ call: Call, _ caller: Identity, _ facts: inout CallFacts) async throws(Refusal) -> Permitted {
+        switch call {
+        case .whoami:
+            return .whoami
+        case .send(let send):
+            guard let rule = policy.rule(for: caller, to: send.recipient) else {
+                throw Refusal(.sendNotAllowed, "no rule allows the send")
+            }
+            facts.rule = rule
+            return .send(send)
+        case .create(let handle):
+            return .create(handle: handle, try await claim(.create(user: caller.user, handle: handle)))
+        case .update(let label, let wanted):
+            let tags = try policy.registeredTags(wanted.tags, by: caller)
+            let claim = try await claim(.update(user: caller.user, label: label, handle: wanted.handle))
+            try judge(claim.decision, &facts)
+            return .update(label: label, wanted.handle, tags: tags, claim)
+        case .delete(let label):
+            let claim = try await claim(.delete(user: caller.user, label: label))
+            guard case .owned(let id) = claim.decision else {
+                throw Refusal(.notOwner, "the label means no registration of the caller's")
+            }
+            facts.registration = id
+            return .delete(id, claim)
+        }
+    }
+
+    /// What the ledger says of a `PUT`: a hand-over is a thing of its own, for policy and for the record.
+    private func judge(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
+        switch decision {
+        case .handOver(let id, let owner):
+            facts.action = .handOver
+            facts.registration = id
+            facts.recipient = owner
+            guard policy.handOver == .allow else { throw Refusal(.notOwner, "hand-overs are refused by policy") }
+        case .tooManyHandOvers:
+            facts.action = .handOver
+            throw Refusal(
+                .registrationLimit, "the device changed hands too often", extra: .retryAfter(seconds: 3600))
+        case .own(let id), .rotation(let id):
+            facts.registration = id
+        case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned:
+            break
+        }
+    }
+
+    private func claim(_ request: LedgerRequest) async throws(Refusal) -> LedgerClaim {
+        do throws(LedgerUnavailable) {
+            return try await ledger.begin(request, now: clocks.wall())
+        } catch {
+            throw Refusal(.internalError, "ledger: \(error.detail)")
+        }
+    }
+}

@@ -1,0 +1,103 @@
+public import GatewayCore
+
+/// Who may notify whom, and who may register which tags. Compiled when the configuration is loaded.
+public struct Policy: Sendable {
+    /// Whom a rule speaks of.
+    public enum Subject: Sendable, Hashable {
+        /// `*`: any one user.
+        case anyUser
+        /// A user by name.
+        case user(UserName)
+        /// `group:…`: a member of the group.
+        case group(GroupName)
+
+        func covers(_ identity: Identity) -> Bool {
+            switch self {
+            case .anyUser: true
+            case .user(let user): identity.user == user
+            case .group(let group): identity.groups.contains(group)
+            }
+        }
+    }
+
+    /// To whom a rule lets somebody send.
+    public enum Recipient: Sendable, Hashable {
+        /// `*`: any one user.
+        case anyUser
+        /// `self`: the sender.
+        case sender
+        /// A user by name.
+        case user(UserName)
+
+        func covers(_ recipient: UserName, from sender: UserName) -> Bool {
+            switch self {
+            case .anyUser: true
+            case .sender: recipient == sender
+            case .user(let user): recipient == user
+            }
+        }
+    }
+
+    /// One rule for sends.
+    public struct SendRule: Sendable, Hashable {
+        /// Who sends.
+        public var from: Subject
+        /// To whom.
+        public var to: Recipient
+
+        /// A rule from its parts.
+        public init(from: Subject, to: Recipient) {
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// One rule for tags.
+    public struct TagRule: Sendable, Hashable {
+        /// Who registers.
+        public var user: Subject
+        /// Patterns of the tags that may be registered.
+        public var allow: [TagPattern]
+
+        /// A rule from its parts.
+        public init(user: Subject, allow: [TagPattern]) {
+            self.user = user
+            self.allow = allow
+        }
+    }
+
+    /// What becomes of a registration that names a tag outside the rules.
+    public enum TagsNotAllowed: String, Sendable, CaseIterable {
+        /// It is refused.
+        case refuse
+        /// It is registered without the tag. Reserved tags are refused all the same.
+        case drop
+    }
+
+    /// Whether a device may change its owner.
+    public enum HandOver: String, Sendable, CaseIterable {
+        /// It may.
+        case allow
+        /// It may not: 403.
+        case refuse
+    }
+
+    /// The rules for sends; the first that covers a send allows it, and a send that none covers is refused.
+    public var send: [SendRule]
+    /// The rules for tags beyond the own `username:` tag.
+    public var tags: [TagRule]
+    /// What becomes of tags outside the rules.
+    public var tagsNotAllowed: TagsNotAllowed
+    /// Whether a device may change its owner.
+    public var handOver: HandOver
+
+    /// A policy from its parts.
+    public init(
+        send: [SendRule], tags: [TagRule] = [], tagsNotAllowed: TagsNotAllowed = .refuse, handOver: HandOver = .allow
+    ) {
+        self.send = send
+        self.tags = tags
+        self.tagsNotAllowed = tagsNotAllowed
+        self.handOver = handOver
+    }
+}

@@ -1,0 +1,35 @@
+public import GatewayCore
+
+/// A pattern of tags: a tag's characters and `*`, which stands for any number of them. Compared without case.
+public struct TagPattern: Sendable, Hashable, CustomStringConvertible {
+    /// The pattern as written, in lower case.
+    public let text: String
+    private let pieces: [[UInt8]]
+
+    /// The pattern, or nil if it holds what no tag can hold.
+    public init?(_ text: String) {
+        guard !text.isEmpty, Tag(text.split(separator: "*").joined()) != nil || text.allSatisfy({ $0 == "*" }) else {
+            return nil
+        }
+        self.text = text.asciiLowercased
+        self.pieces = self.text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(Array.init)
+    }
+
+    /// Whether the tag fits. Takes time in proportion to the tag's length times the pattern's, and no more.
+    public func matches(_ tag: Tag) -> Bool {
+        var rest = Array(tag.key.utf8)[...]
+        // `split` always gives at least one piece: no star, no further piece.
+        guard let first = pieces.first, let last = pieces.last, rest.starts(with: first) else { return false }
+        if pieces.count == 1 { return rest.count == first.count }
+        rest = rest.dropFirst(first.count)
+        guard rest.count >= last.count, rest.suffix(last.count).elementsEqual(last) else { return false }
+        rest = rest.dropLast(last.count)
+        for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
+            guard let found = rest.indices.first(where: { rest[$0...].starts(with: piece) }) else { return false }
+            rest = rest[(found + piece.count)...]
+        }
+        return true
+    }
+
+    public var description: String { text }
+}

@@ -1,0 +1,115 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// A plan that has been carried out, or not: how it ended. Only forwarding makes one.
+struct ForwardedPlan: ~Copyable {
+    let plan: UpstreamPlan
+    let end: ForwardResult
+    /// How long the backend took in all, in milliseconds.
+    let milliseconds: Int
+
+    fileprivate init(_ plan: consuming UpstreamPlan, _ end: ForwardResult, milliseconds: Int) {
+        self.plan = plan
+        self.end = end
+        self.milliseconds = milliseconds
+    }
+}
+
+/// How a plan ended. Nothing here is an error: from the record on, every end is an outcome.
+struct ForwardResult: Sendable {
+    var result: CallResult
+    /// The status of the backend's last answer, where there was one.
+    var status: Int?
+    /// The id that the backend gave last.
+    var reserved: RegistrationID?
+    /// Whether the steps for "gone" were taken.
+    var followedGone = false
+    /// For the log.
+    var detail = ""
+}
+
+/// The seventh phase: the plan's steps, one after another, at the backend. Never throws, is never cancelled.
+struct Forwarding: Sendable {
+    let backend: any Backend
+    let encoder: UpstreamEncoder
+    let profile: BackendProfile.BackendSide
+    let ledger: any RegistrationLedger
+    let clocks: Clocks
+    /// How long the backend may take for one call, all steps together.
+    let deadline: TimeAmount
+
+    func forward(_ recorded: consuming RecordedPlan) async -> ForwardedPlan {
+        let start = clocks.monotonic().nanoseconds
+        let steps = recorded.plan.steps
+        var run = StepRun(
+            call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
+            deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline)
+        await perform(steps, &run)
+        let milliseconds = Int((clocks.monotonic().nanoseconds - start) / 1_000_000)
+        return ForwardedPlan(recorded.plan, run.end, milliseconds: milliseconds)
+    }
+
+    private func perform(_ steps: [PlannedStep], _ run: inout StepRun) async {
+        for planned in steps {
+            switch await perform(planned.step, &run) {
+            case .done:
+                continue
+            case .failed:
+                return
+            case .gone:
+                if planned.ifGone.isEmpty { return }
+                run.end.followedGone = true
+                for step in planned.ifGone {
+                    // What is gone a second time is not looked for a third time.
+                    guard case .done = await perform(step, &run) else { return }
+                }
+            }
+        }
+        run.end.result = .accepted
+    }
+
+    private func perform(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
+        let end = await exchange(step, &run)
+        guard case .done = end, case .reserve(let handle?) = step, let id = run.end.reserved else { return end }
+        do throws(LedgerUnavailable) {
+            guard try await ledger.isHeld(id, forAnotherThan: handle) else { return end }
+        } catch {
+            run.end.result = .backendFailed
+            run.end.detail = "ledger: \(error.detail)"
+            return .failed
+        }
+        return await exchange(.reserve(handle: nil), &run)
+    }
+
+    private func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
+        guard
+            let bytes = encoder.request(
+                for: step, caller: run.caller, reserved: run.end.reserved, call: run.call)
+        else {
+            run.end.detail = "the plan has a step that the backend has no word for"
+            return .failed
+        }
+        let request = RecordedRequest(
+            id: run.call, bytes: bytes, mayBeRepeated: step.mayBeRepeated, deadline: run.deadline)
+        let answer = await backend.exchange(request)
+        return run.take(answer, of: step, goneStatuses: profile.goneStatuses)
+    }
+}
+
+/// How one step ended.
+enum StepEnd: Sendable, Hashable {
+    case done
+    case gone
+    case failed
+}
+
+extension UpstreamStep {
+    /// Whether the step may be sent once more if the connection died: never a send, since that would notify twice, and no
+    /// reservation, since that would leave ids behind.
+    var mayBeRepeated: Bool {
+        switch self {
+        case .upsert, .delete: true
+        case .reserve, .send: false
+        }
+    }
+}

@@ -1,0 +1,63 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// A plan under way: what it was given so far, and how it would end if it ended now.
+struct StepRun {
+    let call: CallID
+    let caller: UserName
+    let deadline: NIODeadline
+    var end = ForwardResult(result: .backendFailed)
+
+    init(call: CallID, caller: UserName, deadline: NIODeadline) {
+        self.call = call
+        self.caller = caller
+        self.deadline = deadline
+    }
+
+    /// Takes the backend's answer to a step.
+    mutating func take(_ answer: BackendAnswer, of step: UpstreamStep, goneStatuses: Set<Int>) -> StepEnd {
+        switch answer {
+        case .answered(let response):
+            end.status = response.status
+            return take(response, of: step, goneStatuses: goneStatuses)
+        case .unreachable(let detail):
+            // An earlier step may have reached it.
+            end.result = end.status == nil ? .backendUnreachable : .backendFailed
+            end.detail = detail
+        case .broken(let detail):
+            end.result = .backendFailed
+            end.detail = detail
+        case .timedOut:
+            end.result = .backendTimedOut
+            end.detail = "no answer in time"
+        case .overloaded:
+            end.result = end.status == nil ? .overloaded : .backendFailed
+            end.detail = "all connections are in use"
+        }
+        return .failed
+    }
+
+    private mutating func take(
+        _ response: BackendResponse, of step: UpstreamStep, goneStatuses: Set<Int>
+    ) -> StepEnd {
+        let succeeded = (200..<300).contains(response.status)
+        end.result = .backendFailed
+        switch step {
+        case .reserve:
+            end.reserved = succeeded ? ReservedID.read(response.body) : nil
+            end.detail = succeeded ? "the backend's id is not one" : "status \(response.status)"
+            return end.reserved == nil ? .failed : .done
+        case .upsert:
+            end.detail = "status \(response.status)"
+            return succeeded ? .done : goneStatuses.contains(response.status) ? .gone : .failed
+        case .delete:
+            end.detail = "status \(response.status)"
+            // What is not there is deleted; a plain 500 can mean anything.
+            if succeeded || response.status == 404 || response.status == 410 { return .done }
+            return response.status == 500 ? .gone : .failed
+        case .send:
+            end.detail = "status \(response.status)"
+            return succeeded ? .done : .failed
+        }
+    }
+}

@@ -1,0 +1,35 @@
+public import GatewayCore
+public import Logging
+
+/// What a gateway reaches: the stores, the backend, the clocks.
+public struct GatewayPorts: Sendable {
+    /// Who owns which registration.
+    public var ledger: any RegistrationLedger
+    /// Where calls are recorded.
+    public var journal: any Journal
+    /// The backend.
+    public var backend: any Backend
+    /// The clocks.
+    public var clocks: Clocks
+    /// Makes the digests by which messages are recognised in the journal.
+    public var digester: KeyedDigester
+    /// Random bits.
+    public var randomness: @Sendable () -> UInt64
+    /// Where refusals and faults are logged.
+    public var logger: Logger
+
+    /// Ports from their parts.
+    public init(
+        ledger: any RegistrationLedger, journal: any Journal, backend: any Backend, clocks: Clocks,
+        digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
+        logger: Logger
+    ) {
+        self.ledger = ledger
+        self.journal = journal
+        self.backend = backend
+        self.clocks = clocks
+        self.digester = digester
+        self.randomness = randomness
+        self.logger = logger
+    }
+}

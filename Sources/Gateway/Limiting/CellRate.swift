@@ -1,0 +1,29 @@
+/// The generic cell rate algorithm in whole nanoseconds: one number a key, the theoretical arrival time.
+struct CellRate: Sendable, Hashable {
+    /// Nanoseconds between two calls at the steady rate; rounded up, so that the rate is never exceeded.
+    let interval: Int64
+    /// How far ahead of the clock the theoretical arrival time may be for a call to be admitted.
+    let tolerance: Int64
+
+    init(count: Int, period: Int64, burst: Int) {
+        let count = Int64(max(1, count))
+        interval = max(1, period / count + (period % count == 0 ? 0 : 1))
+        let (tolerance, overflow) = interval.multipliedReportingOverflow(by: Int64(max(1, burst) - 1))
+        // Far beyond any clock's reading, and far enough from the end for the sums below.
+        self.tolerance = overflow ? .max / 4 : min(tolerance, .max / 4)
+    }
+
+    /// How long to wait until a call is admitted: 0 for now.
+    func wait(arrival: Int64?, now: Int64) -> Int64 {
+        guard let arrival else { return 0 }
+        return max(0, arrival - tolerance - now)
+    }
+
+    /// The theoretical arrival time after a call was admitted now.
+    func charged(arrival: Int64?, now: Int64) -> Int64 {
+        max(arrival ?? now, now) + interval
+    }
+
+    /// The time after which a key has all its burst again, so that forgetting it changes nothing.
+    var memory: Int64 { tolerance + interval }
+}

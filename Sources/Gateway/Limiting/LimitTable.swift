@@ -1,0 +1,85 @@
+internal import GatewayCore
+
+/// The limiter's memory: theoretical arrival times by key, in two generations.
+///
+/// What is touched moves into the present generation. A generation lasts at least as long as any limit remembers, so when the
+/// older one is dropped, every key in it has its full burst again and forgetting it changes nothing. When both are full, keys
+/// without a place share one for each limit: strangers then limit each other, and nobody gets more than the rate.
+struct LimitTable {
+    /// A limit by its index, and for whom it counts.
+    enum Key: Hashable {
+        case named(NamedKey)
+        case address(limit: Int, Peer.Address)
+        case overflow(limit: Int)
+
+        var limit: Int {
+            switch self {
+            case .named(let key): key.limit
+            case .address(let limit, _), .overflow(let limit): limit
+            }
+        }
+    }
+
+    struct NamedKey: Hashable {
+        let limit: Int
+        var caller: UserName?
+        var recipient: UserName?
+        var service: PushService?
+    }
+
+    struct Charge {
+        var key: Key
+        let rate: CellRate
+    }
+
+    private var present: [Key: Int64] = [:]
+    private var past: [Key: Int64] = [:]
+    private let capacity: Int
+    private let memory: Int64
+    private var turnsAt: Int64
+
+    init(capacity: Int, memory: Int64, now: Int64) {
+        self.capacity = max(2, capacity)
+        self.memory = memory
+        self.turnsAt = now + memory
+    }
+
+    /// Charges all, or none and says which was spent and for how long.
+    mutating func admit(_ charges: [Charge], now: Int64) -> (key: Key, wait: Int64)? {
+        turn(now)
+        var longest: (key: Key, wait: Int64)?
+        for charge in charges {
+            let key = place(for: charge.key)
+            let wait = charge.rate.wait(arrival: arrival(key), now: now)
+            if wait > longest?.wait ?? 0 { longest = (charge.key, wait) }
+        }
+        if let longest { return longest }
+        for charge in charges {
+            let key = place(for: charge.key)
+            present[key] = charge.rate.charged(arrival: arrival(key), now: now)
+        }
+        return nil
+    }
+
+    /// Takes charges back.
+    mutating func giveBack(_ charges: [Charge]) {
+        for charge in charges {
+            let key = place(for: charge.key)
+            if let arrival = arrival(key) { present[key] = arrival - charge.rate.interval }
+        }
+    }
+
+    private func arrival(_ key: Key) -> Int64? { present[key] ?? past[key] }
+
+    private func place(for key: Key) -> Key {
+        if present.count < capacity / 2 || arrival(key) != nil { return key }
+        return .overflow(limit: key.limit)
+    }
+
+    private mutating func turn(_ now: Int64) {
+        guard now >= turnsAt else { return }
+        past = present
+        present = [:]
+        turnsAt = now + memory
+    }
+}

@@ -1,0 +1,38 @@
+internal import GatewayCore
+
+/// One of the calls that the gateway knows, its parameters within their grammars. What is not one of these goes nowhere.
+enum Call: Sendable {
+    /// A device asks for a registration id, perhaps saying its handle.
+    case create(handle: DeviceHandle?)
+    /// A device registers under the id that it remembers.
+    case update(label: RegistrationID, RequestedRegistration)
+    /// A device gives up the registration that its id means to it.
+    case delete(label: RegistrationID)
+    /// One user notifies another.
+    case send(RequestedSend)
+    /// The caller asks who it is.
+    case whoami
+
+    var action: Action {
+        switch self {
+        case .create: .registerCreate
+        case .update: .registerUpdate
+        case .delete: .registerDelete
+        case .send: .send
+        case .whoami: .whoami
+        }
+    }
+}
+
+/// What a device wants registered. The tags are as the client sent them: whether they may be registered is for policy.
+struct RequestedRegistration: Sendable, Hashable {
+    var handle: DeviceHandle
+    var tags: [String]
+}
+
+/// What a sender wants delivered.
+struct RequestedSend: Sendable, Hashable {
+    var service: PushService
+    var recipient: UserName
+    var text: String
+}

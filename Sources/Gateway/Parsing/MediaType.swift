@@ -1,0 +1,49 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// What `Content-Type` and `Content-Encoding` may say (contract: client rule 8).
+enum MediaType {
+    /// `application/json` or nothing; a charset of utf-8, iso-8859-1 or us-ascii, or none.
+    static func requireJSON(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
+        let refusal = Refusal(
+            .unsupportedMediaType, "Content-Type is not JSON",
+            hint: "This call takes application/json in utf-8, iso-8859-1 or us-ascii.")
+        switch field {
+        case .absent:
+            return
+        case .repeated:
+            throw Refusal(.malformedRequest, "Content-Type is repeated")
+        case .single(let value):
+            var parts = String(buffer: value).asciiLowercased.split(
+                separator: ";", omittingEmptySubsequences: false
+            ).map { $0.trimmingBlanks }
+            guard parts.removeFirst() == "application/json" else { throw refusal }
+            for part in parts where part.hasPrefix("charset=") {
+                let charset = part.dropFirst("charset=".count)
+                let bare = charset.hasPrefix("\"") && charset.hasSuffix("\"") && charset.count >= 2
+                    ? charset.dropFirst().dropLast() : charset
+                guard ["utf-8", "iso-8859-1", "us-ascii"].contains(bare) else { throw refusal }
+            }
+        }
+    }
+
+    /// `identity` or nothing: what is compressed cannot be judged.
+    static func requireIdentityCoding(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
+        switch field {
+        case .absent: return
+        case .single(let value) where String(buffer: value).asciiLowercased == "identity": return
+        case .single: throw Refusal(.unsupportedMediaType, "Content-Encoding is not identity")
+        case .repeated: throw Refusal(.malformedRequest, "Content-Encoding is repeated")
+        }
+    }
+}
+
+extension Substring {
+    /// Without the spaces and tabs around it (RFC 9110, section 5.6.3).
+    fileprivate var trimmingBlanks: Substring {
+        var text = self
+        while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }
+        while let last = text.last, last == " " || last == "\t" { text = text.dropLast() }
+        return text
+    }
+}

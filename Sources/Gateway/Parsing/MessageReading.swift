@@ -1,0 +1,43 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// How the text of a message is found in a body that clients paste together without escaping (contract: client rule 5).
+public enum MessageReading: String, Sendable, Hashable, CaseIterable {
+    /// A strict JSON string is decoded; of anything else one outer pair of quotation marks is cut.
+    case auto
+    /// The outer pair is cut, and everything inside is text: for fleets of the tutorial's own clients, which never escape.
+    case literal
+
+    func text(of body: ByteBuffer) throws(Refusal) -> String {
+        let bytes = Self.trimmed(BodyText.utf8(body))
+        if self == .auto, let text = try Self.strictText(bytes) { return text }
+        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
+            throw Refusal(
+                .malformedMessage, "the body is no text in quotation marks",
+                hint: "The body is the message as a JSON string.")
+        }
+        // `utf8(_:)` made these bytes valid, and cutting ASCII bytes at the ends leaves them so.
+        return String(decoding: bytes[1..<(bytes.count - 1)], as: UTF8.self)
+    }
+
+    /// The text of a strict JSON string; nil where the bytes are not JSON, and so pasted together, perhaps.
+    private static func strictText(_ bytes: [UInt8]) throws(Refusal) -> String? {
+        let value: JSONValue
+        do throws(JSONParser.Fault) {
+            value = try JSONParser().parse(bytes.span)
+        } catch .loneSurrogate {
+            throw Refusal(.malformedMessage, "half of a surrogate pair is no text")
+        } catch {
+            return nil
+        }
+        guard case .string(let text) = value else { throw Refusal(.malformedMessage, "the body is JSON, but no string") }
+        return text
+    }
+
+    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+        let head = bytes.prefix(while: isBlank).count
+        let tail = bytes.dropFirst(head).reversed().prefix(while: isBlank).count
+        return head + tail == 0 ? bytes : Array(bytes[head..<(bytes.count - tail)])
+    }
+}

@@ -1,0 +1,138 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// A request that has been understood: one of the known calls, well formed, by nobody yet. Only parsing makes one.
+struct ParsedCall: ~Copyable {
+    var facts: CallFacts
+    let call: Call
+    let authorization: ReceivedRequest.FieldValue
+    let credentialsMayTravel: Bool
+
+    fileprivate init(
+        facts: CallFacts, call: Call, authorization: ReceivedRequest.FieldValue, credentialsMayTravel: Bool
+    ) {
+        self.facts = facts
+        self.call = call
+        self.authorization = authorization
+        self.credentialsMayTravel = credentialsMayTravel
+    }
+}
+
+/// The first phase: bytes become one of the known calls, or a refusal. Pure and synchronous.
+struct Parsing: Sendable {
+    let routes: RouteTable
+    let names: NameRules
+    let handles: HandleRules
+    let profile: BackendProfile
+    let messages: MessageReading
+
+    func parse(_ request: ReceivedRequest) throws(Refusal) -> ParsedCall {
+        var facts = CallFacts(call: request.id, peer: request.peer)
+        do throws(Refusal) {
+            let (route, pathID) = try routes.route(request)
+            facts.action = route.action
+            guard request.authorization != .repeated else {
+                throw Refusal(.malformedRequest, "Authorization is repeated")
+            }
+            let call = try call(route, pathID: pathID, request)
+            if case .send(let send) = call {
+                facts.recipient = send.recipient
+                facts.pns = send.service
+                facts.bytes = send.text.utf8.count
+            }
+            if case .update(let label, let registration) = call {
+                facts.platform = registration.handle.service
+                facts.registration = label
+            }
+            return ParsedCall(
+                facts: facts, call: call, authorization: request.authorization,
+                credentialsMayTravel: request.credentialsMayTravel)
+        } catch {
+            throw error.with(facts)
+        }
+    }
+
+    private func call(
+        _ route: Route, pathID: RegistrationID?, _ request: ReceivedRequest
+    ) throws(Refusal) -> Call {
+        try MediaType.requireIdentityCoding(request.contentEncoding)
+        switch route {
+        case .create:
+            try requireNoBody(request)
+            let query = try QueryParameters(request.query, allowed: ["handle"])
+            return .create(handle: try query.take("handle").flatMap { text throws(Refusal) in try handle(text) })
+        case .update:
+            let label = try label(pathID, request)
+            try MediaType.requireJSON(request.contentType)
+            return .update(label: label, try registration(request.body))
+        case .delete:
+            try requireNoBody(request)
+            return .delete(label: try label(pathID, request))
+        case .send:
+            let query = try QueryParameters(request.query, allowed: ["pns", "to_tag"])
+            try MediaType.requireJSON(request.contentType)
+            let service = try pushService(try query.require("pns"))
+            let recipient = try recipient(try query.require("to_tag"))
+            return .send(
+                RequestedSend(service: service, recipient: recipient, text: try messages.text(of: request.body)))
+        case .whoami:
+            try requireNoBody(request)
+            _ = try QueryParameters(request.query, allowed: [])
+            return .whoami
+        }
+    }
+
+    private func requireNoBody(_ request: ReceivedRequest) throws(Refusal) {
+        guard request.body.readableBytes == 0 else { throw Refusal(.malformedRequest, "a body where none belongs") }
+    }
+
+    private func label(_ pathID: RegistrationID?, _ request: ReceivedRequest) throws(Refusal) -> RegistrationID {
+        let takesQuery = profile.client.idPlaces.contains(.query)
+        let query = try QueryParameters(request.query, allowed: takesQuery ? ["id"] : [])
+        let queryID = query.take("id")
+        switch (pathID, queryID) {
+        case (let id?, nil):
+            return id
+        case (nil, let text?):
+            guard let id = RegistrationID(text) else { throw Refusal(.malformedRequest, "the id is not one") }
+            return id
+        case (nil, nil), (_?, _?):
+            throw Refusal(.malformedRequest, "exactly one registration id is needed")
+        }
+    }
+
+    private func handle(_ text: String) throws(Refusal) -> DeviceHandle? {
+        if text.isEmpty { return nil }
+        do throws(DeviceHandle.Fault) {
+            return try handles.handleOfUnnamedService(text)
+        } catch {
+            throw Refusal(.handleUnusable, "handle: \(error)", hint: error.hint)
+        }
+    }
+
+    private func registration(_ body: ByteBuffer) throws(Refusal) -> RequestedRegistration {
+        let read = try RegistrationBody.read(body)
+        guard let platform = Platform(word: read.platform), profile.backend.platformWords[platform.service] != nil else {
+            throw Refusal(.unknownPlatform, "Platform is not one of the backend's")
+        }
+        do throws(DeviceHandle.Fault) {
+            return RequestedRegistration(handle: try handles.handle(read.handle, of: platform.service), tags: read.tags)
+        } catch {
+            throw Refusal(.handleUnusable, "Handle: \(error)", hint: error.hint)
+        }
+    }
+
+    private func pushService(_ word: String) throws(Refusal) -> PushService {
+        guard let platform = Platform(word: word), profile.backend.pnsWords[platform.service] != nil else {
+            throw Refusal(.unknownPlatform, "pns is not one of the backend's")
+        }
+        return platform.service
+    }
+
+    private func recipient(_ text: String) throws(Refusal) -> UserName {
+        guard let user = names.canonical(text) else {
+            throw Refusal(.malformedRequest, "to_tag is not one user's name", hint: "to_tag takes one user's name.")
+        }
+        return user
+    }
+}

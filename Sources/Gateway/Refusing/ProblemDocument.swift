@@ -1,0 +1,41 @@
+internal import GatewayCore
+
+/// A refusal as the client is told of it: a problem document (RFC 9457), without anything internal and without any byte of the
+/// request.
+enum ProblemDocument {
+    static func answer(_ refusal: Refusal, challenges: [Answer.Field] = []) -> Answer {
+        let status = refusal.code.status
+        var members: [JSONValue.Member] = [
+            .init("type", .string("urn:notify-gateway:problem:\(refusal.code.rawValue)")),
+            .init("title", .string(refusal.code.title)),
+            .init("status", .number(String(status))),
+        ]
+        if let hint = refusal.hint { members.append(.init("detail", .string(hint))) }
+        var fields = [Answer.Field.noStore]
+        if status == 401 { fields += challenges }
+        switch refusal.extra {
+        case .allow(let methods):
+            fields.append(.init("Allow", methods.map(\.rawValue).joined(separator: ", ")))
+        case .retryAfter(let seconds):
+            fields.append(.init("Retry-After", String(max(1, seconds))))
+        case .limit(let name, let seconds):
+            members.append(.init("limit", .string(name)))
+            fields.append(.init("Retry-After", String(max(1, seconds))))
+        case nil:
+            break
+        }
+        return Answer(
+            status: status, contentType: "application/problem+json", fields: fields,
+            body: JSONWriter.bytes(of: .object(members)))
+    }
+
+    /// `WWW-Authenticate` for each scheme that somebody takes (RFC 9110, section 11.6.1).
+    static func challenges(for kinds: [CredentialKind]) -> [Answer.Field] {
+        kinds.map { kind in
+            switch kind {
+            case .password: .init("WWW-Authenticate", "Basic realm=\"notify\", charset=\"UTF-8\"")
+            case .bearer: .init("WWW-Authenticate", "Bearer")
+            }
+        }
+    }
+}

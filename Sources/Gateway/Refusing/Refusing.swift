@@ -1,0 +1,30 @@
+internal import GatewayCore
+internal import Logging
+
+/// What becomes of a refusal: it is recorded where the caller is known, logged, and answered.
+struct Refusing: Sendable {
+    let challenges: [Answer.Field]
+    let journal: any Journal
+    let logger: Logger
+
+    func answer(_ refusal: Refusal) -> Answer {
+        if let facts = refusal.facts, facts.user != nil {
+            journal.note(JournalRecord(.refusal, facts: facts, result: refusal.code.rawValue))
+        }
+        log(refusal)
+        return ProblemDocument.answer(refusal, challenges: challenges)
+    }
+
+    private func log(_ refusal: Refusal) {
+        // A caller's fault is everyday; the gateway's own is what somebody must see.
+        logger.log(
+            level: refusal.side == .caller ? .info : .warning, "A call was refused",
+            metadata: [
+                "call": "\(refusal.facts.map(\.call.text) ?? "-")",
+                "code": "\(refusal.code.rawValue)",
+                "detail": "\(refusal.detail)",
+                "peer": "\(refusal.facts.map(\.peer.text) ?? "-")",
+                "user": "\(refusal.facts.flatMap(\.user).map(\.text) ?? "-")",
+            ])
+    }
+}

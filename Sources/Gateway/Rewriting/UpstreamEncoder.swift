@@ -1,0 +1,119 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// Writes the gateway's own HTTP/1.1 requests from typed steps: an allow-list of header fields, no byte of the client's head.
+struct UpstreamEncoder: Sendable {
+    private let backend: BackendProfile.BackendSide
+    private let host: String
+    private let credential: UpstreamCredential
+
+    /// An encoder for one backend. `host` is what its `Host` field gets (RFC 9112, section 3.2).
+    init(backend: BackendProfile.BackendSide, host: String, credential: UpstreamCredential) {
+        self.backend = backend
+        self.host = host
+        self.credential = credential
+    }
+
+    /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
+    func request(for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID) -> ByteBuffer? {
+        switch step {
+        case .reserve(let handle):
+            let query = handle.map { "?handle=\(Self.percentEncoded($0.text))" } ?? ""
+            return request("POST", "\(backend.registerPath)\(query)", as: caller, body: nil, call)
+        case .upsert(.known(let id), let registration):
+            return upsert(id, registration, call)
+        case .upsert(.reserved, let registration):
+            return reserved.flatMap { upsert($0, registration, call) }
+        case .delete(let id, let owner):
+            return request("DELETE", path(of: id), as: owner, body: nil, call)
+        case .send(let send):
+            guard let word = backend.pnsWords[send.service] else { return nil }
+            let recipient = Self.percentEncoded(send.recipient.text)
+            var body: [UInt8] = []
+            body.reserveCapacity(send.text.count + 16)
+            JSONWriter.write(stringOfUTF8: send.text, to: &body)
+            return request(
+                "POST", "\(backend.notificationsPath)?pns=\(word.rawValue)&to_tag=\(recipient)", as: send.sender,
+                body: body, call)
+        }
+    }
+
+    private func upsert(_ id: RegistrationID, _ registration: UpstreamRegistration, _ call: CallID) -> ByteBuffer? {
+        guard let word = backend.platformWords[registration.handle.service] else { return nil }
+        let body = JSONWriter.bytes(
+            of: .object([
+                .init("Platform", .string(word.rawValue)),
+                .init("Handle", .string(registration.handle.text)),
+                .init("Tags", .array(registration.tags.map { .string($0.text) })),
+            ]))
+        return request("PUT", path(of: id), as: registration.owner, body: body, call)
+    }
+
+    private func path(of id: RegistrationID) -> String {
+        switch backend.idPlace {
+        case .path: "\(backend.registerPath)/\(id.text)"
+        case .query: "\(backend.registerPath)?id=\(id.text)"
+        }
+    }
+
+    private func request(
+        _ method: StaticString, _ target: String, as user: UserName, body: [UInt8]?, _ call: CallID
+    ) -> ByteBuffer {
+        var bytes = ByteBuffer()
+        bytes.reserveCapacity(384 + target.utf8.count + (body?.count ?? 0))
+        bytes.writeStaticString(method)
+        bytes.writeStaticString(" ")
+        bytes.writeString(target)
+        bytes.writeStaticString(" HTTP/1.1\r\nHost: ")
+        bytes.writeString(host)
+        write(user, to: &bytes)
+        bytes.writeStaticString("\r\nAccept: application/json\r\nX-Request-Id: ")
+        bytes.writeString(call.text)
+        if body != nil { bytes.writeStaticString("\r\nContent-Type: application/json; charset=utf-8") }
+        if body != nil || method.utf8Start.pointee == UInt8(ascii: "P") {
+            bytes.writeStaticString("\r\nContent-Length: ")
+            bytes.writeString(String(body?.count ?? 0))
+        }
+        bytes.writeStaticString("\r\n\r\n")
+        if let body { bytes.writeBytes(body) }
+        return bytes
+    }
+
+    private func write(_ user: UserName, to bytes: inout ByteBuffer) {
+        switch credential {
+        case .mirror:
+            let pair = Array(user.text.utf8)
+            bytes.writeStaticString("\r\nAuthorization: Basic ")
+            bytes.writeBytes(Base64.encode(pair + [UInt8(ascii: ":")] + pair, .standard))
+        case .sharedPassword(let password):
+            bytes.writeStaticString("\r\nAuthorization: Basic ")
+            let name = Array(user.text.utf8) + [UInt8(ascii: ":")]
+            bytes.writeBytes(password.withUnsafeBytes { Base64.encode(name + Array($0), .standard) })
+        case .header(let userField, let secretField, let secret):
+            bytes.writeString("\r\n\(userField): \(user.text)\r\n\(secretField): ")
+            _ = secret.withUnsafeBytes { bytes.writeBytes($0) }
+        }
+    }
+
+    /// Everything but the unreserved characters of RFC 3986, section 2.3.
+    private static func percentEncoded(_ text: String) -> String {
+        func isUnreserved(_ byte: UInt8) -> Bool {
+            switch byte.asciiLowercased {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+            default: false
+            }
+        }
+        if text.utf8.allSatisfy(isUnreserved) { return text }
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                bytes.append(byte)
+            } else {
+                let (high, low) = byte.hexDigits
+                bytes += [UInt8(ascii: "%"), high, low]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

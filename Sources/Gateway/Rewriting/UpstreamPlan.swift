@@ -1,0 +1,112 @@
+internal import GatewayCore
+
+/// All that will be asked of the backend for one call, decided before anything is. Only rewriting makes one.
+struct UpstreamPlan: ~Copyable {
+    let facts: CallFacts
+    let caller: Identity
+    let steps: [PlannedStep]
+    let purpose: Purpose
+
+    /// What the plan is for: how its end is settled.
+    enum Purpose: ~Copyable {
+        case create(handle: DeviceHandle?, LedgerClaim)
+        case update(label: RegistrationID, DeviceHandle, LedgerClaim)
+        case delete(RegistrationID, LedgerClaim)
+        case send
+    }
+
+    fileprivate init(facts: CallFacts, caller: Identity, steps: [PlannedStep], purpose: consuming Purpose) {
+        self.facts = facts
+        self.caller = caller
+        self.steps = steps
+        self.purpose = purpose
+    }
+}
+
+/// An admitted call that the backend need not be asked about, or one that it must.
+enum RewrittenCall: ~Copyable {
+    case upstream(UpstreamPlan)
+    case whoami(Identity)
+}
+
+/// The fifth phase: the call becomes the gateway's own requests. Pure and synchronous.
+struct Rewriting: Sendable {
+    let digester: KeyedDigester
+    let randomness: @Sendable () -> UInt64
+
+    /// Bytes of the payloads that backends build, without user and message: the longest of the profiles' frames.
+    private static func frame(of service: PushService) -> Int {
+        switch service {
+        case .apns: 27
+        case .fcm: 45
+        case .wns, .mpns: 101
+        }
+    }
+
+    func rewrite(_ admitted: consuming AdmittedCall) throws(Refusal) -> RewrittenCall {
+        var facts = admitted.facts
+        let caller = admitted.caller
+        switch consume admitted.permitted {
+        case .whoami:
+            return .whoami(caller)
+        case .create(let handle, let claim):
+            let asked = claim.decision == .askWithHandle ? handle : nil
+            let steps = [PlannedStep(step: .reserve(handle: asked))]
+            return .upstream(
+                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .create(handle: asked, claim)))
+        case .update(let label, let handle, let tags, let claim):
+            let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
+            let steps = Self.steps(for: claim.decision, registration)
+            return .upstream(
+                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .update(label: label, handle, claim)))
+        case .delete(let id, let claim):
+            // Where the backend will not delete, nobody must be reachable under the registration any more.
+            let step = PlannedStep(
+                step: .delete(id, owner: caller.user), ifGone: [.upsert(.known(id), nobody())])
+            return .upstream(
+                UpstreamPlan(facts: facts, caller: caller, steps: [step], purpose: .delete(id, claim)))
+        case .send(let send):
+            facts.digest = digester.digest(Array(send.text.utf8))
+            let step: UpstreamStep
+            do throws(Refusal) {
+                step = .send(try upstream(send, from: caller.user))
+            } catch {
+                throw error.with(facts)
+            }
+            return .upstream(
+                UpstreamPlan(facts: facts, caller: caller, steps: [PlannedStep(step: step)], purpose: .send))
+        }
+    }
+
+    private static func steps(for decision: LedgerDecision, _ registration: UpstreamRegistration) -> [PlannedStep] {
+        let anew: [UpstreamStep] = [.reserve(handle: registration.handle), .upsert(.reserved, registration)]
+        switch decision {
+        case .own(let id), .handOver(let id, _), .rotation(let id):
+            return [PlannedStep(step: .upsert(.known(id), registration), ifGone: anew)]
+        case .unplaced, .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned:
+            // The backend keeps the id that it has for the handle, so that a device from before the gateway keeps its own.
+            let fresh: [UpstreamStep] = [.reserve(handle: nil), .upsert(.reserved, registration)]
+            return [
+                PlannedStep(step: .reserve(handle: registration.handle)),
+                PlannedStep(step: .upsert(.reserved, registration), ifGone: fresh),
+            ]
+        }
+    }
+
+    private func upstream(_ send: RequestedSend, from sender: UserName) throws(Refusal) -> UpstreamSend {
+        let text = try PayloadText(send.text, for: send.service)
+        let length = text.payloadLength(from: sender, frame: Self.frame(of: send.service))
+        guard length <= send.service.payloadLimit else {
+            throw Refusal(
+                .payloadTooLarge, "the payload would have \(length) bytes",
+                hint: "The message is longer than the push service takes.")
+        }
+        return UpstreamSend(sender: sender, recipient: send.recipient, service: send.service, text: text.escaped)
+    }
+
+    /// A registration that reaches nobody: a name that no identity has, and a handle that no device has.
+    private func nobody() -> UpstreamRegistration {
+        let random = (0..<4).map { _ in String(hexEncoding: withUnsafeBytes(of: randomness(), Array.init)) }.joined()
+        return UpstreamRegistration(owner: .nobody(random), handle: .nobody(random), tags: [])
+    }
+}

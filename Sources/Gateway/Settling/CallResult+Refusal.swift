@@ -1,0 +1,26 @@
+internal import GatewayCore
+
+extension CallResult {
+    /// The code that the client is answered with, or nil where the call was carried out.
+    var refusal: RefusalCode? {
+        switch self {
+        case .accepted, .adopted, .healed, .neutralised: nil
+        case .backendFailed: .backendFailed
+        case .backendUnreachable: .backendUnreachable
+        case .backendTimedOut: .backendTimedOut
+        case .overloaded: .overloaded
+        case .ledgerFailed: .internalError
+        case .unknownAtStop, .unknownAfterCrash: .backendFailed
+        }
+    }
+
+    /// What the answer says beside the code.
+    var extra: Refusal.Extra? {
+        switch self {
+        case .overloaded: .retryAfter(seconds: 1)
+        case .accepted, .adopted, .healed, .neutralised, .backendFailed, .backendUnreachable, .backendTimedOut,
+            .ledgerFailed, .unknownAtStop, .unknownAfterCrash:
+            nil
+        }
+    }
+}

@@ -1,0 +1,106 @@
+internal import GatewayCore
+internal import Logging
+
+/// The last phase: how the call ended is written down, once for each intent, and becomes the client's answer.
+struct Settling: Sendable {
+    let journal: any Journal
+    let ledger: any RegistrationLedger
+    let clocks: Clocks
+    let logger: Logger
+
+    func settle(_ forwarded: consuming ForwardedPlan) async -> Answer {
+        let end = forwarded.end
+        let milliseconds = forwarded.milliseconds
+        var facts = forwarded.plan.facts
+        let settled: Settled
+        switch consume forwarded.plan.purpose {
+        case .send:
+            settled = Settled(end.result, .empty(200))
+        case .create(let handle, let claim):
+            settled = await settleCreate(end, handle: handle, claim, &facts)
+        case .update(let label, let handle, let claim):
+            settled = await settleUpdate(end, label: label, handle, claim, &facts)
+        case .delete(let id, let claim):
+            settled = await settleDelete(end, id, claim, facts.call)
+        }
+        journal.note(
+            JournalRecord(
+                .outcome, facts: facts, result: settled.result.rawValue, status: end.status,
+                milliseconds: milliseconds))
+        guard let refusal = settled.result.refusal else { return settled.answer }
+        logger.warning(
+            "The backend did not carry a call out",
+            metadata: [
+                "call": "\(facts.call)", "code": "\(refusal.rawValue)", "detail": "\(end.detail)",
+            ])
+        return ProblemDocument.answer(Refusal(refusal, end.detail, extra: settled.result.extra))
+    }
+
+    private struct Settled {
+        var result: CallResult
+        var answer: Answer
+
+        init(_ result: CallResult, _ answer: Answer) {
+            self.result = result
+            self.answer = answer
+        }
+    }
+
+    private func settleCreate(
+        _ end: ForwardResult, handle: DeviceHandle?, _ claim: consuming LedgerClaim, _ facts: inout CallFacts
+    ) async -> Settled {
+        guard end.result == .accepted, let id = end.reserved else { return Settled(end.result, .empty(200)) }
+        facts.registration = id
+        let result = await write(.reserved(id, handle: handle), claim, facts.call)
+        return Settled(result ?? .accepted, .registrationID(id))
+    }
+
+    private func settleUpdate(
+        _ end: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, _ claim: consuming LedgerClaim,
+        _ facts: inout CallFacts
+    ) async -> Settled {
+        // Windows clients of some builds take nothing but 202, and all others nothing but 200.
+        let answer = Answer.empty(handle.service == .wns || handle.service == .mpns ? 202 : 200)
+        guard end.result == .accepted else { return Settled(end.result, answer) }
+        let known: RegistrationID? =
+            switch claim.decision {
+            case .own(let id), .handOver(let id, _), .rotation(let id): id
+            case .unplaced, .tooManyHandOvers, .askWithHandle, .askWithoutHandle, .owned, .notOwned: nil
+            }
+        guard let id = end.followedGone ? end.reserved : known ?? end.reserved else {
+            return Settled(.backendFailed, answer)
+        }
+        facts.registration = id
+        // The device's own id from before, proven by its handle.
+        let adopted = known == nil && !end.followedGone && id == label
+        let failure = await write(.registered(id, replacing: id == known ? nil : known), claim, facts.call)
+        return Settled(failure ?? (end.followedGone ? .healed : adopted ? .adopted : .accepted), answer)
+    }
+
+    private func settleDelete(
+        _ end: ForwardResult, _ id: RegistrationID, _ claim: consuming LedgerClaim, _ call: CallID
+    ) async -> Settled {
+        guard end.result == .accepted else {
+            // Whatever the backend did: the device wanted to be gone, and that is not forgotten. A failure to write is logged.
+            _ = await write(.deleting(id), claim, call)
+            return Settled(end.result, .empty(200))
+        }
+        let failure = await write(.deleted(id), claim, call)
+        return Settled(failure ?? (end.followedGone ? .neutralised : .accepted), .empty(200))
+    }
+
+    /// Writes to the ledger; the result that the call has if that fails.
+    private func write(
+        _ change: LedgerChange, _ claim: consuming LedgerClaim, _ call: CallID
+    ) async -> CallResult? {
+        do throws(LedgerUnavailable) {
+            try await ledger.finish(claim, with: change, now: clocks.wall())
+            return nil
+        } catch {
+            logger.error(
+                "The ledger cannot be written",
+                metadata: ["call": "\(call)", "detail": "\(error.detail)"])
+            return .ledgerFailed
+        }
+    }
+}
