@@ -40,7 +40,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .target(name: "GatewayCore", dependencies: ["CLibcrypto", logging, nioCore, nioPosix, yams], swiftSettings: strict),
+        .target(
+            name: "GatewayCore", dependencies: ["CLibcrypto", logging, nioCore, nioPosix, yams], swiftSettings: strict),
         .target(name: "Gateway", dependencies: ["GatewayCore", logging, nioCore], swiftSettings: strict),
         .target(name: "GatewayStore", dependencies: ["GatewayCore", logging, nioCore, grdb], swiftSettings: strict),
         .target(
@@ -62,7 +63,9 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "notify-gateway",
-            dependencies: ["GatewayCore", "GatewayServer", "NotifyBackend", "StaticUsers", "HMACToken", arguments, logging],
+            dependencies: [
+                "GatewayCore", "GatewayServer", "NotifyBackend", "StaticUsers", "HMACToken", arguments, logging,
+            ],
             swiftSettings: strict),
 
         // Plug-ins: a folder each under plugins/.
@@ -83,7 +86,8 @@ let package = Package(
             path: "plugins/HMACToken/Tests", swiftSettings: strict),
 
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
-        .testTarget(name: "GatewayTests", dependencies: ["Gateway", "GatewayCore", "GatewayTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "GatewayTests", dependencies: ["Gateway", "GatewayCore", "GatewayTesting"], swiftSettings: strict),
         .testTarget(
             name: "GatewayStoreTests", dependencies: ["GatewayStore", "GatewayCore", "GatewayTesting", nioPosix],
             swiftSettings: strict),

@@ -12,7 +12,8 @@ public struct TagPattern: Sendable, Hashable, CustomStringConvertible {
             return nil
         }
         self.text = text.asciiLowercased
-        self.pieces = self.text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(Array.init)
+        self.pieces = self.text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false).map(
+            Array.init)
     }
 
     /// Whether the tag fits. Takes time in proportion to the tag's length times the pattern's, and no more.

@@ -8,9 +8,11 @@ enum ReservedID {
         guard body.readableBytes <= 1024 else { return nil }
         var text = trimmed(String(buffer: body)[...])
         if text.hasPrefix("\u{FEFF}") { text = text.dropFirst() }
-        if text.hasPrefix("<"), text.hasSuffix("</string>"), let start = text.lastIndex(of: "<").flatMap({ end in
-            text[..<end].lastIndex(of: ">")
-        }) {
+        if text.hasPrefix("<"), text.hasSuffix("</string>"),
+            let start = text.lastIndex(of: "<").flatMap({ end in
+                text[..<end].lastIndex(of: ">")
+            })
+        {
             text = trimmed(text[text.index(after: start)...].dropLast("</string>".count))
         }
         if text.hasPrefix("\""), text.hasSuffix("\""), text.count >= 2 { text = trimmed(text.dropFirst().dropLast()) }

@@ -20,7 +20,8 @@ enum MediaType {
             guard parts.removeFirst() == "application/json" else { throw refusal }
             for part in parts where part.hasPrefix("charset=") {
                 let charset = part.dropFirst("charset=".count)
-                let bare = charset.hasPrefix("\"") && charset.hasSuffix("\"") && charset.count >= 2
+                let bare =
+                    charset.hasPrefix("\"") && charset.hasSuffix("\"") && charset.count >= 2
                     ? charset.dropFirst().dropLast() : charset
                 guard ["utf-8", "iso-8859-1", "us-ascii"].contains(bare) else { throw refusal }
             }

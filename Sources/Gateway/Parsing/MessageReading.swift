@@ -30,7 +30,9 @@ public enum MessageReading: String, Sendable, Hashable, CaseIterable {
         } catch {
             return nil
         }
-        guard case .string(let text) = value else { throw Refusal(.malformedMessage, "the body is JSON, but no string") }
+        guard case .string(let text) = value else {
+            throw Refusal(.malformedMessage, "the body is JSON, but no string")
+        }
         return text
     }
 

@@ -112,7 +112,8 @@ struct Parsing: Sendable {
 
     private func registration(_ body: ByteBuffer) throws(Refusal) -> RequestedRegistration {
         let read = try RegistrationBody.read(body)
-        guard let platform = Platform(word: read.platform), profile.backend.platformWords[platform.service] != nil else {
+        guard let platform = Platform(word: read.platform), profile.backend.platformWords[platform.service] != nil
+        else {
             throw Refusal(.unknownPlatform, "Platform is not one of the backend's")
         }
         do throws(DeviceHandle.Fault) {

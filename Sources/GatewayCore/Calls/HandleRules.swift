@@ -62,7 +62,8 @@ public struct HandleRules: Sendable, Hashable {
     private func channel(
         _ text: String, of service: PushService, schemes: [String], hosts: [String]
     ) throws(DeviceHandle.Fault) -> DeviceHandle {
-        guard text.utf8.count <= 2048, text.utf8.allSatisfy(Self.isURIByte), let colon = text.firstRange(of: "://") else {
+        guard text.utf8.count <= 2048, text.utf8.allSatisfy(Self.isURIByte), let colon = text.firstRange(of: "://")
+        else {
             throw .malformed(service)
         }
         let scheme = String(text[..<colon.lowerBound]).asciiLowercased

@@ -25,7 +25,9 @@ extension UInt8 {
     /// Two lower-case hexadecimal digits, high nibble first.
     @inlinable
     package var hexDigits: (UInt8, UInt8) {
-        func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? nibble + UInt8(ascii: "0") : nibble + UInt8(ascii: "a") - 10 }
+        func digit(_ nibble: UInt8) -> UInt8 {
+            nibble < 10 ? nibble + UInt8(ascii: "0") : nibble + UInt8(ascii: "a") - 10
+        }
         return (digit(self >> 4), digit(self & 0xF))
     }
 }

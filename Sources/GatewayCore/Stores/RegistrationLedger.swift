@@ -11,7 +11,8 @@ public protocol RegistrationLedger: Sendable {
     func isHeld(_ id: RegistrationID, forAnotherThan handle: DeviceHandle) async throws(LedgerUnavailable) -> Bool
 
     /// Writes what became of a claim, durably, and gives it up. A claim that is dropped without this changes nothing.
-    func finish(_ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime) async throws(LedgerUnavailable)
+    func finish(
+        _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime) async throws(LedgerUnavailable)
 }
 
 /// The ledger's store cannot be read or written.
