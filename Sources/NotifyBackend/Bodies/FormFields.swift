@@ -1,0 +1,48 @@
+/// Names and values of a query or of an `application/x-www-form-urlencoded` body, decoded once, in order.
+struct FormFields {
+    let fields: [(name: String, value: String)]
+
+    /// Splits at `&` and at each field's first `=`; `+` is a space, bytes that are no UTF-8 become U+FFFD, and a
+    /// percent sign without two hex digits stands for itself.
+    init(_ text: some StringProtocol) {
+        fields = text.split(separator: "&").map { field in
+            let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (
+                name: Self.decoded(pair[0], plusIsSpace: true),
+                value: pair.count == 2 ? Self.decoded(pair[1], plusIsSpace: true) : ""
+            )
+        }
+    }
+
+    /// The value of the first field of that name, case ignored; nil if there is none.
+    func first(_ name: String) -> String? {
+        fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// A text with its percent escapes decoded.
+    static func decoded(_ text: some StringProtocol, plusIsSpace: Bool) -> String {
+        let bytes = Array(text.utf8)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var position = 0
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == UInt8(ascii: "+"), plusIsSpace {
+                decoded.append(0x20)
+            } else if byte == UInt8(ascii: "%"), position + 1 < bytes.count, let high = digit(bytes[position]),
+                let low = digit(bytes[position + 1])
+            {
+                decoded.append(high << 4 | low)
+                position += 2
+            } else {
+                decoded.append(byte)
+            }
+        }
+        return String(decoding: decoded, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+    }
+}

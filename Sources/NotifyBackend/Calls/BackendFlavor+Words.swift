@@ -1,0 +1,32 @@
+/// What a flavour calls things (contract: backend profiles).
+extension BackendFlavor {
+    /// Whether the registration id may stand in the path.
+    var takesIDInPath: Bool { self != .core }
+
+    /// Whether the registration id may stand in the query.
+    var takesIDInQuery: Bool { self != .net6 }
+
+    /// The platform that a `Platform` value names, as the hub's word; nil if the flavour does not know it.
+    func platform(_ value: String) -> String? {
+        let known: [String]
+        switch self {
+        case .classic: known = ["mpns", "wns", "apns", "gcm"]
+        case .core: known = ["mpns", "wns", "apns", "fcm"]
+        case .net6: known = ["wns", "apns", "fcmv1"]
+        }
+        let word = self == .net6 ? value.lowercased() : value
+        return known.contains(word) ? word : nil
+    }
+
+    /// The service that a `pns` value names, in lower case; nil if the flavour does not know it.
+    func pns(_ value: String) -> String? {
+        let known: [String]
+        switch self {
+        case .classic: known = ["wns", "apns", "gcm"]
+        case .core: known = ["wns", "apns", "fcm"]
+        case .net6: known = ["wns", "apns", "fcmv1"]
+        }
+        let word = value.lowercased()
+        return known.contains(word) ? word : nil
+    }
+}

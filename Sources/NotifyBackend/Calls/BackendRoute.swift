@@ -1,0 +1,24 @@
+/// Where a request goes: `api/<controller>[/<id>]`, without case.
+struct BackendRoute: Equatable {
+    enum Controller: Equatable {
+        case register
+        case notifications
+        case unknown(String)
+    }
+
+    let controller: Controller
+    /// The id in the path, percent-decoded.
+    let id: String?
+
+    /// Reads a path; nil if it is not below `api/` or too long.
+    init?(path: some StringProtocol) {
+        let segments = path.split(separator: "/").map { FormFields.decoded($0, plusIsSpace: false) }
+        guard path.first == "/", (2...3).contains(segments.count), segments[0].lowercased() == "api" else { return nil }
+        switch segments[1].lowercased() {
+        case "register": controller = .register
+        case "notifications": controller = .notifications
+        default: controller = .unknown(segments[1])
+        }
+        id = segments.count == 3 ? segments[2] : nil
+    }
+}

@@ -1,0 +1,34 @@
+/// `POST /api/notifications`.
+extension NotifyUsersAPI {
+    /// Sends `From <user>: <message>` to all that have one of the tags `username:<to_tag>` and `from:<user>`. Both are
+    /// pasted into the hub's expression.
+    func send(_ request: BackendRequest, _ query: FormFields, user: String) -> BackendAnswer {
+        let (pnsValue, recipient) = (query.first("pns"), query.first("to_tag"))
+        if flavor == .classic, pnsValue == nil || recipient == nil {
+            return noAction(request, controller: "Notifications")
+        }
+        let message: String
+        switch BodyReader(flavor: flavor).message(request.body, contentType: request.contentType) {
+        case .model(let text): message = text
+        case .unsupportedMediaType where flavor != .classic || !request.body.isEmpty:
+            return unsupportedMediaType(request)
+        case .unreadable where flavor != .classic: return unreadableBody
+        // A classic backend pastes null: a blank notification.
+        case .unreadable, .unsupportedMediaType: message = ""
+        }
+        if flavor != .classic {
+            let missing = [("pns", pnsValue), ("to_tag", recipient)].filter { $0.1?.isEmpty != false }.map(\.0)
+            if !missing.isEmpty { return invalid(missing) }
+        }
+        guard let pnsValue, let recipient, !pnsValue.isEmpty else { return serverError }
+        guard let pns = flavor.pns(pnsValue),
+            let payload = PayloadTemplate.payload(pns: pns, user: user, message: message)
+        else { return BackendAnswer(500) }
+        do throws(HubFailure) {
+            try hub.send(payload, pns: pns, to: "username:" + recipient + "||" + "from:" + user)
+            return BackendAnswer(200)
+        } catch {
+            return serverError
+        }
+    }
+}

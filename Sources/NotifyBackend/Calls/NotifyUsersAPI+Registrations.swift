@@ -1,0 +1,83 @@
+/// `POST`, `PUT` and `DELETE /api/register`.
+extension NotifyUsersAPI {
+    /// Answers an id for a handle: that of the first registration found for it, while the others are deleted, or a new
+    /// one.
+    func reserve(_ request: BackendRequest, _ query: FormFields) -> BackendAnswer {
+        do throws(HubFailure) {
+            var id: String?
+            if let handle = query.first("handle"), !handle.isEmpty {
+                let found = try hub.registrations(foundBy: handle, limit: 100)
+                id = found.first?.id
+                for other in found.dropFirst() { try hub.delete(id: other.id) }
+            }
+            if let id { return idAnswer(id, accept: request.accept) }
+            return idAnswer(try hub.reserveID(), accept: request.accept)
+        } catch {
+            return serverError
+        }
+    }
+
+    private func idAnswer(_ id: String, accept: String?) -> BackendAnswer {
+        guard flavor == .classic else { return .text(200, id) }
+        guard AcceptHeader(accept ?? "").prefersXML else {
+            return BackendAnswer(200, contentType: "application/json; charset=utf-8", body: BackendAnswer.quoted(id))
+        }
+        let text = id.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+        return BackendAnswer(
+            200,
+            contentType: "application/xml; charset=utf-8",
+            body: "<string xmlns=\"http://schemas.microsoft.com/2003/10/Serialization/\">\(text)</string>"
+        )
+    }
+
+    /// Registers a device with whatever tags were asked for, and `username:<user>`. Nobody asks whose id it is.
+    func upsert(_ request: BackendRequest, id: String?, user: String) -> BackendAnswer {
+        guard let id else { return missingID(request) }
+        let device: DeviceRegistration
+        switch BodyReader(flavor: flavor).registration(request.body, contentType: request.contentType) {
+        case .model(let model): device = model
+        case .unreadable: return unreadableBody
+        case .unsupportedMediaType: return unsupportedMediaType(request)
+        }
+        if flavor != .classic, let refusal = refusal(of: device) { return refusal }
+        guard let platform = flavor.platform(device.platform ?? "") else {
+            switch flavor {
+            case .classic: return BackendAnswer(400)
+            case .core: return serverError
+            case .net6: return .text(400, "Unknown platform.")
+            }
+        }
+        guard let handle = device.handle, !handle.isEmpty, let tags = device.tags else { return serverError }
+        do throws(HubFailure) {
+            try hub.upsert(id: id, platform: platform, handle: handle, tags: tags + ["username:" + user])
+            return BackendAnswer(200)
+        } catch {
+            guard flavor == .net6 else { return serverError }
+            return BackendAnswer(error == .busy ? 503 : 200)
+        }
+    }
+
+    /// What the stricter flavours say to members that are missing.
+    private func refusal(of device: DeviceRegistration) -> BackendAnswer? {
+        var missing: [String] = []
+        if device.platform == nil { missing.append("Platform") }
+        if device.handle == nil || (flavor == .net6 && device.handle?.isEmpty == true) { missing.append("Handle") }
+        if device.tags == nil { missing.append("Tags") }
+        return missing.isEmpty ? nil : invalid(missing)
+    }
+
+    /// Deletes whatever the id addresses, for anybody.
+    func delete(_ request: BackendRequest, id: String?) -> BackendAnswer {
+        guard let id else { return missingID(request) }
+        do throws(HubFailure) {
+            try hub.delete(id: id)
+            return BackendAnswer(200)
+        } catch {
+            return serverError
+        }
+    }
+
+    private func missingID(_ request: BackendRequest) -> BackendAnswer {
+        flavor == .classic ? noAction(request, controller: "Register") : invalid(["id"])
+    }
+}

@@ -1,0 +1,88 @@
+/// The four calls of a notify-users backend, in one flavour, in front of a hub.
+///
+/// A pure function of request and hub: it reads no socket and waits for nothing.
+struct NotifyUsersAPI: Sendable {
+    let flavor: BackendFlavor
+    let hub: NotificationHub
+
+    /// Answers one request.
+    func answer(to request: BackendRequest) -> BackendAnswer {
+        let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = FormFields(parts.count == 2 ? parts[1] : "")
+        guard let route = BackendRoute(path: parts.first ?? "") else { return BackendAnswer(404) }
+        // ASP.NET Core routes before it authenticates. Web API's handler comes first, whatever the controller.
+        if flavor != .classic, let refusal = refusal(of: request, to: route) { return refusal }
+        let user: String
+        switch authenticate(request) {
+        case .success(let name): user = name
+        case .failure(let refusal): return refusal.answer
+        }
+        if flavor == .classic, let refusal = refusal(of: request, to: route) { return refusal }
+        switch (route.controller, request.method) {
+        case (.register, "POST"): return reserve(request, query)
+        case (.register, "PUT"): return upsert(request, id: id(route, query), user: user)
+        case (.register, "DELETE"): return delete(request, id: id(route, query))
+        case (.notifications, "POST"): return send(request, query, user: user)
+        default: return BackendAnswer(404)
+        }
+    }
+
+    private struct AuthenticationRefused: Error {
+        let answer: BackendAnswer
+    }
+
+    private func authenticate(_ request: BackendRequest) -> Result<String, AuthenticationRefused> {
+        do throws(BasicCredential.Fault) {
+            let credential = try BasicCredential(authorization: request.authorization, flavor: flavor)
+            if credential.isValid { return .success(credential.user) }
+            return .failure(.init(answer: BackendAnswer(flavor == .classic ? 403 : 401)))
+        } catch {
+            switch (flavor, error) {
+            // The tutorial's handler does not expect these, and what it throws is a server error.
+            case (.classic, .absent), (.classic, .malformed): return .failure(.init(answer: serverError))
+            case (.classic, .otherScheme): return .failure(.init(answer: BackendAnswer(403)))
+            case (.core, _), (.net6, _): return .failure(.init(answer: BackendAnswer(401)))
+            }
+        }
+    }
+
+    /// 404 or 405 for what the flavour does not route.
+    private func refusal(of request: BackendRequest, to route: BackendRoute) -> BackendAnswer? {
+        let methods: [String]
+        switch (route.controller, route.id != nil) {
+        case (.unknown(let name), _):
+            guard flavor == .classic else { return BackendAnswer(404) }
+            return notFound(request, detail: "No type was found that matches the controller named '\(name)'.")
+        case (.register, false): methods = flavor == .net6 ? ["POST"] : ["POST", "PUT", "DELETE"]
+        case (.register, true):
+            guard flavor.takesIDInPath else { return BackendAnswer(404) }
+            methods = flavor == .net6 ? ["PUT", "DELETE"] : ["POST", "PUT", "DELETE"]
+        case (.notifications, false): methods = ["POST"]
+        case (.notifications, true):
+            guard flavor == .classic, request.method == "POST" else { return BackendAnswer(404) }
+            methods = ["POST"]
+        }
+        guard !methods.contains(request.method) else { return nil }
+        let allow = methods.joined(separator: ", ")
+        guard flavor == .classic else { return BackendAnswer(405, allow: allow) }
+        let message = "The requested resource does not support http method '\(request.method)'."
+        return .message(405, message, allow: allow)
+    }
+
+    /// The registration id, from the place where the flavour looks for it; the path goes before the query.
+    private func id(_ route: BackendRoute, _ query: FormFields) -> String? {
+        let id = route.id ?? (flavor.takesIDInQuery ? query.first("id") : nil)
+        return id?.isEmpty == true ? nil : id
+    }
+
+    /// The 500 of an exception that nobody caught.
+    var serverError: BackendAnswer {
+        flavor == .classic ? .message(500, "An error has occurred.") : BackendAnswer(500)
+    }
+
+    /// Web API's 404, which echoes the URI.
+    func notFound(_ request: BackendRequest, detail: String) -> BackendAnswer {
+        let uri = "http://" + request.host + request.target
+        return .message(404, "No HTTP resource was found that matches the request URI '\(uri)'.", detail: detail)
+    }
+}

@@ -1,0 +1,67 @@
+import Hummingbird
+import Logging
+import NIOCore
+
+/// Turns Hummingbird's requests into the API's values and back, and routes inspections.
+struct BackendResponder: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    /// The largest body that is read, in bytes.
+    static let maximumBody = 64 << 10
+
+    let api: NotifyUsersAPI
+    let inspection: InspectionEndpoints
+    let onRequest: (@Sendable (RequestSummary) -> Void)?
+
+    func respond(to request: Request, context: Context) async throws -> Response {
+        let target = request.head.path ?? "/"
+        let accept = request.headers[.accept]
+        if let response = inspection.response(method: request.method.rawValue, target: target, accept: accept) {
+            return response
+        }
+        let authorization = request.headers[values: .authorization].first
+        let credential = try? BasicCredential(authorization: authorization, flavor: api.flavor)
+        onRequest?(RequestSummary(method: request.method.rawValue, target: target, user: credential?.user))
+        guard let body = try await collect(request.body) else {
+            // What was not read of the body cannot be told from a next request.
+            return Response(status: .contentTooLarge, headers: [.connection: "close", .contentLength: "0"])
+        }
+        let answer = api.answer(
+            to: BackendRequest(
+                method: request.method.rawValue,
+                target: target,
+                host: request.head.authority ?? "",
+                authorization: authorization,
+                contentType: request.headers[.contentType],
+                accept: accept,
+                body: body
+            )
+        )
+        context.logger.debug(
+            "answered a backend call",
+            metadata: ["method": "\(request.method)", "status": "\(answer.status)"]
+        )
+        return Response(answer)
+    }
+
+    /// The body; nil if it is too large.
+    private func collect(_ body: RequestBody) async throws -> [UInt8]? {
+        var bytes: [UInt8] = []
+        for try await part in body {
+            guard bytes.count + part.readableBytes <= Self.maximumBody else { return nil }
+            bytes.append(contentsOf: part.readableBytesView)
+        }
+        return bytes
+    }
+}
+
+extension Response {
+    /// The response for an answer, with its length stated.
+    init(_ answer: BackendAnswer) {
+        let body = ByteBuffer(string: answer.body)
+        var headers: HTTPFields = [.contentLength: String(body.readableBytes)]
+        headers[.contentType] = answer.contentType
+        headers[.allow] = answer.allow
+        self.init(status: .init(code: answer.status), headers: headers, body: .init(byteBuffer: body))
+    }
+}

@@ -1,0 +1,124 @@
+import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+public import ServiceLifecycle
+
+/// The embedded notify-users backend as a service: the four calls of one flavour, and what the devices received.
+///
+/// It is as trusting as the tutorials' backends and therefore serves the own machine only: on a loopback address or on
+/// a Unix socket. One value may run once at a time.
+public struct EmbeddedBackend: Service {
+    let flavor: BackendFlavor
+    let hub: NotificationHub
+    private let place: Place
+    private let logger: Logger
+    private let onListening: @Sendable (Int) async -> Void
+    private let onRequest: (@Sendable (RequestSummary) -> Void)?
+
+    private enum Place {
+        case address(host: String, port: Int)
+        case socket(path: String)
+    }
+
+    /// Connections at a time; further ones wait to be accepted.
+    static let maximumConnections = 1024
+
+    /// A backend on a TCP port.
+    ///
+    /// - Parameters:
+    ///   - flavor: whose quirks it has.
+    ///   - hub: where it registers and sends; may be shared between backends.
+    ///   - host: a loopback address, `127.0.0.1` or `::1`; `localhost` is `127.0.0.1`. With any other ``run()`` throws.
+    ///   - port: 0 for any free port.
+    ///   - logger: for starts, stops and requests (at debug level).
+    ///   - onListening: called once with the real port, when connections are accepted.
+    ///   - onRequest: called for each request but inspections, before it is answered and on whatever thread serves it.
+    public init(
+        flavor: BackendFlavor,
+        hub: NotificationHub = NotificationHub(),
+        host: String = "127.0.0.1",
+        port: Int = 0,
+        logger: Logger,
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in },
+        onRequest: (@Sendable (RequestSummary) -> Void)? = nil
+    ) {
+        self.flavor = flavor
+        self.hub = hub
+        place = .address(host: host == "localhost" ? "127.0.0.1" : host, port: port)
+        self.logger = logger
+        self.onListening = onListening
+        self.onRequest = onRequest
+    }
+
+    /// A backend on a Unix socket. A socket file that is left over at `path` is replaced.
+    ///
+    /// The other parameters are those of the TCP backend; `onListening` is called with 0.
+    public init(
+        flavor: BackendFlavor,
+        hub: NotificationHub = NotificationHub(),
+        socketPath path: String,
+        logger: Logger,
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in },
+        onRequest: (@Sendable (RequestSummary) -> Void)? = nil
+    ) {
+        self.flavor = flavor
+        self.hub = hub
+        place = .socket(path: path)
+        self.logger = logger
+        self.onListening = onListening
+        self.onRequest = onRequest
+    }
+
+    /// Serves until graceful shutdown or cancellation; calls in progress are finished, live inboxes ended.
+    ///
+    /// Throws ``EmbeddedBackendError`` for an address that is not loopback, or the error of binding.
+    public func run() async throws {
+        let application = Application(
+            responder: BackendResponder(
+                api: NotifyUsersAPI(flavor: flavor, hub: hub),
+                inspection: InspectionEndpoints(hub: hub),
+                onRequest: onRequest
+            ),
+            server: .http1(
+                configuration: .init(
+                    httpDecoderConfiguration: .init(maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10)
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: try bindAddress(),
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)
+            ),
+            services: [InboxHeartbeat(hub: hub)],
+            onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port ?? 0) },
+            logger: logger
+        )
+        try await application.run()
+    }
+
+    private func bindAddress() throws(EmbeddedBackendError) -> BindAddress {
+        switch place {
+        case .socket(let path): return .unixDomainSocket(path: path)
+        case .address(let host, let port):
+            guard (0...65535).contains(port), let address = try? SocketAddress(ipAddress: host, port: port),
+                address.isLoopback
+            else { throw .notLoopback(host: host, port: port) }
+            return .hostname(host, port: port)
+        }
+    }
+}
+
+/// Why the embedded backend does not start.
+public enum EmbeddedBackendError: Error, Equatable, CustomStringConvertible {
+    /// The address is not a loopback address, or the port is not one. The backend trusts everybody, so nobody else may
+    /// reach it.
+    case notLoopback(host: String, port: Int)
+
+    /// A sentence for people.
+    public var description: String {
+        switch self {
+        case .notLoopback(let host, let port):
+            "the embedded backend serves loopback only, such as 127.0.0.1 with a port up to 65535; not \(host):\(port)"
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Hummingbird
+
+/// What a real backend does not have: looking into the hub. `GET /registrations`, `GET /inbox/{handle}` and
+/// `GET /inbox?handle=…`, the latter two also as event streams.
+struct InspectionEndpoints: Sendable {
+    let hub: NotificationHub
+
+    private enum Resource {
+        case registrations
+        case inbox(handle: String)
+    }
+
+    /// Answers an inspection; nil if the target is none.
+    func response(method: String, target: String, accept: String?) -> Response? {
+        guard let resource = Self.resource(target) else { return nil }
+        guard method == "GET" else { return Response(BackendAnswer(405, allow: "GET")) }
+        switch resource {
+        case .registrations:
+            return json(InspectionJSON.text(hub.registrations()))
+        case .inbox(let handle):
+            let wantsStream = (accept ?? "").split(separator: ",").contains {
+                MediaType(String($0)).essence == "text/event-stream"
+            }
+            guard wantsStream else { return json(InspectionJSON.text(hub.inbox(ofHandle: handle))) }
+            guard let events = hub.subscribe(toHandle: handle) else {
+                return Response(.text(503, "Too many live inboxes are open."))
+            }
+            return Response(
+                status: .ok,
+                headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+                body: InboxEventStream.body(of: events)
+            )
+        }
+    }
+
+    private func json(_ text: String) -> Response {
+        Response(BackendAnswer(200, contentType: "application/json; charset=utf-8", body: text))
+    }
+
+    private static func resource(_ target: String) -> Resource? {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let (path, query) = (parts[0], parts.count == 2 ? parts[1] : "")
+        if path == "/registrations" { return .registrations }
+        if path == "/inbox" { return FormFields(query).first("handle").map { .inbox(handle: $0) } }
+        guard path.hasPrefix("/inbox/"), path.count > 7 else { return nil }
+        // A handle is not a path: its slashes may be escaped or not.
+        return .inbox(handle: FormFields.decoded(path.dropFirst(7), plusIsSpace: false))
+    }
+}

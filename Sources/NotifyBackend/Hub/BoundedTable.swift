@@ -1,0 +1,78 @@
+/// A dictionary that remembers the order of insertion and drops the oldest entry when it is full.
+///
+/// Setting an existing key keeps its place. All operations are amortised O(1); removed keys leave a hole in the order
+/// that is closed when half of it is holes.
+struct BoundedTable<Value> {
+    private struct Entry {
+        var value: Value
+        let serial: UInt64
+    }
+
+    let capacity: Int
+    private var entries: [String: Entry] = [:]
+    private var order: [(key: String, serial: UInt64)] = []
+    private var firstInOrder = 0
+    private var nextSerial: UInt64 = 0
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    var count: Int { entries.count }
+
+    /// The keys and values, oldest first.
+    var elements: [(key: String, value: Value)] {
+        order[firstInOrder...].compactMap { place in
+            guard let entry = entries[place.key], entry.serial == place.serial else { return nil }
+            return (place.key, entry.value)
+        }
+    }
+
+    subscript(key: String) -> Value? { entries[key]?.value }
+
+    /// How early the key was inserted compared with others; nil if it is absent.
+    func serial(of key: String) -> UInt64? { entries[key]?.serial }
+
+    /// Sets a value and answers the entry that had to go for it, if any.
+    mutating func set(_ value: Value, for key: String) -> (key: String, value: Value)? {
+        if entries[key] != nil {
+            entries[key]?.value = value
+            return nil
+        }
+        let dropped = entries.count >= capacity ? removeOldest() : nil
+        entries[key] = Entry(value: value, serial: nextSerial)
+        order.append((key, nextSerial))
+        nextSerial += 1
+        return dropped
+    }
+
+    /// Changes a value in place; does nothing if the key is absent.
+    mutating func update(_ key: String, _ change: (inout Value) -> Void) {
+        guard let index = entries.index(forKey: key) else { return }
+        change(&entries.values[index].value)
+    }
+
+    mutating func remove(_ key: String) -> Value? {
+        let removed = entries.removeValue(forKey: key)?.value
+        compact()
+        return removed
+    }
+
+    mutating func removeOldest() -> (key: String, value: Value)? {
+        while firstInOrder < order.count {
+            let place = order[firstInOrder]
+            firstInOrder += 1
+            guard let entry = entries[place.key], entry.serial == place.serial else { continue }
+            entries[place.key] = nil
+            compact()
+            return (place.key, entry.value)
+        }
+        return nil
+    }
+
+    private mutating func compact() {
+        guard order.count > 64, order.count > 2 * entries.count else { return }
+        order = order[firstInOrder...].filter { entries[$0.key]?.serial == $0.serial }
+        firstInOrder = 0
+    }
+}

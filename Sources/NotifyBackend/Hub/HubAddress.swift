@@ -1,0 +1,24 @@
+/// What the hub finds at the URL `<hub>/registrations/<id>` once the URL's dot segments are resolved.
+///
+/// Backends paste the id into that URL, so an id of `..` addresses the hub itself, with the backend's Manage key.
+enum HubAddress: Equatable {
+    case hub
+    case registration(String)
+
+    /// Resolves an id. Throws ``HubFailure/notFound`` for addresses where the hub has nothing.
+    init(id: String) throws(HubFailure) {
+        var path = ["registrations"]
+        for segment in id.split(separator: "/", omittingEmptySubsequences: true) {
+            switch segment {
+            case ".": continue
+            case "..": if path.isEmpty { throw .notFound } else { path.removeLast() }
+            default: path.append(String(segment))
+            }
+        }
+        switch (path.count, path.first) {
+        case (0, _): self = .hub
+        case (2, "registrations"): self = .registration(path[1])
+        default: throw .notFound
+        }
+    }
+}

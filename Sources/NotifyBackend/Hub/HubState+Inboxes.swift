@@ -1,0 +1,103 @@
+import Foundation
+
+/// Delivery, inboxes and their live streams.
+extension HubState {
+    typealias Stream = AsyncStream<InboxEvent>.Continuation
+
+    /// The name under which a handle's inbox is kept: APNs handles without case, others as they are.
+    static func inboxKey(_ handle: String) -> String {
+        handle.utf8.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit } ? handle.uppercased() : handle
+    }
+
+    /// Delivers to all that are meant. Answers how many they were, and the streams that could not follow: the caller
+    /// must end those outside of the lock.
+    mutating func deliver(
+        _ payload: String,
+        pns: String,
+        service: PushService,
+        to expression: TagExpression,
+        at: Date
+    ) -> (count: Int, overrun: [Stream]) {
+        var count = 0
+        var overrun: [Stream] = []
+        let named = Set(expression.tags)
+        for stored in meant(by: expression) where stored.service == service {
+            count += 1
+            lastSequence += 1
+            let notification = DeliveredNotification(
+                sequence: lastSequence,
+                at: at,
+                pns: pns,
+                registration: stored.registration.id,
+                tagsMatched: stored.registration.tags.filter { named.contains($0.lowercased()) },
+                payload: payload
+            )
+            let key = Self.inboxKey(stored.registration.handle)
+            keep(notification, in: key)
+            for stream in (subscribers[key] ?? [:]).values where !stream.offer(.delivered(notification)) {
+                overrun.append(stream)
+            }
+        }
+        return (count, overrun)
+    }
+
+    private mutating func keep(_ notification: DeliveredNotification, in key: String) {
+        if inboxes[key] == nil, let dropped = inboxes.set([], for: key) { forget(dropped.value) }
+        let limit = limits.notificationsPerInbox
+        var change = notification.payload.utf8.count
+        inboxes.update(key) { inbox in
+            if inbox.count >= limit { change -= inbox.removeFirst().payload.utf8.count }
+            inbox.append(notification)
+        }
+        inboxBytes += change
+        while inboxBytes > limits.inboxBytes, inboxes.count > 1, let dropped = inboxes.removeOldest() {
+            forget(dropped.value)
+        }
+    }
+
+    private mutating func forget(_ inbox: [DeliveredNotification]) {
+        inboxBytes -= inbox.reduce(0) { $0 + $1.payload.utf8.count }
+    }
+
+    /// Opens a stream that already holds what the inbox holds; nil if too many are open.
+    mutating func subscribe(
+        to key: String
+    ) -> (id: UInt64, stream: AsyncStream<InboxEvent>, continuation: Stream)? {
+        guard subscriberCount < limits.subscribers else { return nil }
+        let kept = inboxes[key] ?? []
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: InboxEvent.self,
+            bufferingPolicy: .bufferingOldest(kept.count + Self.streamBuffer)
+        )
+        for notification in kept { continuation.yield(.delivered(notification)) }
+        lastSubscriber += 1
+        subscriberCount += 1
+        subscribers[key, default: [:]][lastSubscriber] = continuation
+        return (lastSubscriber, stream, continuation)
+    }
+
+    /// Closes a subscription and hands its stream back to be destroyed outside of the lock.
+    mutating func unsubscribe(_ id: UInt64) -> Stream? {
+        guard let key = subscribers.first(where: { $0.value[id] != nil })?.key else { return nil }
+        let removed = subscribers[key]?.removeValue(forKey: id)
+        if subscribers[key]?.isEmpty == true { subscribers[key] = nil }
+        subscriberCount -= 1
+        return removed
+    }
+
+    /// Offers a heartbeat to all streams and answers those that could not follow.
+    func beat() -> [Stream] {
+        subscribers.values.flatMap(\.values).filter { !$0.offer(.heartbeat) }
+    }
+}
+
+extension AsyncStream<InboxEvent>.Continuation {
+    /// Yields, and answers whether there was room.
+    fileprivate func offer(_ event: InboxEvent) -> Bool {
+        switch yield(event) {
+        case .enqueued, .terminated: true
+        case .dropped: false
+        @unknown default: true
+        }
+    }
+}

@@ -1,0 +1,99 @@
+/// All that the hub remembers, with its indexes. Lives behind the hub's lock.
+struct HubState {
+    struct Stored {
+        let registration: Registration
+        let service: PushService?
+        /// The tags in lower case, for matching.
+        let tagKeys: Set<String>
+    }
+
+    /// Ids remembered as lost.
+    static let maximumGone = 4096
+    /// Events that a live inbox may lag behind before its stream is ended.
+    static let streamBuffer = 256
+
+    let limits: HubLimits
+    var registrations: BoundedTable<Stored>
+    var gone = BoundedTable<Void>(capacity: maximumGone)
+    var inboxes: BoundedTable<[DeliveredNotification]>
+    var inboxBytes = 0
+    var lastSequence: UInt64 = 0
+    var faults: [HubFault: Int] = [:]
+    var subscribers: [String: [UInt64: AsyncStream<InboxEvent>.Continuation]] = [:]
+    var subscriberCount = 0
+    var lastSubscriber: UInt64 = 0
+    private var idsByTag: [String: Set<String>] = [:]
+    private var idsByHandle: [String: Set<String>] = [:]
+
+    init(limits: HubLimits) {
+        self.limits = limits
+        registrations = BoundedTable(capacity: limits.registrations)
+        inboxes = BoundedTable(capacity: limits.inboxes)
+    }
+
+    mutating func takeFault(_ fault: HubFault) -> Bool {
+        guard let left = faults[fault], left > 0 else { return false }
+        faults[fault] = left == 1 ? nil : left - 1
+        return true
+    }
+
+    mutating func put(_ registration: Registration) {
+        if let former = registrations[registration.id] { unindex(former) }
+        let stored = Stored(
+            registration: registration,
+            service: PushService(word: registration.platform),
+            tagKeys: Set(registration.tags.map { $0.lowercased() })
+        )
+        if let dropped = registrations.set(stored, for: registration.id) { unindex(dropped.value) }
+        for tag in stored.tagKeys { idsByTag[tag, default: []].insert(registration.id) }
+        idsByHandle[registration.handle, default: []].insert(registration.id)
+    }
+
+    mutating func remove(_ id: String) -> Bool {
+        guard let removed = registrations.remove(id) else { return false }
+        unindex(removed)
+        return true
+    }
+
+    mutating func removeAll() {
+        registrations = BoundedTable(capacity: limits.registrations)
+        idsByTag = [:]
+        idsByHandle = [:]
+    }
+
+    mutating func expire(_ id: String) -> Bool {
+        guard remove(id) else { return false }
+        _ = gone.set((), for: id)
+        return true
+    }
+
+    /// The registrations that a filter finds, oldest first.
+    func found(by filter: ChannelFilter) -> [Registration] {
+        if let handle = filter.onlyHandle { return inOrder(idsByHandle[handle] ?? []).map(\.registration) }
+        return registrations.elements.map(\.value.registration).filter { filter.matches($0.handle) }
+    }
+
+    /// The registrations that an expression means, oldest first.
+    func meant(by expression: TagExpression) -> [Stored] {
+        guard expression.isAlternativesOnly else {
+            return registrations.elements.map(\.value).filter { expression.matches($0.tagKeys) }
+        }
+        return inOrder(expression.tags.reduce(into: Set()) { $0.formUnion(idsByTag[$1] ?? []) })
+    }
+
+    private func inOrder(_ ids: Set<String>) -> [Stored] {
+        let found = ids.compactMap { id in registrations.serial(of: id).map { (serial: $0, id: id) } }
+        return found.sorted { $0.serial < $1.serial }.compactMap { registrations[$0.id] }
+    }
+
+    private mutating func unindex(_ stored: Stored) {
+        let id = stored.registration.id
+        for tag in stored.tagKeys {
+            idsByTag[tag]?.remove(id)
+            if idsByTag[tag]?.isEmpty == true { idsByTag[tag] = nil }
+        }
+        let handle = stored.registration.handle
+        idsByHandle[handle]?.remove(id)
+        if idsByHandle[handle]?.isEmpty == true { idsByHandle[handle] = nil }
+    }
+}

@@ -1,0 +1,160 @@
+public import Foundation
+import Synchronization
+
+/// An in-memory notification hub: registrations with tags, sends by tag expression, and an inbox for each device.
+///
+/// It stands in for the cloud hub behind a notify-users backend and is as trusting: it takes any tag and any id, and
+/// answers whoever asks. All methods may be called from any thread; each is one atomic step. Everything is bounded by
+/// ``HubLimits``, and the oldest goes first.
+public final class NotificationHub: Sendable {
+    let limits: HubLimits
+    private let now: @Sendable () -> Date
+    private let randomNumber: @Sendable () -> UInt64
+    private let state: Mutex<HubState>
+
+    /// Makes an empty hub.
+    ///
+    /// - Parameters:
+    ///   - limits: bounds of what is kept.
+    ///   - now: the clock that stamps deliveries.
+    ///   - randomNumber: where registration ids come from; any 64 bits.
+    public init(
+        limits: HubLimits = HubLimits(),
+        now: @escaping @Sendable () -> Date = { Date() },
+        randomNumber: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+    ) {
+        self.limits = limits
+        self.now = now
+        self.randomNumber = randomNumber
+        state = Mutex(HubState(limits: limits))
+    }
+
+    /// All registrations, oldest first.
+    public func registrations() -> [Registration] {
+        state.withLock { $0.registrations.elements.map(\.value.registration) }
+    }
+
+    /// What the device with this handle received, oldest first; empty for an unknown handle.
+    ///
+    /// A handle of hex digits is an APNs handle and found in either case. An inbox outlives its registration.
+    public func inbox(ofHandle handle: String) -> [DeliveredNotification] {
+        state.withLock { $0.inboxes[HubState.inboxKey(handle)] ?? [] }
+    }
+
+    /// Makes the next `times` operations of the fault's kind fail, after those already injected.
+    public func inject(_ fault: HubFault, times: Int = 1) {
+        state.withLock { $0.faults[fault, default: 0] += max(0, times) }
+    }
+
+    /// Loses a registration as a hub does with expired ones: it receives nothing, and upserts of its id find it gone.
+    ///
+    /// Answers whether there was such a registration.
+    @discardableResult
+    public func expire(registration id: String) -> Bool {
+        state.withLock { $0.expire(id) }
+    }
+
+    /// Gives out a new id, with nothing registered under it. Ids are shaped
+    /// `7260336227650468927-4200236381151834034-1`.
+    func reserveID() throws(HubFailure) -> String {
+        guard !takeFault(.reserveFails) else { throw .failed }
+        let (first, second, third) = (randomNumber() >> 1, randomNumber() >> 1, randomNumber() % 9 + 1)
+        return "\(first)-\(second)-\(third)"
+    }
+
+    /// The first `limit` registrations that the handle's filter finds, oldest first.
+    func registrations(foundBy handle: String, limit: Int) throws(HubFailure) -> [Registration] {
+        guard !takeFault(.lookUpFails) else { throw .failed }
+        let filter = try ChannelFilter(pasting: handle)
+        return state.withLock { Array($0.found(by: filter).prefix(limit)) }
+    }
+
+    /// Registers a device under an id, whether or not the hub gave that id, replacing what was there.
+    func upsert(id: String, platform: String, handle: String, tags: [String]) throws(HubFailure) {
+        if takeFault(.upsertBusy) { throw .busy }
+        if takeFault(.upsertGone) { throw .gone }
+        if takeFault(.upsertFails) { throw .failed }
+        guard case .registration(let id) = try HubAddress(id: id), id.utf8.count <= 256, handle.utf8.count <= 4096,
+            !handle.isEmpty
+        else { throw .badRequest }
+        let stored = try HubTag.stored(tags)
+        let registration = Registration(
+            id: id,
+            platform: platform,
+            handle: platform == "apns" ? handle.uppercased() : handle,
+            tags: stored
+        )
+        let isGone = state.withLock { state in
+            if state.gone[id] != nil { return true }
+            state.put(registration)
+            return false
+        }
+        if isGone { throw .gone }
+    }
+
+    /// Deletes what an id addresses: a registration, or with `..` everything that the hub has.
+    func delete(id: String) throws(HubFailure) {
+        if takeFault(.deleteFails) { throw .failed }
+        let address = try HubAddress(id: id)
+        let found = state.withLock { state in
+            switch address {
+            case .hub:
+                state.removeAll()
+                return true
+            case .registration(let id): return state.remove(id)
+            }
+        }
+        guard found else { throw .notFound }
+    }
+
+    /// Sends to every registration of the service that the expression means, and answers to how many.
+    ///
+    /// A payload over the service's limit is accepted and reaches nobody; 0 is answered.
+    @discardableResult
+    func send(_ payload: String, pns: String, to expression: String) throws(HubFailure) -> Int {
+        if takeFault(.sendFails) { throw .failed }
+        guard let service = PushService(word: pns), payload.utf8.count <= 64 << 10 else { throw .badRequest }
+        let expression = try TagExpression(parsing: expression)
+        guard payload.utf8.count <= service.payloadLimit else { return 0 }
+        let at = now()
+        let (count, overrun) = state.withLock { state in
+            state.deliver(payload, pns: pns, service: service, to: expression, at: at)
+        }
+        // A stream's end calls back into the hub, so it must not happen under the lock.
+        for stream in overrun { stream.finish() }
+        return count
+    }
+
+    private func takeFault(_ fault: HubFault) -> Bool {
+        state.withLock { $0.takeFault(fault) }
+    }
+}
+
+extension NotificationHub {
+    /// Live inbox streams that are open now.
+    public var subscriberCount: Int { state.withLock { $0.subscriberCount } }
+
+    /// Opens a live inbox: first what is there, then every further delivery, with heartbeats between.
+    ///
+    /// Nil if ``HubLimits/subscribers`` are open. The stream ends when its reader falls ``HubState/streamBuffer``
+    /// events behind; dropping it closes the subscription.
+    func subscribe(toHandle handle: String) -> AsyncStream<InboxEvent>? {
+        let opened = state.withLock { $0.subscribe(to: HubState.inboxKey(handle)) }
+        guard let (id, stream, continuation) = opened else { return nil }
+        // The handler may hold the id only: if it held the stream, the stream would never end by being dropped.
+        continuation.onTermination = { [weak self] _ in self?.unsubscribe(id) }
+        return stream
+    }
+
+    /// Sends a heartbeat to every live inbox, so that connections whose client has left are found and closed.
+    func sendHeartbeats() {
+        let overrun = state.withLock { $0.beat() }
+        for stream in overrun { stream.finish() }
+    }
+
+    private func unsubscribe(_ id: UInt64) {
+        // Destroyed after the lock: the continuation may be the last holder of its stream.
+        let removed = state.withLock { $0.unsubscribe(id) }
+        _ = removed
+    }
+}

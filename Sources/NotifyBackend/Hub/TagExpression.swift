@@ -1,0 +1,42 @@
+/// A tag expression such as `username:bob || (topic:a && !from:alice)`, ready to be asked about registrations.
+///
+/// Kept in postfix order, so that neither reading nor asking recurses and no nesting can exhaust the stack.
+struct TagExpression: Equatable {
+    enum Step: Equatable {
+        case tag(String)
+        case not, and, or
+    }
+
+    /// The steps in postfix order. Tags are in lower case.
+    let steps: [Step]
+
+    /// The tags that are named, in order, in lower case.
+    var tags: [String] {
+        steps.compactMap { if case .tag(let tag) = $0 { tag } else { nil } }
+    }
+
+    /// Whether the expression only lists alternatives, so that an index of tags answers it.
+    var isAlternativesOnly: Bool {
+        steps.allSatisfy { $0 != .not && $0 != .and }
+    }
+
+    /// Whether a registration with these tags (in lower case) is meant.
+    func matches(_ tags: Set<String>) -> Bool {
+        var values: [Bool] = []
+        for step in steps {
+            switch step {
+            case .tag(let tag): values.append(tags.contains(tag))
+            case .not:
+                guard let value = values.popLast() else { return false }
+                values.append(!value)
+            case .and:
+                guard let right = values.popLast(), let left = values.popLast() else { return false }
+                values.append(left && right)
+            case .or:
+                guard let right = values.popLast(), let left = values.popLast() else { return false }
+                values.append(left || right)
+            }
+        }
+        return values.last ?? false
+    }
+}
