@@ -91,6 +91,17 @@ import Testing
         #expect(bench.call("POST", "/api/register?handle=%27").status == 500)
     }
 
+    @Test(arguments: BackendFlavor.allCases)
+    func twoDotsInThePathAreResolvedBefore(_ flavor: BackendFlavor) {
+        let bench = TestBench(flavor)
+        bench.register("bob", id: "1")
+        for target in ["/api/register/..", "/api/register/%2e%2E", "/../..", "/api/../.."] {
+            #expect(bench.call("DELETE", target).status == 404)
+        }
+        #expect(bench.call("POST", "/x/../api/./register").status == 200)
+        #expect(bench.hub.registrations().count == 1)
+    }
+
     @Test func twoDotsAreTheHub() {
         for flavor in [BackendFlavor.classic, .core] {
             let bench = TestBench(flavor)

@@ -88,6 +88,8 @@ import Testing
     }
 
     @Test func comparesPasswordsByBytes() throws {
+        let marked = try BasicCredential(authorization: TestBench.basic("a:\u{301}a"), flavor: .core)
+        #expect(marked.user == "a" && marked.password == "\u{301}a")
         let credential = try BasicCredential(authorization: TestBench.basic("\u{e9}:e\u{301}"), flavor: .core)
         #expect(!credential.isValid)
     }

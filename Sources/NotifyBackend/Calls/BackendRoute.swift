@@ -10,9 +10,16 @@ struct BackendRoute: Equatable {
     /// The id in the path, percent-decoded.
     let id: String?
 
-    /// Reads a path; nil if it is not below `api/` or too long.
+    /// Reads a path, whose dot segments the web server resolves beforehand; nil if it is not below `api/` or too long.
     init?(path: some StringProtocol) {
-        let segments = path.split(separator: "/").map { FormFields.decoded($0, plusIsSpace: false) }
+        var segments: [String] = []
+        for segment in path.split(separator: "/").map({ FormFields.decoded($0, plusIsSpace: false) }) {
+            switch segment {
+            case ".": continue
+            case "..": _ = segments.popLast()
+            default: segments.append(segment)
+            }
+        }
         guard path.first == "/", (2...3).contains(segments.count), segments[0].lowercased() == "api" else { return nil }
         switch segments[1].lowercased() {
         case "register": controller = .register

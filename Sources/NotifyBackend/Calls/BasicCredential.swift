@@ -29,9 +29,10 @@ struct BasicCredential: Equatable {
                 String(data: data, encoding: .windowsCP1252) ?? String(String.UnicodeScalarView(data.map { .init($0) }))
             case .core, .net6: String(decoding: data, as: UTF8.self)
             }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        // Split as bytes: as characters, a colon with a combining mark would be none.
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count >= 2 else { throw .malformed }
-        user = String(parts[0])
-        password = String(parts[1])
+        user = String(Substring(parts[0]))
+        password = String(Substring(parts[1]))
     }
 }

@@ -23,8 +23,7 @@ struct BackendResponder: HTTPResponder {
         let credential = try? BasicCredential(authorization: authorization, flavor: api.flavor)
         onRequest?(RequestSummary(method: request.method.rawValue, target: target, user: credential?.user))
         guard let body = try await collect(request.body) else {
-            // What was not read of the body cannot be told from a next request.
-            return Response(status: .contentTooLarge, headers: [.connection: "close", .contentLength: "0"])
+            return Response(BackendAnswer(413))
         }
         let answer = api.answer(
             to: BackendRequest(
@@ -41,10 +40,12 @@ struct BackendResponder: HTTPResponder {
             "answered a backend call",
             metadata: ["method": "\(request.method)", "status": "\(answer.status)"]
         )
-        return Response(answer)
+        let response = Response(answer)
+        // RFC 9110, section 9.3.2: what follows the head would be taken for the next response.
+        return request.method == .head ? response.createHeadResponse() : response
     }
 
-    /// The body; nil if it is too large.
+    /// The body; nil if it is too large. Hummingbird reads and drops the rest before the next request.
     private func collect(_ body: RequestBody) async throws -> [UInt8]? {
         var bytes: [UInt8] = []
         for try await part in body {
