@@ -36,6 +36,7 @@ public struct Gateway: CallServing {
             logger: ports.logger)
     }
 
+    /// Decides and carries out one call, from bytes to answer.
     public func serve(_ request: ReceivedRequest) async -> Answer {
         do throws(Refusal) {
             let call = try parsing.parse(request)
@@ -55,6 +56,7 @@ public struct Gateway: CallServing {
         }
     }
 
+    /// The answer to a request that could not be framed.
     public func refuse(_ refusal: Refusal, id: CallID) -> Answer {
         refusing.answer(refusal)
     }

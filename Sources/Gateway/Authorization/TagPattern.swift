@@ -32,5 +32,6 @@ public struct TagPattern: Sendable, Hashable, CustomStringConvertible {
         return true
     }
 
+    /// The pattern.
     public var description: String { text }
 }

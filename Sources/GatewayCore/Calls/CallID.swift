@@ -22,5 +22,6 @@ public struct CallID: Sendable, Hashable, CustomStringConvertible {
         return String(hexEncoding: bytes)
     }
 
+    /// 32 lower-case hexadecimal digits.
     public var description: String { text }
 }

@@ -11,6 +11,7 @@ public struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
         self.text = String(text)
     }
 
+    /// The id.
     public var description: String { text }
 
     private static func matches(_ bytes: some Collection<UInt8>) -> Bool {

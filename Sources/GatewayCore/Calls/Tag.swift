@@ -29,8 +29,11 @@ public struct Tag: Sendable, Hashable, CustomStringConvertible {
         key.firstIndex(of: ":").map { key[..<$0] }
     }
 
+    /// Without case.
     public static func == (left: Tag, right: Tag) -> Bool { left.key == right.key }
+    /// Without case.
     public func hash(into hasher: inout Hasher) { hasher.combine(key) }
+    /// The tag as written.
     public var description: String { text }
 
     private static func isTagByte(_ byte: UInt8) -> Bool {

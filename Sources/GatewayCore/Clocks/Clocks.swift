@@ -22,6 +22,7 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
     /// A reading.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// Earlier is less.
     public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

@@ -12,6 +12,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     /// Whole seconds since the epoch, rounded down.
     public var seconds: Int64 { Self.floorDivision(microseconds, 1_000_000) }
 
+    /// Earlier is less.
     public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
 
     /// RFC 3339 in UTC with microseconds: `2026-11-21T07:00:00.000000Z`.

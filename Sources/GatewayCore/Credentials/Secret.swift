@@ -44,7 +44,10 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         ConstantTime.equal(storage.bytes, other.storage.bytes)
     }
 
+    /// Never the bytes.
     public var description: String { "<secret>" }
+    /// Never the bytes.
     public var debugDescription: String { "<secret>" }
+    /// Nothing inside, so that `dump` finds nothing either.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

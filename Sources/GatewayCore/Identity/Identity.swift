@@ -26,6 +26,7 @@ public struct GroupName: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
+    /// The name.
     public var description: String { text }
 
     private static func isGroupByte(_ byte: UInt8) -> Bool {
@@ -41,5 +42,6 @@ public struct PluginName: Sendable, Hashable, ExpressibleByStringLiteral, Custom
     /// Wraps the word that a plug-in gives itself in its source.
     public init(stringLiteral text: String) { self.text = text }
 
+    /// The word.
     public var description: String { text }
 }

@@ -29,7 +29,10 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The address as text.
     public var description: String { text }
+    /// By address; the text follows from it.
     public static func == (left: Peer, right: Peer) -> Bool { left.address == right.address }
+    /// By address.
     public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 }

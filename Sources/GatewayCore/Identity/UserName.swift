@@ -16,7 +16,9 @@ public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible 
         self.text = String(text)
     }
 
+    /// By bytes.
     public static func < (left: UserName, right: UserName) -> Bool { left.text < right.text }
+    /// The name.
     public var description: String { text }
 
     /// Whether the byte belongs to the alphabet of canonical names.
