@@ -1,0 +1,82 @@
+public import GatewayCore
+internal import Logging
+internal import Synchronization
+
+/// Judges passwords by the users file.
+///
+/// A hash costs milliseconds on purpose, so each one is computed on the blocking pool, never on the caller's loop. A name
+/// that the file lacks costs what one that it has would cost, unless a later authenticator is asked about it.
+public final class StaticUsersAuthenticator: Authenticator {
+    private let settings: StaticUsersPlugin.Settings
+    private let context: PluginContext
+    // Stays the same over reloads: a name that the file lacks keeps its decoy, and with it its duration.
+    private let decoyDigester: KeyedDigester
+    private let table: Mutex<UserTable>
+
+    init(_ table: UserTable, settings: StaticUsersPlugin.Settings, context: PluginContext) {
+        self.settings = settings
+        self.context = context
+        self.table = Mutex(table)
+        var generator = SystemRandomNumberGenerator()
+        let key = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        decoyDigester = KeyedDigester(key: Secret(key))
+    }
+
+    /// Judges a password. Resumes on the caller's loop after some milliseconds on the blocking pool.
+    public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        guard case .password(let login, let password) = credential else { return .notMine }
+        let table = table.withLock { $0 }
+        let user = context.names.canonical(login.text).flatMap { table.users[$0] }
+        if user == nil, !context.isLastOfItsKind { return .notMine }
+        guard Self.isPassword(password) else { return .rejected(.malformed) }
+        guard let hash = user?.hash ?? decoy(for: login, in: table) else { return .unavailable(.failed) }
+        let match: PasswordHash.Match
+        do {
+            match = try await context.blockingPool.run { hash.match(password) }
+        } catch {
+            return .unavailable(.busy)
+        }
+        switch match {
+        case .undecided: return .unavailable(.failed)
+        case .different: return .rejected(.wrong)
+        case .same: return user.map(verdict) ?? .rejected(.wrong)
+        }
+    }
+
+    /// Reads the users file again. Where it is good, logins from here on are judged by it; where it is not, the users stay
+    /// as they were and the problems are the answer.
+    public func reload() async -> [ConfigurationProblem] {
+        do {
+            let fresh = try await UserTable.load(settings.file, context: context)
+            table.withLock { $0 = fresh }
+            context.logger.info("users reloaded", metadata: ["users": "\(fresh.users.count)"])
+            return []
+        } catch {
+            context.logger.error(
+                "users file is broken; the users stay as they were",
+                metadata: ["problems": "\(error.problems.map(\.description))"])
+            return error.problems
+        }
+    }
+
+    /// What a right password gets.
+    private func verdict(on user: UserTable.User) -> AuthenticationOutcome {
+        if user.isDisabled { return .rejected(.disabled) }
+        if let end = user.expires, end <= context.clocks.wall() { return .rejected(.expired) }
+        return .accepted(Identity(user: user.name, groups: user.groups, authenticator: StaticUsersPlugin.name))
+    }
+
+    /// A hash of the file for a name that it lacks, always the same one, which only the holder of the key could foretell.
+    private func decoy(for login: LoginName, in table: UserTable) -> PasswordHash? {
+        guard let digest = decoyDigester.digest(Array(login.text.utf8)) else { return nil }
+        let number = digest.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        // A table has at least one hash: an empty file does not load.
+        return table.hashes[Int(number % UInt64(table.hashes.count))]
+    }
+
+    /// A NUL would end the password early for crypt(3), and any continuation of a right password would be right.
+    private static func isPassword(_ password: Secret) -> Bool {
+        guard (1...1024).contains(password.count) else { return false }
+        return password.withUnsafeBytes { !$0.contains(0) }
+    }
+}

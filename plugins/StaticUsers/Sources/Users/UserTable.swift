@@ -1,0 +1,72 @@
+internal import GatewayCore
+
+/// The users that logins are judged by: a users file that was found good.
+struct UserTable: Sendable {
+    /// One user, ready to be looked up.
+    struct User: Sendable {
+        let name: UserName
+        let hash: PasswordHash
+        let groups: Set<GroupName>
+        let isDisabled: Bool
+        let expires: WallTime?
+    }
+
+    /// By canonical name; never empty.
+    let users: [UserName: User]
+    /// Every user's hash, in the order of the names: what decoys are picked from, in the file's own proportions.
+    let hashes: [PasswordHash]
+
+    /// Reads and tries a users file on the blocking pool.
+    static func load(_ file: String, context: PluginContext) async throws(UsersFileFault) -> UserTable {
+        let names = context.names
+        let result: Result<UserTable, UsersFileFault>
+        do {
+            result = try await context.blockingPool.run { read(file, names: names) }
+        } catch {
+            throw UsersFileFault(file: file, "was not read: too much other work is waiting")
+        }
+        return try result.get()
+    }
+
+    /// Reads and tries a users file. Blocks.
+    private static func read(_ file: String, names: NameRules) -> Result<UserTable, UsersFileFault> {
+        let problems = ConfigurationProblems()
+        do throws(ConfigurationProblem) {
+            let text = try PrivateFile.text(at: file)
+            let document = UsersDocument(text, file: file, names: names, problems: problems)
+            if problems.all.isEmpty, document.records.isEmpty {
+                problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
+            }
+            if problems.all.isEmpty { tryOut(document.records, problems: problems) }
+            guard problems.all.isEmpty else { return .failure(UsersFileFault(problems.all)) }
+            return .success(UserTable(document.records))
+        } catch {
+            return .failure(UsersFileFault([error]))
+        }
+    }
+
+    /// Tries one hash of each cost. The grammar has seen every hash to its last bit, so what is left to find out is what
+    /// libcrypt here makes of the parameters; trying all would keep a start with thousands of users waiting for minutes.
+    private static func tryOut(_ records: [UserRecord], problems: ConfigurationProblems) {
+        var tried: Set<String> = []
+        for record in records where tried.insert(record.hash.costKey).inserted {
+            do { try record.hash.tryOut() } catch {
+                problems.add(
+                    ConfigurationProblem(
+                        at: record.hashLocation, path: "users.\(record.name).hash", error.description))
+            }
+        }
+    }
+
+    private init(_ records: [UserRecord]) {
+        users = Dictionary(
+            uniqueKeysWithValues: records.map { record in
+                let user = User(
+                    name: record.canonicalName, hash: record.hash, groups: Set(record.groups),
+                    isDisabled: record.isDisabled, expires: record.expires)
+                // The document keeps canonical names unique.
+                return (record.canonicalName, user)
+            })
+        hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
+    }
+}

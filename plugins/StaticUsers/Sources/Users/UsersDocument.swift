@@ -1,0 +1,113 @@
+internal import GatewayCore
+
+/// The content of a users file, in either of its two forms.
+struct UsersDocument {
+    /// The users, in the order of the file.
+    private(set) var records: [UserRecord] = []
+    private let problems: ConfigurationProblems
+    private let names: NameRules
+    private var linesByName: [UserName: (name: String, line: Int)] = [:]
+
+    /// Reads the text of a file; everything wrong with it goes to `problems`.
+    init(_ text: String, file: String, names: NameRules, problems: ConfigurationProblems) {
+        self.problems = problems
+        self.names = names
+        if Self.isHtpasswd(file) {
+            readHtpasswd(text, file: file)
+        } else {
+            readYAML(text, file: file)
+        }
+    }
+
+    /// Whether the file of this name is read as htpasswd writes it.
+    static func isHtpasswd(_ file: String) -> Bool { file.hasSuffix(".htpasswd") }
+
+    private mutating func readYAML(_ text: String, file: String) {
+        let root: ConfigurationNode
+        do { root = try YAMLDocument.parse(text, file: file) } catch { return problems.add(error) }
+        let reader = ConfigurationReader(root, directory: "", problems: problems)
+        let users = reader.mapping("users")
+        for entry in users?.allEntries() ?? [] {
+            guard let user = users?.reader(of: entry.value, under: entry.name) else { continue }
+            readUser(user, named: entry)
+        }
+        reader.finish()
+    }
+
+    private mutating func readUser(_ reader: ConfigurationReader, named entry: ConfigurationNode.Entry) {
+        // `hash`: text, crypt(5) of an accepted scheme. Required.
+        let place = reader.node("hash")?.location ?? reader.location
+        let hash = reader.required("hash").flatMap { readHash($0, at: place, path: reader.inner("hash")) }
+        // `groups`: a list of group names. Default: none.
+        let groups = (reader.sequence("groups") ?? []).compactMap { node, path -> GroupName? in
+            guard let text = reader.string(of: node, under: path) else { return nil }
+            guard let group = GroupName(text) else {
+                reader.report(
+                    at: node.location, under: path, "is no group name: 1 to 64 of A-Z a-z 0-9 _ . -")
+                return nil
+            }
+            return group
+        }
+        // `disabled`: true or false. Default: false.
+        let isDisabled = reader.bool("disabled") ?? false
+        // `expires`: a time of RFC 3339. Default: never.
+        let expires: WallTime? = reader.string("expires").flatMap { text in
+            let time = WallTime(rfc3339: text)
+            if time == nil { reader.report("expires", "is no time; write one as 2027-01-31T00:00:00Z") }
+            return time
+        }
+        reader.finish()
+        guard let name = claim(entry.name, at: entry.location, path: "users.\(entry.name)"), let hash else { return }
+        records.append(
+            UserRecord(
+                name: entry.name, canonicalName: name, hash: hash, hashLocation: place, groups: groups,
+                isDisabled: isDisabled, expires: expires))
+    }
+
+    /// `name:hash` lines; further fields, blank lines and lines that begin with `#` are ignored.
+    private mutating func readHtpasswd(_ text: String, file: String) {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            let start = SourceLocation(file: file, line: index + 1, column: 1)
+            let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+            guard fields.count > 1, !fields[0].isEmpty else {
+                problems.add(ConfigurationProblem(at: start, path: "", "must be a name, a colon and a hash"))
+                continue
+            }
+            var place = start
+            place.column = fields[0].count + 2
+            let name = String(fields[0])
+            let canonical = claim(name, at: start, path: name)
+            let hash = readHash(String(fields[1]), at: place, path: name)
+            guard let canonical, let hash else { continue }
+            records.append(UserRecord(name: name, canonicalName: canonical, hash: hash, hashLocation: place))
+        }
+    }
+
+    private func readHash(_ text: String, at location: SourceLocation, path: String) -> PasswordHash? {
+        do { return try PasswordHash(text) } catch {
+            problems.add(ConfigurationProblem(at: location, path: path, error.description))
+            return nil
+        }
+    }
+
+    /// The canonical name, if the name has one that no other user of the file has.
+    private mutating func claim(_ name: String, at location: SourceLocation, path: String) -> UserName? {
+        guard let canonical = names.canonical(name) else {
+            problems.add(
+                ConfigurationProblem(
+                    at: location, path: path,
+                    "is no user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -"))
+            return nil
+        }
+        if let other = linesByName[canonical] {
+            problems.add(
+                ConfigurationProblem(
+                    at: location, path: path,
+                    "is the same user as \"\(other.name)\" in line \(other.line): both are \"\(canonical)\""))
+            return nil
+        }
+        linesByName[canonical] = (name, location.line)
+        return canonical
+    }
+}

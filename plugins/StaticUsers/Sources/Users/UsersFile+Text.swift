@@ -1,0 +1,27 @@
+internal import GatewayCore
+
+extension UsersFile {
+    /// The file as it is written.
+    var text: String {
+        isHtpasswd
+            ? users.map { "\($0.name):\($0.hash.text)\n" }.joined()
+            : "users:\(users.isEmpty ? " {}" : "")\n" + users.map { "  \(Self.line(for: $0))\n" }.joined()
+    }
+
+    private static func line(for user: UserRecord) -> String {
+        var settings = ["hash: \(quoted(user.hash.text))"]
+        if !user.groups.isEmpty {
+            settings.append("groups: [\(user.groups.map { quoted($0.text) }.joined(separator: ", "))]")
+        }
+        if user.isDisabled { settings.append("disabled: true") }
+        if let expires = user.expires { settings.append("expires: \(quoted(expires.description))") }
+        return "\(quoted(user.name)): { \(settings.joined(separator: ", ")) }"
+    }
+
+    /// A JSON string is a double-quoted scalar of YAML 1.2, and quoted text is never a number or a Boolean.
+    private static func quoted(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        JSONWriter.write(string: text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import StaticUsers
+
+@Suite("Logins of static users")
+struct StaticUsersAuthenticatorTests {
+    private static let users = """
+        users:
+          alice: { hash: "\(Hashes.sha512)", groups: [dispatch] }
+          Bob: { hash: "\(Hashes.otherSHA512)", disabled: true }
+          carol: { hash: "\(Hashes.sha256)", expires: 2026-11-21T07:00:00Z }
+          dave: { hash: "\(Hashes.bcrypt)", expires: 2026-11-21T07:00:01Z, disabled: false }
+        """
+
+    private func authenticator(_ context: PluginContext = testContext()) async throws -> any Authenticator {
+        let files = try TestFiles()
+        let file = try files.write(Self.users)
+        return try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: context)
+    }
+
+    @Test("the right password gives the canonical user, with groups")
+    func right() async throws {
+        let authenticator = try await authenticator()
+        let alice = Identity(
+            user: try #require(UserName(canonical: "alice")), groups: [try #require(GroupName("dispatch"))],
+            authenticator: "static-users")
+        #expect(await authenticator.login("alice", "correct horse") == .accepted(alice))
+        #expect(await authenticator.login("ALICE", "correct horse") == .accepted(alice))
+        guard case .accepted(let dave) = await authenticator.login("dave", "correct horse") else {
+            Issue.record("dave expires in a second")
+            return
+        }
+        #expect(dave.user.text == "dave")
+        #expect(dave.groups.isEmpty)
+    }
+
+    @Test("wrong, disabled, expired, unknown")
+    func refused() async throws {
+        let authenticator = try await authenticator()
+        #expect(await authenticator.login("alice", "wrong") == .rejected(.wrong))
+        #expect(await authenticator.login("bob", "correct horse") == .rejected(.disabled))
+        #expect(await authenticator.login("bob", "wrong") == .rejected(.wrong))
+        #expect(await authenticator.login("carol", "correct horse") == .rejected(.expired))
+        #expect(await authenticator.login("carol", "wrong") == .rejected(.wrong))
+        // The decoy is a hash of the file, and `correct horse` is the password of each: it must not let anybody in.
+        for name in ["nobody", "mallory", "", "alice ", "alice\u{0}", "al\u{131}ce", "name,with", "ａlice"] {
+            #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong), "\(name)")
+        }
+    }
+
+    @Test("passwords that crypt(3) would cut, or cannot take")
+    func awkwardPasswords() async throws {
+        let authenticator = try await authenticator()
+        #expect(await authenticator.login("alice", "") == .rejected(.malformed))
+        #expect(await authenticator.login("alice", "correct horse\u{0}battery") == .rejected(.malformed))
+        #expect(await authenticator.login("alice", "\u{0}") == .rejected(.malformed))
+        #expect(await authenticator.login("alice", [UInt8](repeating: 0x61, count: 1025)) == .rejected(.malformed))
+        #expect(await authenticator.login("alice", [UInt8](repeating: 0x61, count: 1024)) == .rejected(.wrong))
+        #expect(await authenticator.login("nobody", [UInt8](repeating: 0x61, count: 1024)) == .rejected(.wrong))
+        #expect(await authenticator.login("alice", [UInt8](repeating: 0x61, count: 65_536)) == .rejected(.malformed))
+        #expect(await authenticator.login("alice", [0xFF, 0xFE, 0x80]) == .rejected(.wrong))
+    }
+
+    @Test("a name that the file lacks is another's, if there is another")
+    func notMine() async throws {
+        let authenticator = try await authenticator(testContext(isLastOfItsKind: false))
+        #expect(await authenticator.login("nobody", "correct horse") == .notMine)
+        #expect(await authenticator.login("name,with", "correct horse") == .notMine)
+        #expect(await authenticator.login("bob", "correct horse") == .rejected(.disabled))
+        #expect(await authenticator.login("alice", "wrong") == .rejected(.wrong))
+        let bearer = Credential.bearer(token: Secret("x".utf8))
+        guard case .notMine = await authenticator.authenticate(bearer, from: Peer(address: .local, text: "unix")) else {
+            Issue.record("a token is not a password")
+            return
+        }
+    }
+
+    @Test("with no room on the pool it cannot tell, for known and unknown names alike")
+    func busy() async throws {
+        let files = try TestFiles()
+        let file = try files.write(Self.users)
+        let table = try await UserTable.load(file, context: testContext())
+        let authenticator = StaticUsersAuthenticator(
+            table, settings: .init(file: file), context: testContext(capacity: 0))
+        #expect(await authenticator.login("alice", "correct horse") == .unavailable(.busy))
+        #expect(await authenticator.login("nobody", "correct horse") == .unavailable(.busy))
+        let problems = await authenticator.reload()
+        #expect(problems.map(\.message) == ["was not read: too much other work is waiting"])
+    }
+
+    @Test("reloading swaps the users, and a broken file keeps them")
+    func reloading() async throws {
+        let files = try TestFiles()
+        let file = try files.write(Self.users)
+        let made = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: testContext())
+        let authenticator = try #require(made as? StaticUsersAuthenticator)
+        _ = try files.write("users: { alice: { hash: hunter2 } }")
+        #expect(await authenticator.reload().count == 1)
+        #expect(await authenticator.login("alice", "correct horse") != .rejected(.wrong))
+        _ = try files.write("users: { zoe: { hash: \"\(Hashes.yescrypt)\" } }")
+        #expect(await authenticator.reload() == [])
+        #expect(await authenticator.login("alice", "correct horse") == .rejected(.wrong))
+        guard case .accepted = await authenticator.login("zoe", "correct horse") else {
+            Issue.record("zoe is in the new file")
+            return
+        }
+    }
+
+    @Test("a file that has gone bad before the start ends it")
+    func makingThrows() async throws {
+        await #expect(throws: UsersFileFault.self) {
+            _ = try await StaticUsersPlugin.makeAuthenticator(
+                .init(file: "/nonexistent/users.yaml"), context: testContext())
+        }
+    }
+
+    @Test(
+        "hostile strings as user and as password: never let in, never a crash",
+        .enabled(if: Corpora.file("blns.json") != nil))
+    func naughtyStrings() async throws {
+        let data = try Data(contentsOf: try #require(Corpora.file("blns.json")))
+        let strings = try JSONDecoder().decode([String].self, from: data)
+        #expect(strings.count > 500)
+        let authenticator = try await authenticator()
+        for string in strings {
+            let asUser = await authenticator.login(string, "correct horse")
+            #expect(asUser == .rejected(.wrong), "\(string)")
+            let asPassword = await authenticator.login("alice", string)
+            #expect([.rejected(.wrong), .rejected(.malformed)].contains(asPassword), "\(string)")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import GatewayCore
+import StaticUsers
+import Testing
+
+@Suite("Editing the users file")
+struct UsersFileTests {
+    @Test("a file is made, private, and what was added can log in")
+    func creating() async throws {
+        let files = try TestFiles()
+        let path = files.path + "/users.yaml"
+        var file = try UsersFile.load(path, names: NameRules())
+        #expect(file.users.isEmpty)
+        try file.add("alice", passwordHash: Hashes.sha512, groups: [try #require(GroupName("dispatch"))])
+        try file.add("Bob \"the\" Builder@x".replacing(" \"the\" ", with: "."), passwordHash: Hashes.bcrypt)
+        try file.write()
+        #expect(try files.mode(of: "users.yaml") == 0o600)
+        #expect(try files.names() == ["users.yaml"])
+        #expect(
+            try files.text(of: "users.yaml") == """
+                users:
+                  "alice": { hash: "\(Hashes.sha512)", groups: ["dispatch"] }
+                  "Bob.Builder@x": { hash: "\(Hashes.bcrypt)" }
+
+                """)
+        let authenticator = try await StaticUsersPlugin.makeAuthenticator(.init(file: path), context: testContext())
+        guard case .accepted = await authenticator.login("bob.builder@X", "correct horse") else {
+            Issue.record("what was added cannot log in")
+            return
+        }
+    }
+
+    @Test("every setting of a user survives, comments do not")
+    func roundTrip() throws {
+        let files = try TestFiles()
+        let path = try files.write(
+            """
+            users: # a comment
+              b: { hash: "\(Hashes.sha512)", disabled: true, expires: 2027-01-31T01:00:00+01:00 }
+              "007": { hash: "\(Hashes.bcrypt)", groups: ["1", x] }
+            """, mode: 0o640)
+        var file = try UsersFile.load(path, names: NameRules())
+        #expect(file.users.map(\.name) == ["b", "007"])
+        try file.setHash(Hashes.yescrypt, for: "B")
+        try file.write()
+        let again = try UsersFile.load(path, names: NameRules())
+        #expect(again.users.map(\.hash.text) == [Hashes.yescrypt, Hashes.bcrypt])
+        #expect(again.users.map(\.isDisabled) == [true, false])
+        #expect(again.users.map(\.expires) == [WallTime(rfc3339: "2027-01-31T00:00:00Z"), nil])
+        #expect(again.users.map { $0.groups.map(\.text) } == [[], ["1", "x"]])
+        // A gateway that reads by its group still can.
+        #expect(try files.mode(of: "users.yaml") == 0o640)
+    }
+
+    @Test("removing, down to nobody")
+    func removing() throws {
+        let files = try TestFiles()
+        let path = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" }, b: { hash: \"\(Hashes.sha512)\" } }")
+        var file = try UsersFile.load(path, names: NameRules())
+        try file.remove("A")
+        #expect(file.users.map(\.name) == ["b"])
+        try file.remove("b")
+        try file.write()
+        #expect(try files.text(of: "users.yaml") == "users: {}\n")
+        #expect(try UsersFile.load(path, names: NameRules()).users.isEmpty)
+    }
+
+    @Test("what cannot be, with its reason")
+    func refusals() throws {
+        let files = try TestFiles()
+        let path = try files.write("users: { Alice: { hash: \"\(Hashes.sha512)\" } }")
+        var file = try UsersFile.load(path, names: NameRules())
+        func says(_ work: () throws -> Void) -> String? {
+            #expect(throws: UsersFileFault.self, performing: work)?.description.replacing(files.path + "/", with: "")
+        }
+        #expect(
+            says { try file.add("alice", passwordHash: Hashes.sha512) } == "users.yaml: has the user \"Alice\" already")
+        #expect(
+            says { try file.add("a:b", passwordHash: Hashes.sha512) }
+                == "users.yaml: \"a:b\" is no user name: in lower case, 1 to 111 of a-z 0-9 _ @ . -")
+        #expect(says { try file.remove("bob") } == "users.yaml: has no user \"bob\"")
+        #expect(says { try file.setHash(Hashes.sha512, for: "a,b") } == "users.yaml: has no user \"a,b\"")
+        #expect(
+            says { try file.add("bob", passwordHash: "hunter2") }?
+                .hasPrefix("users.yaml: the new hash is plain text or an unknown hash;") == true)
+        #expect(file.users.map(\.name) == ["Alice"])
+    }
+
+    @Test("a broken file is not edited")
+    func broken() throws {
+        let files = try TestFiles()
+        let path = try files.write("users: { a: { hash: hunter2 }, b: {} }")
+        let fault = #expect(throws: UsersFileFault.self) { try UsersFile.load(path, names: NameRules()) }
+        #expect(fault?.problems.count == 2)
+        let open = try files.write("users: {}", to: "open.yaml", mode: 0o644)
+        #expect(throws: UsersFileFault.self) { try UsersFile.load(open, names: NameRules()) }
+    }
+
+    @Test("a change by somebody else is not undone")
+    func concurrentChange() throws {
+        let files = try TestFiles()
+        let path = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" } }")
+        var mine = try UsersFile.load(path, names: NameRules())
+        var theirs = try UsersFile.load(path, names: NameRules())
+        try theirs.add("b", passwordHash: Hashes.sha512)
+        try theirs.write()
+        try mine.add("c", passwordHash: Hashes.sha512)
+        #expect(throws: UsersFileFault.self) { try mine.write() }
+        #expect(try UsersFile.load(path, names: NameRules()).users.map(\.name) == ["a", "b"])
+        #expect(try files.names() == ["users.yaml"])
+    }
+
+    @Test("htpasswd files stay htpasswd files")
+    func htpasswd() throws {
+        let files = try TestFiles()
+        let path = try files.write("alice:\(Hashes.bcrypt)\n", to: "users.htpasswd")
+        var file = try UsersFile.load(path, names: NameRules())
+        try file.add("bob", passwordHash: Hashes.sha512)
+        #expect(throws: UsersFileFault.self) {
+            try file.add("carol", passwordHash: Hashes.sha512, groups: [try #require(GroupName("x"))])
+        }
+        try file.write()
+        #expect(try files.text(of: "users.htpasswd") == "alice:\(Hashes.bcrypt)\nbob:\(Hashes.sha512)\n")
+    }
+
+    @Test("a symbolic link stays one")
+    func symbolicLink() throws {
+        let files = try TestFiles()
+        _ = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" } }", to: "real.yaml")
+        try FileManager.default.createSymbolicLink(
+            atPath: files.path + "/users.yaml", withDestinationPath: "real.yaml")
+        var file = try UsersFile.load(files.path + "/users.yaml", names: NameRules())
+        try file.setHash(Hashes.bcrypt, for: "a")
+        try file.write()
+        #expect(try files.text(of: "real.yaml").contains(Hashes.bcrypt))
+        #expect(
+            try FileManager.default.destinationOfSymbolicLink(atPath: files.path + "/users.yaml") == "real.yaml")
+    }
+}
