@@ -17,6 +17,7 @@ let nioPosix = product("NIOPosix", "swift-nio")
 let nioHTTP1 = product("NIOHTTP1", "swift-nio")
 let nioEmbedded = product("NIOEmbedded", "swift-nio")
 let logging = product("Logging", "swift-log")
+let signals = product("UnixSignals", "swift-service-lifecycle")
 let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
 let hummingbird = product("Hummingbird", "hummingbird")
 let yams = product("Yams", "Yams")
@@ -48,13 +49,13 @@ let package = Package(
             name: "GatewayHTTP", dependencies: ["Gateway", "GatewayCore", logging, nioCore, nioPosix, nioHTTP1],
             swiftSettings: strict),
         .target(
-            name: "NotifyBackend", dependencies: ["GatewayCore", logging, nioCore, lifecycle, hummingbird],
+            name: "NotifyBackend", dependencies: [logging, nioCore, lifecycle, hummingbird, product("HummingbirdCore", "hummingbird")],
             swiftSettings: strict),
         .target(
             name: "GatewayServer",
             dependencies: [
                 "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend",
-                logging, nioCore, nioPosix, lifecycle, hummingbird,
+                logging, nioCore, nioPosix, lifecycle, signals, hummingbird,
             ],
             swiftSettings: strict),
         .target(
@@ -96,7 +97,7 @@ let package = Package(
             dependencies: ["GatewayHTTP", "Gateway", "GatewayCore", "GatewayTesting", nioCore, nioEmbedded, nioPosix],
             swiftSettings: strict),
         .testTarget(
-            name: "NotifyBackendTests", dependencies: ["NotifyBackend", product("HummingbirdTesting", "hummingbird")],
+            name: "NotifyBackendTests", dependencies: ["NotifyBackend", logging, lifecycle, nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayServerTests", dependencies: ["GatewayServer", "GatewayCore", "GatewayTesting"],

@@ -76,6 +76,20 @@ extension ConfigurationReader {
         sequence(name)?.compactMap { string(of: $0.node, under: $0.path) }
     }
 
+    /// A number of bytes: a whole number, alone or with `KiB`, `MiB` or `GiB`.
+    public func byteCount(_ name: String) -> Int? {
+        guard let text = string(name) else { return nil }
+        let digits = text.prefix(while: \.isASCIIDigit)
+        let units = ["": 0, "KiB": 10, "MiB": 20, "GiB": 30]
+        guard let number = Int(digits), let shift = units[String(text.dropFirst(digits.count))],
+            number <= Int.max >> shift
+        else {
+            report(name, "\"\(text)\" is not a size; write a number of bytes, or a number and KiB, MiB or GiB")
+            return nil
+        }
+        return number << shift
+    }
+
     /// A span of time: a whole number and `ms`, `s`, `m` or `min`, `h` or `d`, in seconds.
     public func duration(_ name: String, in range: ClosedRange<Duration>) -> Duration? {
         guard let text = string(name) else { return nil }

@@ -1,0 +1,23 @@
+public import Logging
+public import NotifyBackend
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// The embedded backend alone, until SIGTERM or SIGINT.
+public struct EmbeddedBackendRun: Sendable {
+    private let backend: EmbeddedBackend
+    private let logger: Logger
+
+    /// A run of one backend.
+    public init(_ backend: EmbeddedBackend, logger: Logger) {
+        self.backend = backend
+        self.logger = logger
+    }
+
+    /// Runs until it is told to stop.
+    public func run() async throws {
+        try await ServiceGroup(
+            services: [backend], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+        ).run()
+    }
+}

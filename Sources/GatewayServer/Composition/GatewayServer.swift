@@ -1,0 +1,106 @@
+internal import Gateway
+public import GatewayCore
+internal import GatewayStore
+public import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import NotifyBackend
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// The whole gateway as one thing that runs: stores, backend, listeners, admin, put together from a configuration.
+public struct GatewayServer: Sendable {
+    private let configuration: ServerConfiguration
+    private let logger: Logger
+    private let clocks: Clocks
+    private let onStarted: @Sendable (StartedGateway) async -> Void
+
+    /// A gateway for a configuration.
+    ///
+    /// - Parameter onStarted: called once, when all listeners accept connections.
+    public init(
+        configuration: ServerConfiguration, logger: Logger, clocks: Clocks = .system,
+        onStarted: @escaping @Sendable (StartedGateway) async -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.clocks = clocks
+        self.onStarted = onStarted
+    }
+
+    /// Runs until SIGTERM, SIGINT, graceful shutdown of the surrounding service group, or cancellation. Calls in flight are
+    /// finished first.
+    ///
+    /// - Throws: `StartProblems` for what `check` would have found, and the errors of stores and sockets.
+    public func run() async throws {
+        let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
+        threads.start()
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let outcome: Result<Void, any Error>
+        do {
+            try await run(group: group, pool: BlockingPool(threads: threads, capacity: 256))
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        try? await group.shutdownGracefully()
+        try? await threads.shutdownGracefully()
+        try outcome.get()
+    }
+
+    private func run(group: MultiThreadedEventLoopGroup, pool: BlockingPool) async throws {
+        let assembly = AuthenticatorAssembly(
+            plugins: configuration.authenticators, names: configuration.names, pool: pool, clocks: clocks,
+            logger: logger)
+        let problems = await assembly.problems()
+        if problems.contains(where: { $0.severity == .error }) { throw StartProblems(problems: problems) }
+        let chain = try await assembly.makeChain()
+        let stores = try OpenStores(configuration, clocks: clocks, logger: logger)
+        let readiness = Readiness { [journal = stores.journal] in journal.outage?.detail }
+
+        let (embeddedPorts, embeddedPort) = AsyncStream<Int>.makeStream()
+        let (adminPorts, adminPort) = AsyncStream<Int?>.makeStream()
+        // Started in this order, and stopped in the opposite one: calls in flight still need the backend.
+        var services: [any Service] = []
+        if configuration.backend.address == .embedded { services.append(embeddedBackend(embeddedPort)) }
+        services.append(
+            AdminService(address: configuration.admin, readiness: readiness, logger: logger) { adminPort.yield($0) })
+        services.append(
+            GatewayService(
+                configuration: configuration, chain: chain, stores: stores, readiness: readiness, group: group,
+                clocks: clocks, logger: logger, embeddedPorts: embeddedPorts, adminPorts: adminPorts,
+                onStarted: onStarted))
+        let outcome: Result<Void, any Error>
+        do {
+            try await ServiceGroup(
+                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+            ).run()
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+        }
+        await stores.close(logger: logger)
+        try outcome.get()
+    }
+
+    private func embeddedBackend(_ port: AsyncStream<Int>.Continuation) -> EmbeddedBackend {
+        let flavor: BackendFlavor =
+            switch configuration.backend.profileName {
+            case .classic: .classic
+            case .core: .core
+            case .net6: .net6
+            }
+        return EmbeddedBackend(
+            flavor: flavor, port: configuration.backend.embeddedPort, logger: logger, onListening: { port.yield($0) })
+    }
+}
+
+/// Where a started gateway can be reached.
+public struct StartedGateway: Sendable, Hashable {
+    /// The listeners in the order of the configuration; ports that the system chose are filled in.
+    public let listeners: [ListenAddress]
+    /// The admin listener.
+    public let admin: ListenAddress
+    /// The port of the embedded backend on 127.0.0.1, where there is one.
+    public let embeddedBackendPort: Int?
+}

@@ -1,0 +1,109 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewayHTTP
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import ServiceLifecycle
+
+/// The way of a call from the listeners to the backend, as a service.
+struct GatewayService: Service {
+    let configuration: ServerConfiguration
+    let chain: AuthenticatorChain
+    let stores: OpenStores
+    let readiness: Readiness
+    let group: MultiThreadedEventLoopGroup
+    let clocks: Clocks
+    let logger: Logger
+    let embeddedPorts: AsyncStream<Int>
+    let adminPorts: AsyncStream<Int?>
+    let onStarted: @Sendable (StartedGateway) async -> Void
+
+    /// How long calls in flight may take once the gateway is stopping.
+    private static let drainTime = TimeAmount.seconds(70)
+
+    func run() async throws {
+        var embeddedPort: Int?
+        if configuration.backend.address == .embedded {
+            embeddedPort = await embeddedPorts.first { _ in true }
+            // The stream ends without a port where the run is cancelled before the backend listens.
+            guard embeddedPort != nil else { return }
+        }
+        let upstream = try await makeUpstream(embeddedPort: embeddedPort)
+        let gateway = makeGateway(upstream)
+        var listeners: [Listener] = []
+        do {
+            for section in configuration.listeners {
+                listeners.append(try await start(section, serving: gateway))
+            }
+            guard let adminPort = await adminPorts.first(where: { _ in true }) else { throw CancellationError() }
+            readiness.enter(.serving)
+            let started = StartedGateway(
+                listeners: zip(configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
+                admin: configuration.admin.bound(to: adminPort), embeddedBackendPort: embeddedPort)
+            logger.notice(
+                "The gateway serves",
+                metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
+            await onStarted(started)
+            try? await gracefulShutdown()
+        } catch {
+            await stop(listeners, upstream)
+            throw error
+        }
+        await stop(listeners, upstream)
+    }
+
+    private func stop(_ listeners: [Listener], _ upstream: Upstream) async {
+        readiness.enter(.draining)
+        let deadline = NIODeadline.now() + Self.drainTime
+        await withTaskGroup { tasks in
+            for listener in listeners { tasks.addTask { await listener.drain(deadline: deadline) } }
+        }
+        await upstream.shutdown()
+    }
+
+    private func start(_ section: ServerConfiguration.ListenerSection, serving: Gateway) async throws -> Listener {
+        var listener: ListenerConfiguration =
+            switch section.address {
+            case .tcp(let host, let port): ListenerConfiguration(address: .tcp(host: host, port: port))
+            case .unix(let path): ListenerConfiguration(address: .unix(path: path))
+            }
+        listener.plaintextCredentials = section.allowsPlaintextCredentials
+        return try await Listener.start(configuration: listener, serving: serving, group: group, clocks: clocks)
+    }
+
+    private func makeUpstream(embeddedPort: Int?) async throws -> Upstream {
+        let address: UpstreamAddress =
+            switch configuration.backend.address {
+            case .remote(let address): address
+            case .embedded: .tcp(host: "127.0.0.1", port: embeddedPort ?? 0)
+            }
+        return try await Upstream.start(configuration: UpstreamConfiguration(address: address), group: group)
+    }
+
+    private func makeGateway(_ upstream: Upstream) -> Gateway {
+        let backend = configuration.backend
+        let (seconds, attoseconds) = backend.timeout.components
+        let rules = GatewayRules(
+            names: configuration.names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
+            authenticators: chain, policy: configuration.policy,
+            limiter: Limiter(configuration.limits, clocks: clocks), credential: backend.credential,
+            backendHost: backend.address.hostField,
+            backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+        return Gateway(
+            rules: rules,
+            ports: GatewayPorts(
+                ledger: stores.ledger, journal: stores.journal, backend: upstream, clocks: clocks,
+                digester: stores.messageDigester, logger: logger))
+    }
+}
+
+extension ListenAddress {
+    /// The address with the port that it was bound to.
+    func bound(to port: Int?) -> ListenAddress {
+        switch self {
+        case .tcp(let host, let configured): .tcp(host: host, port: port ?? configured)
+        case .unix: self
+        }
+    }
+}

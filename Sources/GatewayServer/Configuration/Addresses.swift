@@ -1,0 +1,89 @@
+internal import Foundation
+public import GatewayHTTP
+
+/// Where something listens: TCP, or a Unix domain socket.
+public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
+    /// An IP address and a port; port 0 takes any.
+    case tcp(host: String, port: Int)
+    /// The path of a socket.
+    case unix(path: String)
+
+    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`; nil for anything else.
+    public init?(_ text: String) {
+        if let path = text.droppingPrefix("unix:") {
+            // What `sockaddr_un` holds, with the NUL that ends it.
+            guard path.hasPrefix("/"), path.utf8.count < 108 else { return nil }
+            self = .unix(path: path)
+            return
+        }
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65535).contains(port)
+        else { return nil }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+            guard host.contains(":") else { return nil }
+        } else if host.contains(":") {
+            return nil
+        }
+        guard Self.isIPAddress(host) else { return nil }
+        self = .tcp(host: host, port: port)
+    }
+
+    /// Whether nobody but this machine can reach it.
+    public var isLocal: Bool {
+        switch self {
+        case .unix: true
+        case .tcp(let host, _): host.hasPrefix("127.") || host == "::1"
+        }
+    }
+
+    /// As it is written.
+    public var description: String {
+        switch self {
+        case .unix(let path): "unix:\(path)"
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
+    }
+
+    private static func isIPAddress(_ text: String) -> Bool {
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        return inet_pton(AF_INET, text, &v4) == 1 || inet_pton(AF_INET6, text, &v6) == 1
+    }
+}
+
+/// Where the backend is.
+public enum BackendAddress: Sendable, Hashable {
+    /// Behind a socket.
+    case remote(UpstreamAddress)
+    /// In this program.
+    case embedded
+
+    /// Reads `http://host:port`, `http://host`, `unix:/path` or `embedded`; nil for anything else.
+    public init?(_ text: String) {
+        if text == "embedded" {
+            self = .embedded
+        } else if let address = UpstreamAddress(text) {
+            self = .remote(address)
+        } else {
+            return nil
+        }
+    }
+
+    /// What the `Host` field of requests to it says (RFC 9112, section 3.2).
+    public var hostField: String {
+        switch self {
+        case .remote(.tcp(let host, let port)):
+            (host.contains(":") ? "[\(host)]" : host) + (port == 80 ? "" : ":\(port)")
+        case .remote(.unix), .embedded:
+            "localhost"
+        }
+    }
+}
+
+extension String {
+    func droppingPrefix(_ prefix: String) -> String? {
+        hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+    }
+}

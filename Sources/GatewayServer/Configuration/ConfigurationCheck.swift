@@ -1,0 +1,29 @@
+public import GatewayCore
+internal import Logging
+internal import NIOPosix
+
+/// Everything that can be said of a configuration without starting anything.
+public enum ConfigurationCheck {
+    /// The problems of the file, and of the files that its authenticators name, in the order of the files.
+    public static func problems(
+        of path: String, catalog: PluginCatalog, clocks: Clocks = .system
+    ) async -> [ConfigurationProblem] {
+        let (configuration, problems) = ConfigurationFile.load(path, catalog: catalog)
+        guard let configuration else { return sorted(problems) }
+        let threads = NIOThreadPool(numberOfThreads: 2)
+        threads.start()
+        let assembly = AuthenticatorAssembly(
+            plugins: configuration.authenticators, names: configuration.names,
+            pool: BlockingPool(threads: threads, capacity: 64), clocks: clocks,
+            logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
+        let found = await assembly.problems()
+        try? await threads.shutdownGracefully()
+        return sorted(problems) + found
+    }
+
+    private static func sorted(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
+        problems.sorted { left, right in
+            (left.location.line, left.location.column) < (right.location.line, right.location.column)
+        }
+    }
+}

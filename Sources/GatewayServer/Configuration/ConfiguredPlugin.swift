@@ -1,0 +1,42 @@
+public import GatewayCore
+
+/// A plug-in with the settings that the configuration gives it, ready to be validated and made.
+public struct ConfiguredPlugin: Sendable {
+    /// The word in the configuration.
+    public let name: PluginName
+    /// The kinds of credential that it takes.
+    public let takes: Set<CredentialKind>
+    /// Everything wrong with settings that read well.
+    public let problems: @Sendable (PluginContext) async -> [ConfigurationProblem]
+    /// Makes the authenticator.
+    public let make: @Sendable (PluginContext) async throws -> any Authenticator
+}
+
+/// The plug-ins that there are, by name. The program fills it; nothing else knows any plug-in.
+public struct PluginCatalog: Sendable {
+    private let plugins: [any AuthenticatorPlugin.Type]
+
+    /// A catalogue of these.
+    public init(_ plugins: [any AuthenticatorPlugin.Type]) { self.plugins = plugins }
+
+    /// The names, sorted.
+    public var names: [String] { plugins.map { $0.name.text }.sorted() }
+
+    /// The plug-in of the name with settings from the reader; nil where there is no such plug-in, or no usable settings.
+    func configured(_ name: String, _ reader: ConfigurationReader) -> ConfiguredPlugin? {
+        plugins.first { $0.name.text == name }.flatMap { Self.configured($0, reader) }
+    }
+
+    /// Whether there is a plug-in of the name.
+    func has(_ name: String) -> Bool { plugins.contains { $0.name.text == name } }
+
+    private static func configured<Plugin: AuthenticatorPlugin>(
+        _ plugin: Plugin.Type, _ reader: ConfigurationReader
+    ) -> ConfiguredPlugin? {
+        guard let settings = plugin.readSettings(reader) else { return nil }
+        return ConfiguredPlugin(
+            name: plugin.name, takes: plugin.takes,
+            problems: { await plugin.problems(in: settings, context: $0) },
+            make: { try await plugin.makeAuthenticator(settings, context: $0) })
+    }
+}

@@ -1,0 +1,122 @@
+internal import Gateway
+public import GatewayCore
+internal import Logging
+
+extension ServerConfiguration {
+    /// Reads the root of `gateway.yaml`. Every problem goes to the reader; nil where one leaves no usable configuration.
+    public static func read(_ root: ConfigurationReader, catalog: PluginCatalog) -> ServerConfiguration? {
+        let names = readIdentity(root.mapping("identity"))
+        // Where clients are listened to: a list, by default 127.0.0.1:8080 alone.
+        let listeners = readListeners(root)
+        // Where health and metrics are asked; by default 127.0.0.1:9090.
+        let admin = readAdmin(root.mapping("admin"))
+        let backend = readBackend(root)
+        let authenticators = readAuthenticators(root, catalog)
+        let policy = readPolicy(root, names)
+        let limits = readLimits(root)
+        let journal = readJournal(root.mapping("journal"))
+        let ledger = root.mapping("ledger")
+        // The database of registrations.
+        let ledgerFile = ledger?.path("file") ?? "/var/lib/notify-gateway/ledger.sqlite"
+        ledger?.finish()
+        let log = readLog(root.mapping("log"))
+        root.finish()
+        guard let backend, let policy else { return nil }
+        return ServerConfiguration(
+            listeners: listeners, admin: admin, backend: backend, authenticators: authenticators, names: names,
+            policy: policy, limits: limits, journal: journal, ledgerFile: ledgerFile, log: log)
+    }
+
+    private static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
+        let standard = ListenerSection(
+            address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false)
+        guard let values = root.sequence("listen") else { return [standard] }
+        if values.isEmpty { root.report("listen", "must name at least one listener") }
+        return values.compactMap { value in
+            let reader = root.reader(of: value.node, under: value.path)
+            defer { reader.finish() }
+            // `plaintext-credentials: allow` judges credentials that anybody on the way can read.
+            let plaintext = reader.word("plaintext-credentials", of: PlaintextCredentials.self) ?? .refuse
+            guard let address = readAddress(reader) else { return nil }
+            if !address.isLocal {
+                warnOfPlaintext(reader, allowed: plaintext == .allow)
+            }
+            return ListenerSection(address: address, allowsPlaintextCredentials: plaintext == .allow)
+        }
+    }
+
+    private enum PlaintextCredentials: String, CaseIterable {
+        case refuse
+        case allow
+    }
+
+    private static func warnOfPlaintext(_ reader: ConfigurationReader, allowed: Bool) {
+        let message =
+            allowed
+            ? "credentials that arrive here can be read by everybody on the way"
+            : "every call with a credential is refused here, since the listener is plaintext and not local"
+        reader.report("address", message, severity: .warning)
+    }
+
+    private static func readAddress(_ reader: ConfigurationReader) -> ListenAddress? {
+        guard let text = reader.required("address") else { return nil }
+        guard let address = ListenAddress(text) else {
+            reader.report(
+                "address",
+                "\"\(text)\" is not an address; write an IP address and a port such as 127.0.0.1:8080 or "
+                    + "[::1]:8080, or unix: and an absolute path")
+            return nil
+        }
+        return address
+    }
+
+    private static func readAdmin(_ reader: ConfigurationReader?) -> ListenAddress {
+        let standard = ListenAddress.tcp(host: "127.0.0.1", port: 9090)
+        guard let reader else { return standard }
+        defer { reader.finish() }
+        return readAddress(reader) ?? standard
+    }
+
+    private static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {
+        guard let reader else { return NameRules() }
+        defer { reader.finish() }
+        var prefixes: [String] = []
+        var suffixes: [String] = []
+        for entry in reader.strings("strip") ?? [] {
+            // `EXAMPLE\` goes before a name, `@example.com` behind it.
+            if entry.count > 1, entry.hasSuffix("\\") {
+                prefixes.append(entry)
+            } else if entry.count > 1, entry.hasPrefix("@") {
+                suffixes.append(entry)
+            } else {
+                reader.report("strip", "\"\(entry)\" is neither a domain and \\, nor @ and a domain")
+            }
+        }
+        return NameRules(
+            prefixes: prefixes, suffixes: suffixes,
+            escaping: reader.word("escape", of: NameRules.Escaping.self) ?? .refuse,
+            keepsLoginCase: reader.word("case", of: LoginCase.self) == .keep)
+    }
+
+    private enum LoginCase: String, CaseIterable {
+        case lower
+        case keep
+    }
+
+    private static func readJournal(_ reader: ConfigurationReader?) -> JournalSection {
+        defer { reader?.finish() }
+        return JournalSection(
+            // The directory of the segments; made where it is absent.
+            directory: reader?.path("directory") ?? "/var/lib/notify-gateway/journal",
+            // With fewer bytes free, nothing is recorded and so nothing is sent.
+            minimumFree: reader?.byteCount("minimum-free") ?? 256 << 20)
+    }
+
+    private static func readLog(_ reader: ConfigurationReader?) -> LogSection {
+        defer { reader?.finish() }
+        return LogSection(
+            // The least level: trace, debug, info, notice, warning, error, critical.
+            level: reader?.word("level", of: LogLevel.self)?.level ?? .info,
+            format: reader?.word("format", of: LogSection.Format.self) ?? .json)
+    }
+}

@@ -1,0 +1,85 @@
+public import Gateway
+public import GatewayCore
+public import Logging
+
+/// Everything that `gateway.yaml` says, read strictly and completely before anything starts.
+public struct ServerConfiguration: Sendable {
+    /// Where clients are listened to.
+    public var listeners: [ListenerSection]
+    /// Where health is asked.
+    public var admin: ListenAddress
+    /// The backend.
+    public var backend: BackendSection
+    /// The authenticators in the order in which they are asked.
+    public var authenticators: [ConfiguredPlugin]
+    /// How names become canonical.
+    public var names: NameRules
+    /// Who may notify whom, and register what.
+    public var policy: Policy
+    /// How often.
+    public var limits: [Limit]
+    /// Where calls are recorded.
+    public var journal: JournalSection
+    /// The database of registrations.
+    public var ledgerFile: String
+    /// What is logged, and how.
+    public var log: LogSection
+
+    /// One listener.
+    public struct ListenerSection: Sendable {
+        /// Where.
+        public var address: ListenAddress
+        /// Whether credentials are judged that come in the clear over a network.
+        public var allowsPlaintextCredentials: Bool
+    }
+
+    /// The backend.
+    public struct BackendSection: Sendable {
+        /// Where it is.
+        public var address: BackendAddress
+        /// What its clients send and what it takes.
+        public var profile: BackendProfile
+        /// The profile's name, for the embedded backend.
+        public var profileName: BackendProfile.BuiltIn
+        /// How it is told who the user is.
+        public var credential: UpstreamCredential
+        /// How the text of a message is found.
+        public var messages: MessageReading
+        /// The grammar of device handles.
+        public var handles: HandleRules
+        /// How long it may take for one call.
+        public var timeout: Duration
+        /// The port of the embedded backend; 0 takes any.
+        public var embeddedPort: Int
+    }
+
+    /// The journal.
+    public struct JournalSection: Sendable {
+        /// The directory of the segments.
+        public var directory: String
+        /// How many bytes must be free for calls to be recorded.
+        public var minimumFree: Int
+    }
+
+    /// The log.
+    public struct LogSection: Sendable {
+        /// How a line looks.
+        public enum Format: String, Sendable, CaseIterable {
+            /// One JSON object a line.
+            case json
+            /// For people.
+            case text
+        }
+
+        /// The least level that is logged.
+        public var level: Logger.Level
+        /// How a line looks.
+        public var format: Format
+
+        /// A section from its parts.
+        public init(level: Logger.Level, format: Format) {
+            self.level = level
+            self.format = format
+        }
+    }
+}

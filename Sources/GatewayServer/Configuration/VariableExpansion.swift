@@ -1,0 +1,66 @@
+internal import Foundation
+internal import GatewayCore
+
+/// `${NAME}` and `${file:PATH}` in string values, after parsing and once: what comes in is text and never YAML again.
+struct VariableExpansion {
+    let environment: [String: String]
+    let directory: String
+    let problems: ConfigurationProblems
+
+    func expand(_ node: ConfigurationNode, path: String) -> ConfigurationNode {
+        switch node.shape {
+        case .scalar(let text, let isPlain):
+            guard text.contains("${") else { return node }
+            return ConfigurationNode(.scalar(expand(text, node.location, path), isPlain: isPlain), at: node.location)
+        case .sequence(let values):
+            let expanded = values.enumerated().map { expand($1, path: "\(path)[\($0)]") }
+            return ConfigurationNode(.sequence(expanded), at: node.location)
+        case .mapping(let entries):
+            let expanded = entries.map { entry in
+                let inner = path.isEmpty ? entry.name : "\(path).\(entry.name)"
+                return ConfigurationNode.Entry(
+                    name: entry.name, location: entry.location, value: expand(entry.value, path: inner))
+            }
+            return ConfigurationNode(.mapping(expanded), at: node.location)
+        }
+    }
+
+    private func expand(_ text: String, _ location: SourceLocation, _ path: String) -> String {
+        var result = ""
+        var rest = text[...]
+        while let start = rest.firstRange(of: "${") {
+            result += rest[..<start.lowerBound]
+            guard let end = rest[start.upperBound...].firstIndex(of: "}") else {
+                report(location, path, "\"${\" has no \"}\"")
+                return text
+            }
+            let word = String(rest[start.upperBound..<end])
+            result += value(of: word, location, path) ?? ""
+            rest = rest[rest.index(after: end)...]
+        }
+        return result + rest
+    }
+
+    private func value(of word: String, _ location: SourceLocation, _ path: String) -> String? {
+        if let file = word.droppingPrefix("file:") {
+            let absolute = file.hasPrefix("/") ? file : "\(directory)/\(file)"
+            guard let data = FileManager.default.contents(atPath: absolute), data.count <= 65_536,
+                let text = String(validating: data, as: UTF8.self)
+            else {
+                report(location, path, "the file \(file) cannot be read, or is no text of at most 64 KiB")
+                return nil
+            }
+            // Editors end files with a line feed, secrets do not.
+            return text.hasSuffix("\n") ? String(text.dropLast()) : text
+        }
+        guard let value = environment[word] else {
+            report(location, path, "the environment variable \(word) is not set")
+            return nil
+        }
+        return value
+    }
+
+    private func report(_ location: SourceLocation, _ path: String, _ message: String) {
+        problems.add(ConfigurationProblem(at: location, path: path, message))
+    }
+}

@@ -1,0 +1,65 @@
+internal import Foundation
+internal import Synchronization
+
+/// Writes log lines to standard error on a thread of its own, so that a slow terminal or a full pipe never holds a call up.
+///
+/// What comes faster than it can be written is dropped beyond a bound, and the number of dropped lines is said.
+final class LogWriter: Sendable {
+    private struct Pending {
+        var bytes: [UInt8] = []
+        var dropped = 0
+    }
+
+    /// The most bytes that wait to be written.
+    private static let bound = 1 << 20
+
+    private let pending = Mutex(Pending())
+    private let signal = DispatchSemaphore(value: 0)
+    private let descriptor: Int32
+
+    /// The one writer of the process.
+    static let standardError = LogWriter(descriptor: 2)
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+        let thread = Thread { [self] in
+            while true {
+                signal.wait()
+                flush()
+            }
+        }
+        thread.name = "log"
+        thread.start()
+    }
+
+    /// Takes a line, its line feed included.
+    func write(_ line: [UInt8]) {
+        pending.withLock { pending in
+            if pending.bytes.count + line.count > Self.bound {
+                pending.dropped += 1
+            } else {
+                pending.bytes += line
+            }
+        }
+        signal.signal()
+    }
+
+    /// Writes all that waits, on the caller's thread; for the end of the process.
+    func flush() {
+        let taken = pending.withLock { pending in
+            let taken = pending
+            pending = Pending()
+            return taken
+        }
+        var bytes = taken.bytes
+        if taken.dropped > 0 { bytes += "\(taken.dropped) lines of the log were dropped\n".utf8 }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = rest.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if written < 0 && errno == EINTR { continue }
+            // Nobody reads: there is no place left to say so.
+            guard written > 0 else { return }
+            rest = rest.dropFirst(written)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+internal import Foundation
+internal import GatewayCore
+internal import Logging
+
+/// Log lines as JSON objects or for people, one a line whatever is in them: values are escaped and cut at 256 bytes.
+struct StructuredLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    let label: String
+    let format: ServerConfiguration.LogSection.Format
+    let writer: LogWriter
+    let clocks: Clocks
+
+    private static let longestValue = 256
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        var line: [UInt8] = []
+        switch format {
+        case .json:
+            var members: [JSONValue.Member] = [
+                .init("at", .string(clocks.wall().description)),
+                .init("level", .string(event.level.rawValue)),
+                .init("message", .string(Self.cut(event.message.description))),
+                .init("source", .string(label)),
+            ]
+            members += all.map { .init($0.key, .string(Self.cut($0.value.description))) }
+            line = JSONWriter.bytes(of: .object(members))
+        case .text:
+            line += "\(clocks.wall()) \(event.level) \(Self.cut(event.message.description))".utf8
+            for (key, value) in all {
+                line += " \(key)=".utf8
+                JSONWriter.write(string: Self.cut(value.description), to: &line)
+            }
+        }
+        line.append(UInt8(ascii: "\n"))
+        writer.write(line)
+    }
+
+    private static func cut(_ text: String) -> String {
+        guard text.utf8.count > longestValue else { return text }
+        var end = text.utf8.index(text.startIndex, offsetBy: longestValue)
+        // Not in the middle of a scalar.
+        while end > text.startIndex, String.Index(end, within: text.unicodeScalars) == nil {
+            end = text.utf8.index(before: end)
+        }
+        return String(text[..<end]) + "…"
+    }
+}

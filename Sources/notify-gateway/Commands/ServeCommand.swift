@@ -1,0 +1,30 @@
+import ArgumentParser
+import GatewayServer
+import Logging
+
+/// `serve`: runs the gateway until it is told to stop.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Run the gateway.",
+        discussion: "Example: notify-gateway serve --config /etc/notify-gateway/gateway.yaml")
+
+    @OptionGroup var file: ConfigurationOption
+
+    func run() async throws {
+        let configuration = try file.load()
+        try await GatewayServer(configuration: configuration, logger: .server(configuration.log)).runReportingProblems()
+    }
+}
+
+extension GatewayServer {
+    /// Runs, and turns what keeps it from starting into lines for a person.
+    func runReportingProblems() async throws {
+        do {
+            try await run()
+        } catch let problems as StartProblems {
+            throw CommandFailure.refused(problems.description)
+        } catch {
+            throw CommandFailure.unavailable("The gateway stopped: \(error)")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Foundation
+
+/// The program: a command and its sub-commands. Results go to standard output, everything else to standard error.
+///
+/// Exit codes: 0 done, 1 refused or found wrong, 2 usage, 69 a service that is needed cannot be had.
+@main
+struct NotifyGateway: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notify-gateway",
+        abstract: "An HTTP gateway that makes a notify-users backend safe to use with real accounts.",
+        discussion: """
+            Try it:       notify-gateway demo
+            Then write:   /etc/notify-gateway/gateway.yaml
+            Look it over: notify-gateway check
+            Run it:       notify-gateway serve
+            """,
+        version: Version.text,
+        subcommands: [
+            ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
+            TokensCommand.self, KeysCommand.self, VersionCommand.self,
+        ])
+
+    static func main() async {
+        // Writing to a peer that has gone is an error to be handled, not a signal to die of.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try await parse(CommandLine.arguments.dropFirst())
+            try await command.run()
+        } catch {
+            leave(with: error)
+        }
+    }
+
+    private static func parse(_ arguments: some Sequence<String>) async throws -> any AsyncParsableCommand {
+        guard let command = try parseAsRoot(Array(arguments)) as? any AsyncParsableCommand else {
+            // Every sub-command is asynchronous; what is left is a command that only groups others, asked for help.
+            throw CleanExit.helpRequest()
+        }
+        return command
+    }
+
+    private static func leave(with error: any Error) -> Never {
+        if let failure = error as? CommandFailure {
+            Console.complain(failure.message)
+            Foundation.exit(failure.code)
+        }
+        let code = exitCode(for: error)
+        let text = fullMessage(for: error)
+        if code == .success {
+            Console.say(text)
+        } else if !text.isEmpty {
+            Console.complain(text)
+        }
+        // The usual code for usage is 2; the parser's is 64.
+        Foundation.exit(code == .validationFailure ? 2 : code.rawValue)
+    }
+}
+
+/// What the program is called after.
+enum Version {
+    /// The version, as `version` prints it.
+    static let text = "0.1.0"
+}
