@@ -1,0 +1,23 @@
+public import Gateway
+public import GatewayCore
+
+extension Answer {
+    /// The body as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The values of the header field of this name, which is compared without case.
+    public func values(_ name: String) -> [String] {
+        fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+    }
+
+    /// The body as JSON, or nil where it is none.
+    public var json: JSONValue? { try? JSONParser().parse(body.span) }
+
+    /// The code of the problem document that this is, or nil where it is none: media type, type and status must agree.
+    public var code: RefusalCode? {
+        guard contentType == "application/problem+json", let json, json["status"]?.integer == Int64(status),
+            let type = json["type"]?.string, type.hasPrefix("urn:notify-gateway:problem:")
+        else { return nil }
+        return RefusalCode(rawValue: String(type.dropFirst("urn:notify-gateway:problem:".count)))
+    }
+}

@@ -1,0 +1,99 @@
+public import GatewayCore
+internal import Synchronization
+
+/// A ledger that decides as the test says and remembers what it was told. It keeps nobody waiting.
+public final class ScriptedLedger: RegistrationLedger {
+    /// Where the ledger breaks down.
+    public enum Fault: Sendable, Hashable {
+        /// When it is asked where a caller stands.
+        case begin
+        /// When it is asked whether an id is held.
+        case isHeld
+        /// When it is told what became of a claim.
+        case finish
+    }
+
+    private struct State {
+        var decide: @Sendable (LedgerRequest) -> LedgerDecision
+        var held: Set<RegistrationID> = []
+        var fault: Fault?
+        var claims: UInt64 = 0
+        var open: Set<UInt64> = []
+    }
+
+    private let timeline: Timeline
+    private let state: Mutex<State>
+
+    /// A ledger; unless told otherwise it knows nobody and nothing.
+    public init(
+        timeline: Timeline = Timeline(),
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing
+    ) {
+        self.timeline = timeline
+        self.state = Mutex(State(decide: decide))
+    }
+
+    /// The decisions of an empty ledger.
+    public static let knowsNothing: @Sendable (LedgerRequest) -> LedgerDecision = { request in
+        switch request {
+        case .create(_, let handle): handle == nil ? .askWithoutHandle : .askWithHandle
+        case .update: .unplaced
+        case .delete: .notOwned
+        }
+    }
+
+    /// From now on every request gets this decision.
+    public func decide(_ decision: LedgerDecision) { state.withLock { $0.decide = { _ in decision } } }
+
+    /// Ids that the ledger says it has for another handle.
+    public func hold(_ ids: Set<RegistrationID>) { state.withLock { $0.held = ids } }
+
+    /// From now on the ledger breaks down there, until this is called with nil.
+    public func fail(at fault: Fault?) { state.withLock { $0.fault = fault } }
+
+    /// The claims that were given and have not ended.
+    public var openClaims: Int { state.withLock(\.open.count) }
+
+    /// What it was asked, in order.
+    public var requests: [LedgerRequest] {
+        timeline.events.compactMap { if case .claimed(let request) = $0 { request } else { nil } }
+    }
+
+    /// What it was told, in order.
+    public var changes: [LedgerChange] {
+        timeline.events.compactMap { if case .changed(_, let change) = $0 { change } else { nil } }
+    }
+
+    /// Gives a claim with the scripted decision.
+    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
+        let (decision, number) = state.withLock { state in
+            guard state.fault != .begin else { return (LedgerDecision?.none, UInt64(0)) }
+            state.claims += 1
+            state.open.insert(state.claims)
+            return (state.decide(request), state.claims)
+        }
+        guard let decision else { throw LedgerUnavailable("scripted: begin") }
+        timeline.add(.claimed(request))
+        return LedgerClaim(number: number, request: request, decision: decision) { number in
+            self.state.withLock { _ = $0.open.remove(number) }
+            self.timeline.add(.released(request))
+        }
+    }
+
+    /// Whether the test said so.
+    public func isHeld(
+        _ id: RegistrationID, forAnotherThan handle: DeviceHandle
+    ) async throws(LedgerUnavailable) -> Bool {
+        let (failed, held) = state.withLock { ($0.fault == .isHeld, $0.held.contains(id)) }
+        if failed { throw LedgerUnavailable("scripted: isHeld") }
+        return held
+    }
+
+    /// Remembers the change; the claim ends.
+    public func finish(
+        _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
+    ) async throws(LedgerUnavailable) {
+        if state.withLock({ $0.fault == .finish }) { throw LedgerUnavailable("scripted: finish") }
+        timeline.add(.changed(claim.request, change))
+    }
+}

@@ -1,0 +1,72 @@
+public import Gateway
+public import GatewayCore
+internal import Logging
+
+/// A gateway with everything around it scripted: clock, ledger, journal, backend, users. No socket, no file, no wait.
+///
+/// Users are alice, bob, carol and eve; alice is of the group `dispatch`. Anybody may notify anybody, and may register any tag
+/// `topic:…`, unless the test says otherwise.
+public struct TestGateway: Sendable {
+    /// The clock.
+    public let clock: ManualClock
+    /// What happened, in order.
+    public let timeline: Timeline
+    /// The ledger.
+    public let ledger: ScriptedLedger
+    /// The journal.
+    public let journal: MemoryJournal
+    /// The backend.
+    public let backend: ScriptedBackend
+    /// The gateway.
+    public let gateway: Gateway
+
+    /// Who may log in.
+    public static let users = ["alice", "bob", "carol", "eve"]
+
+    /// A user's password.
+    public static func password(of user: String) -> String { "\(user)'s secret" }
+
+    /// The rules that a test starts from.
+    public static func rules(_ profile: BackendProfile.BuiltIn = .classic, clock: ManualClock) -> GatewayRules {
+        let authenticator = FixedAuthenticator(
+            passwords: Dictionary(uniqueKeysWithValues: users.map { ($0, password(of: $0)) }),
+            tokens: ["alices-token": "alice"], groups: ["alice": [GroupName("dispatch")!]])
+        return GatewayRules(
+            names: NameRules(), profile: BackendProfile(profile),
+            authenticators: AuthenticatorChain([
+                .init(name: FixedAuthenticator.name, takes: [.password, .bearer], authenticator: authenticator)
+            ]),
+            policy: Policy(
+                send: [.init(from: .anyUser, to: .anyUser)],
+                tags: [.init(user: .anyUser, allow: [TagPattern("topic:*")!])]),
+            limiter: Limiter(Limit.defaults, clocks: clock.clocks), backendHost: "backend.test")
+    }
+
+    /// A gateway; `adjust` changes the rules before it is made.
+    public init(
+        _ profile: BackendProfile.BuiltIn = .classic,
+        answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent,
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing,
+        digestKey: [UInt8] = Array(repeating: 7, count: 32),
+        adjust: (inout GatewayRules) -> Void = { _ in }
+    ) {
+        let clock = ManualClock()
+        let timeline = Timeline()
+        self.clock = clock
+        self.timeline = timeline
+        ledger = ScriptedLedger(timeline: timeline, deciding: decide)
+        journal = MemoryJournal(timeline: timeline)
+        backend = ScriptedBackend(timeline: timeline, answering: answer)
+        var rules = Self.rules(profile, clock: clock)
+        adjust(&rules)
+        gateway = Gateway(
+            rules: rules,
+            ports: GatewayPorts(
+                ledger: ledger, journal: journal, backend: backend, clocks: clock.clocks,
+                digester: KeyedDigester(key: Secret(digestKey)), randomness: { 0x0123_4567_89AB_CDEF },
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    /// Serves one request.
+    public func serve(_ request: ReceivedRequest) async -> Answer { await gateway.serve(request) }
+}
