@@ -1,0 +1,59 @@
+// The character classes of RFC 9110, section 5, as bit sets: a shift and a mask a byte, no table in memory.
+
+extension UInt8 {
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let lineFeed = UInt8(ascii: "\n")
+    static let space = UInt8(ascii: " ")
+    static let tab = UInt8(ascii: "\t")
+    static let colon = UInt8(ascii: ":")
+
+    /// `tchar` (RFC 9110, section 5.6.2): what names and methods are made of.
+    var isTokenByte: Bool {
+        // Bits 0–63: ! # $ % & ' * + - . and the digits. Bits 64–127: letters, ^ _ ` | ~.
+        let low: UInt64 = 0x03FF_6CFA_0000_0000
+        let high: UInt64 = 0x57FF_FFFF_C7FF_FFFE
+        return self < 64 ? (low >> UInt64(self)) & 1 == 1 : self < 128 && (high >> UInt64(self & 63)) & 1 == 1
+    }
+
+    /// `OWS` (RFC 9110, section 5.6.3).
+    var isOptionalWhitespace: Bool { self == .space || self == .tab }
+
+    /// `VCHAR` (RFC 5234): visible ASCII.
+    var isVisible: Bool { (0x21...0x7E).contains(self) }
+
+    /// A control character that no field value may hold; tab is not one of them (RFC 9110, section 5.5).
+    var isForbiddenInValue: Bool { self < 0x20 ? self != .tab : self == 0x7F }
+
+    /// A letter or a digit.
+    var isAlphanumeric: Bool {
+        switch self | 0x20 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+        default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether the range reads `word`, without case. `word` is lower case, and of letters, digits and hyphens alone.
+    ///
+    /// Setting bit 5 makes letters small and leaves digits and hyphens; the only other bytes that it could turn into one
+    /// of those are controls, which neither names nor values hold.
+    func reads(_ word: String, in range: Range<Int>) -> Bool {
+        let expected = word.utf8
+        guard range.count == expected.count else { return false }
+        var index = range.lowerBound
+        for byte in expected {
+            if self[index] | 0x20 != byte { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// The range without white space at its ends.
+    func trimmed(_ range: Range<Int>) -> Range<Int> {
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, self[start].isOptionalWhitespace { start += 1 }
+        while start < end, self[end - 1].isOptionalWhitespace { end -= 1 }
+        return start..<end
+    }
+}

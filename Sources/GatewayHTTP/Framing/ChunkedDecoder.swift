@@ -1,0 +1,111 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// Decodes the chunked transfer coding (RFC 9112, section 7.1), strictly: no white space around sizes, no bare CR or LF.
+///
+/// Extensions and trailers are bounded, checked for form, and ignored.
+struct ChunkedDecoder {
+    private enum Stage {
+        case size(digits: Int), extensions, sizeLineFeed, data, dataCarriageReturn, dataLineFeed, trailers(FieldParser)
+    }
+
+    /// The most digits of one chunk's size; the body limits allow far fewer that count.
+    static let sizeDigits = 8
+    /// The most bytes of all extensions of one body together.
+    static let extensionBytes = 4096
+
+    private let bodyLimit: Int
+    private let trailerLimit: Int
+    private let trailerCount: Int
+    private var stage = Stage.size(digits: 0)
+    private var chunkLeft = 0
+    private var extensionLeft = ChunkedDecoder.extensionBytes
+
+    /// A decoder for one body of at most `bodyLimit` bytes, with trailers of at most `trailerLimit` bytes.
+    init(bodyLimit: Int, trailerLimit: Int, trailerCount: Int) {
+        self.bodyLimit = bodyLimit
+        self.trailerLimit = trailerLimit
+        self.trailerCount = trailerCount
+    }
+
+    /// Takes what it can from `buffer`; true when the body is complete, and then nothing after it was taken.
+    mutating func decode(_ buffer: inout ByteBuffer, into body: inout ByteBuffer) throws(FramingFault) -> Bool {
+        while true {
+            switch stage {
+            case .data:
+                guard let data = buffer.readSlice(length: min(chunkLeft, buffer.readableBytes)) else { return false }
+                chunkLeft -= data.readableBytes
+                body.writeImmutableBuffer(data)
+                guard chunkLeft == 0 else { return false }
+                stage = .dataCarriageReturn
+            case .trailers(var parser):
+                let complete = try Self.skipTrailers(buffer.readableBytesUInt8Span, parser: &parser)
+                stage = .trailers(parser)
+                guard complete else { return false }
+                buffer.moveReaderIndex(forwardBy: parser.index)
+                return true
+            case .size, .extensions, .sizeLineFeed, .dataCarriageReturn, .dataLineFeed:
+                guard let byte = buffer.readInteger(as: UInt8.self) else { return false }
+                try take(byte, have: body.readableBytes)
+            }
+        }
+    }
+
+    private mutating func take(_ byte: UInt8, have: Int) throws(FramingFault) {
+        switch stage {
+        case .size(let digits):
+            try takeSize(byte, digits: digits, have: have)
+        case .extensions:
+            if byte == .carriageReturn {
+                stage = .sizeLineFeed
+                return
+            }
+            extensionLeft -= 1
+            guard extensionLeft > 0, byte.isVisible || byte.isOptionalWhitespace else {
+                throw .malformed("a chunk extension that is too long or holds a control character")
+            }
+        case .sizeLineFeed:
+            guard byte == .lineFeed else { throw .malformed("a chunk size line without LF") }
+            let trailers = FieldParser(startingAt: 0, bytes: trailerLimit, count: trailerCount)
+            stage = chunkLeft > 0 ? .data : .trailers(trailers)
+        case .dataCarriageReturn:
+            guard byte == .carriageReturn else { throw .malformed("a chunk longer than its size") }
+            stage = .dataLineFeed
+        case .dataLineFeed:
+            guard byte == .lineFeed else { throw .malformed("a chunk without LF") }
+            stage = .size(digits: 0)
+        case .data, .trailers:
+            // `decode` takes these in larger pieces and never comes here with them.
+            throw .malformed("a chunk out of order")
+        }
+    }
+
+    private mutating func takeSize(_ byte: UInt8, digits: Int, have: Int) throws(FramingFault) {
+        if let digit = byte.hexDigitValue {
+            guard digits < Self.sizeDigits else { throw .malformed("a chunk size of too many digits") }
+            chunkLeft = chunkLeft << 4 | Int(digit)
+            guard chunkLeft <= bodyLimit - have else {
+                throw FramingFault(code: .payloadTooLarge, detail: "the chunked body is too long")
+            }
+            stage = .size(digits: digits + 1)
+        } else if digits > 0, byte == .carriageReturn {
+            stage = .sizeLineFeed
+        } else if digits > 0, byte == UInt8(ascii: ";") {
+            stage = .extensions
+        } else {
+            throw .malformed("a chunk size that is no hexadecimal number")
+        }
+    }
+
+    private static func skipTrailers(
+        _ bytes: borrowing Span<UInt8>, parser: inout FieldParser
+    ) throws(FramingFault) -> Bool {
+        while true {
+            switch try parser.next(in: bytes) {
+            case .incomplete: return false
+            case .field: continue
+            case .end: return true
+            }
+        }
+    }
+}

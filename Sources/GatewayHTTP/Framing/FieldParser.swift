@@ -1,0 +1,109 @@
+internal import GatewayCore
+
+/// Reads field lines (RFC 9112, section 5) up to the empty line that ends them; for heads and for trailers.
+///
+/// Looks at each byte once, in order, so that the result does not depend on how the bytes are split. The caller keeps all
+/// bytes from the start of the section on and hands over the same, longer span each time.
+struct FieldParser {
+    /// What was found next.
+    enum Event: Equatable {
+        /// The bytes end before the line does.
+        case incomplete
+        /// A field line.
+        case field(FieldLine)
+        /// The empty line; `index` is the first byte after it.
+        case end
+    }
+
+    private enum Stage {
+        case lineStart, name, valueStart, value, lineFeed, lastLineFeed
+    }
+
+    /// The next byte to look at.
+    private(set) var index: Int
+    private let end: Int
+    private var fieldsLeft: Int
+    private var stage = Stage.lineStart
+    private var nameStart = 0
+    private var nameEnd = 0
+    private var valueStart = 0
+    private var valueEnd = 0
+    private var hasObsoleteText = false
+
+    /// Starts at `index`, for at most `bytes` bytes and `count` fields.
+    init(startingAt index: Int, bytes: Int, count: Int) {
+        self.index = index
+        self.end = index + bytes
+        self.fieldsLeft = count
+    }
+
+    /// The next field or the end of the section.
+    mutating func next(in bytes: borrowing Span<UInt8>) throws(FramingFault) -> Event {
+        let limit = min(bytes.count, end)
+        while index < limit {
+            let byte = bytes[index]
+            switch stage {
+            case .name:
+                // The hot loop: names are the most of a line that has to be judged byte by byte.
+                var place = index
+                while place < limit, bytes[place].isTokenByte { place += 1 }
+                index = place
+                if place == limit { continue }
+                guard bytes[place] == .colon else { throw .malformed("a byte in a field name that no name may hold") }
+                nameEnd = place
+                stage = .valueStart
+            case .value:
+                var place = index
+                while place < limit, (0x20...0x7E).contains(bytes[place]) { place += 1 }
+                index = place
+                if place == limit { continue }
+                try endOrContinueValue(bytes[place])
+            case .lineStart:
+                try startLine(byte)
+            case .valueStart:
+                if byte.isOptionalWhitespace { break }
+                valueStart = index
+                hasObsoleteText = false
+                stage = .value
+                continue
+            case .lineFeed:
+                guard byte == .lineFeed else { throw .malformed("a bare CR in a field") }
+                index += 1
+                stage = .lineStart
+                let value = bytes.trimmed(valueStart..<valueEnd)
+                return .field(FieldLine(name: nameStart..<nameEnd, value: value, hasObsoleteText: hasObsoleteText))
+            case .lastLineFeed:
+                guard byte == .lineFeed else { throw .malformed("a bare CR after the fields") }
+                index += 1
+                return .end
+            }
+            index += 1
+        }
+        if index == end { throw FramingFault(code: .headersTooLarge, detail: "the header block is too long") }
+        return .incomplete
+    }
+
+    private mutating func startLine(_ byte: UInt8) throws(FramingFault) {
+        if byte == .carriageReturn {
+            stage = .lastLineFeed
+            return
+        }
+        if byte.isOptionalWhitespace { throw .malformed("a folded or indented field line") }
+        guard byte.isTokenByte else { throw .malformed("a field line that does not start with a name") }
+        guard fieldsLeft > 0 else { throw FramingFault(code: .headersTooLarge, detail: "too many fields") }
+        fieldsLeft -= 1
+        nameStart = index
+        stage = .name
+    }
+
+    private mutating func endOrContinueValue(_ byte: UInt8) throws(FramingFault) {
+        if byte == .carriageReturn {
+            valueEnd = index
+            stage = .lineFeed
+        } else if byte >= 0x80 {
+            hasObsoleteText = true
+        } else if byte.isForbiddenInValue {
+            throw .malformed(byte == .lineFeed ? "a bare LF in a field" : "a control character in a field")
+        }
+    }
+}

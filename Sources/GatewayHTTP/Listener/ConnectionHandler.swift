@@ -1,0 +1,183 @@
+internal import Gateway
+internal import GatewayCore
+internal import NIOCore
+
+/// The last handler of a client connection: translates channel events for `ConnectionStateMachine`, and starts the calls.
+///
+/// Loop-bound. A call owns its handler until it is answered, so that a client that leaves changes nothing for the call.
+final class ConnectionHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = Never
+    typealias OutboundOut = ByteBuffer
+
+    private let loop: ListenerLoop
+    private let peer: Peer
+    private let timer: DeadlineTimer
+    private var machine: ConnectionStateMachine
+    private var context: ChannelHandlerContext?
+    private var running = ConnectionStateMachine.Deadline.none
+    private var isAdvancing = false
+    private var holdsRead = false
+
+    /// A handler for one connection of `peer`, on the loop's thread.
+    init(loop: ListenerLoop, peer: Peer) {
+        self.loop = loop
+        self.peer = peer
+        self.machine = ConnectionStateMachine(limits: loop.configuration.limits)
+        let owner = Weak<ConnectionHandler>()
+        self.timer = DeadlineTimer(on: loop.eventLoop) { owner.value?.deadlinePassed() }
+        owner.value = self
+    }
+
+    /// Ends the connection after the request that is in it, or at once.
+    func drain() {
+        machine.drain()
+        advance()
+    }
+
+    /// Cuts the connection. A call that is served goes on.
+    func cut() { context?.close(promise: nil) }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        loop.join(self)
+        updateDeadline()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        machine.received(unwrapInboundIn(data))
+        advance()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed {
+            machine.closedInput()
+            advance()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        advance()
+        context.fireChannelWritabilityChanged()
+    }
+
+    // A reset connection has nobody to be told of it.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    // Back-pressure: while a call is served and more has arrived, the socket is left unread.
+    func read(context: ChannelHandlerContext) {
+        if machine.wantsBytes, context.channel.isWritable {
+            context.read()
+        } else {
+            holdsRead = true
+        }
+    }
+
+    private func leave() {
+        guard context != nil else { return }
+        context = nil
+        timer.stop()
+        loop.leave(self)
+    }
+
+    // Calls may be answered before `serve` returns, so this is a loop and not a recursion.
+    private func advance() {
+        guard !isAdvancing else { return }
+        isAdvancing = true
+        defer { isAdvancing = false }
+        // A client that does not read its answers gets no more of them.
+        while let context, context.channel.isWritable || machine.isEnding, carryOut(machine.next(), context) {}
+        updateDeadline()
+        if holdsRead, let context, machine.wantsBytes, context.channel.isWritable {
+            holdsRead = false
+            context.read()
+        }
+    }
+
+    // Says whether to ask for the next action.
+    private func carryOut(_ action: ConnectionStateMachine.Action, _ context: ChannelHandlerContext) -> Bool {
+        switch action {
+        case .wait:
+            return false
+        case .sendContinue:
+            context.writeAndFlush(wrapOutboundOut(AnswerWriter.continueFirst), promise: nil)
+        case .serve(let request):
+            serve(request)
+        case .refuse(let fault, let omitsBody):
+            let id = loop.ids.next()
+            let answer = loop.serving.refuse(Refusal(fault.code, fault.detail), id: id)
+            write(answer, id: id, framing: AnswerWriter.Framing(omitsBody: omitsBody, connection: .closed))
+        case .close:
+            context.close(promise: nil)
+            return false
+        }
+        return true
+    }
+
+    private func serve(_ framed: FramedRequest) {
+        let id = loop.ids.next()
+        let request = framed.received(id: id, peer: peer, credentialsMayTravel: loop.credentialsMayTravel)
+        loop.callsInFlight += 1
+        let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
+            let answer = await serving.serve(request)
+            handler.value.finish(answer, id: id)
+        }
+    }
+
+    private func finish(_ answer: Answer, id: CallID) {
+        loop.finishedCall()
+        guard let framing = machine.answering() else { return }
+        write(answer, id: id, framing: framing)
+        advance()
+    }
+
+    private func write(_ answer: Answer, id: CallID, framing: AnswerWriter.Framing) {
+        guard let context else { return }
+        let bytes = loop.answers.bytes(of: answer, id: id, framing: framing, allocator: context.channel.allocator)
+        guard machine.isConcluding else {
+            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+            return
+        }
+        context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenComplete { _ in self.conclude() }
+    }
+
+    // Closes our side first: a close with unread bytes would be a reset, and could cost the client the answer.
+    private func conclude() {
+        let isAwaited = machine.concluded()
+        context?.close(mode: isAwaited ? .output : .all, promise: nil)
+        advance()
+    }
+
+    private func updateDeadline() {
+        guard context != nil, machine.deadline != running else { return }
+        running = machine.deadline
+        let deadlines = loop.configuration.deadlines
+        let time: TimeAmount? =
+            switch running {
+            case .none: nil
+            case .firstByte, .head: deadlines.head
+            case .idle: deadlines.idle
+            case .body, .lastAnswer: deadlines.body
+            case .linger: deadlines.linger
+            }
+        timer.set(time.map { loop.eventLoop.now + $0 })
+    }
+
+    private func deadlinePassed() {
+        guard let context else { return }
+        let action = machine.deadlinePassed()
+        if carryOut(action, context) { advance() }
+    }
+}
+
+@available(*, unavailable)
+extension ConnectionHandler: Sendable {}

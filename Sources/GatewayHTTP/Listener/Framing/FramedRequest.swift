@@ -1,0 +1,38 @@
+internal import Gateway
+internal import GatewayCore
+internal import NIOCore
+
+/// A complete request with its framing taken off.
+struct FramedRequest {
+    private static let root = ByteBuffer(string: "/")
+
+    /// What the head says, as places in `headBytes`.
+    var head: RequestHead
+    /// The head as it came.
+    var headBytes: ByteBuffer
+    /// The body, its transfer coding undone.
+    var body: ByteBuffer
+
+    /// The request as the way of a call takes it; slices, no copies.
+    func received(id: CallID, peer: Peer, credentialsMayTravel: Bool) -> ReceivedRequest {
+        ReceivedRequest(
+            id: id, method: head.method, path: head.path.isEmpty ? Self.root : slice(head.path),
+            query: head.query.map(slice),
+            authorization: value(head.authorization), contentType: value(head.contentType),
+            contentEncoding: value(head.contentEncoding),
+            body: body, peer: peer, credentialsMayTravel: credentialsMayTravel)
+    }
+
+    private func slice(_ range: Range<Int>) -> ByteBuffer {
+        // Places in a head lie within its bytes; the parser made both together.
+        headBytes.getSlice(at: headBytes.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()
+    }
+
+    private func value(_ occurrence: RequestHead.Occurrence) -> ReceivedRequest.FieldValue {
+        switch occurrence {
+        case .absent: .absent
+        case .single(let range): .single(slice(range))
+        case .repeated: .repeated
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import GatewayCore
+
+/// `uri-host [":" port]` (RFC 9110, section 7.2), as narrow as hosts really are: a name or address, or an IPv6 address in
+/// brackets; never empty.
+enum HostGrammar {
+    /// Whether the range is a host with an optional port.
+    static func matches(_ range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
+        guard !range.isEmpty else { return false }
+        var index = range.lowerBound
+        if bytes[index] == UInt8(ascii: "[") {
+            index += 1
+            let start = index
+            while index < range.upperBound, isAddressByte(bytes[index]) { index += 1 }
+            guard index > start, index < range.upperBound, bytes[index] == UInt8(ascii: "]") else { return false }
+            index += 1
+        } else {
+            while index < range.upperBound, isNameByte(bytes[index]) { index += 1 }
+            guard index > range.lowerBound else { return false }
+        }
+        guard index < range.upperBound else { return true }
+        guard bytes[index] == .colon, range.upperBound - index <= 6 else { return false }
+        index += 1
+        while index < range.upperBound, bytes[index].isASCIIDigit { index += 1 }
+        return index == range.upperBound
+    }
+
+    /// Whether two hosts are the same, without case.
+    static func equal(_ left: Range<Int>, _ right: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        for offset in 0..<left.count {
+            let (a, b) = (bytes[left.lowerBound + offset], bytes[right.lowerBound + offset])
+            if a.asciiLowercased != b.asciiLowercased { return false }
+        }
+        return true
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+        default: byte.isAlphanumeric
+        }
+    }
+
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+        byte.hexDigitValue != nil || byte == .colon || byte == UInt8(ascii: ".")
+    }
+}

@@ -1,0 +1,54 @@
+internal import GatewayCore
+
+/// The fields of a request that the gateway looks at; every other name is nothing to it.
+enum RequestField {
+    case host, contentLength, transferEncoding, connection, expect, authorization, contentType, contentEncoding
+
+    /// The field of that name, nil for a name that is ignored.
+    ///
+    /// A name that reads like one that decides framing, routing or identity by its letters and digits alone, and is not that
+    /// name, is a fault: whoever stands in front of the gateway may take it for the real one.
+    static func named(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> RequestField? {
+        // The first letter and the length leave one candidate, so that most names cost one comparison at the most.
+        let candidate: (word: String, field: RequestField)? =
+            switch (name.count, bytes[name.lowerBound] | 0x20) {
+            case (4, UInt8(ascii: "h")): ("host", .host)
+            case (6, UInt8(ascii: "e")): ("expect", .expect)
+            case (10, UInt8(ascii: "c")): ("connection", .connection)
+            case (12, UInt8(ascii: "c")): ("content-type", .contentType)
+            case (13, UInt8(ascii: "a")): ("authorization", .authorization)
+            case (14, UInt8(ascii: "c")): ("content-length", .contentLength)
+            case (16, UInt8(ascii: "c")): ("content-encoding", .contentEncoding)
+            case (17, UInt8(ascii: "t")): ("transfer-encoding", .transferEncoding)
+            default: nil
+            }
+        if let candidate, bytes.reads(candidate.word, in: name) { return candidate.field }
+        try refuseLookAlike(name, in: bytes)
+        return nil
+    }
+
+    private static func refuseLookAlike(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
+        var count = 0
+        for index in name where bytes[index].isAlphanumeric { count += 1 }
+        let words: [String]
+        switch count {
+        case 4: words = ["host"]
+        case 13: words = ["authorization", "contentlength"]
+        case 16: words = ["transferencoding"]
+        default: return
+        }
+        for word in words where lettersAndDigits(of: name, in: bytes, spell: word) {
+            throw .malformed("a field name that only looks like \(word)")
+        }
+    }
+
+    private static func lettersAndDigits(
+        of name: Range<Int>, in bytes: borrowing Span<UInt8>, spell word: String
+    ) -> Bool {
+        var rest = word.utf8[...]
+        for index in name where bytes[index].isAlphanumeric {
+            guard rest.popFirst() == bytes[index] | 0x20 else { return false }
+        }
+        return rest.isEmpty
+    }
+}

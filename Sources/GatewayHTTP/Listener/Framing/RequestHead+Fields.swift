@@ -1,0 +1,75 @@
+internal import GatewayCore
+
+extension RequestHead {
+    /// Takes one field line into account.
+    mutating func take(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
+        guard let field = try RequestField.named(line.name, in: bytes) else { return }
+        guard !line.hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
+        switch field {
+        case .host:
+            guard host == nil else { throw .malformed("Host twice") }
+            guard HostGrammar.matches(line.value, in: bytes) else { throw .malformed("a Host that is no host") }
+            host = line.value
+        case .contentLength:
+            guard contentLength == nil else { throw .malformed("Content-Length twice") }
+            contentLength = try Self.length(line.value, in: bytes)
+        case .transferEncoding:
+            guard !isChunked else { throw .malformed("Transfer-Encoding twice") }
+            guard bytes.reads("chunked", in: line.value) else { throw .malformed("a transfer coding but chunked") }
+            isChunked = true
+        case .connection:
+            takeConnection(line.value, in: bytes)
+        case .expect:
+            let isKnown = bytes.reads("100-continue", in: line.value) && expectation == .none
+            expectation = isKnown ? .continueFirst : .unknown
+        case .authorization:
+            authorization.add(line.value)
+        case .contentType:
+            contentType.add(line.value)
+        case .contentEncoding:
+            contentEncoding.add(line.value)
+        }
+    }
+
+    /// What can only be judged when all fields are there (RFC 9112, sections 3.2 and 6.1).
+    func check(bodyLimit: Int, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
+        guard let host else { throw .malformed("no Host") }
+        if let authority, !HostGrammar.equal(authority, host, in: bytes) {
+            throw .malformed("a target whose authority is not the Host")
+        }
+        if isChunked {
+            guard contentLength == nil else { throw .malformed("Content-Length with Transfer-Encoding") }
+            guard isVersion11 else { throw .malformed("Transfer-Encoding in HTTP/1.0") }
+        }
+        if expectation == .unknown {
+            throw FramingFault(code: .expectationFailed, detail: "an expectation but 100-continue")
+        }
+        if let contentLength, contentLength > bodyLimit {
+            throw FramingFault(code: .payloadTooLarge, detail: "the body is too long")
+        }
+    }
+
+    /// A list of tokens (RFC 9110, section 7.6.1); tokens but the two have no meaning here.
+    private mutating func takeConnection(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) {
+        var start = value.lowerBound
+        while start < value.upperBound {
+            var end = start
+            while end < value.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
+            let token = bytes.trimmed(start..<end)
+            if bytes.reads("close", in: token) { asksToClose = true }
+            if bytes.reads("keep-alive", in: token) { asksToKeep = true }
+            start = end + 1
+        }
+    }
+
+    /// One or more digits; a number that no body can have is cut to a number that none can have either.
+    static func length(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> Int {
+        guard !value.isEmpty else { throw .malformed("an empty Content-Length") }
+        var length = 0
+        for index in value {
+            guard bytes[index].isASCIIDigit else { throw .malformed("a Content-Length that is no number") }
+            length = min(length * 10 + Int(bytes[index] - UInt8(ascii: "0")), 1 << 50)
+        }
+        return length
+    }
+}

@@ -1,0 +1,60 @@
+internal import GatewayCore
+
+/// What is kept of a request's head: the few things that decide anything, as places in the head's bytes.
+struct RequestHead {
+    /// The method, or nil where no route knows it.
+    var method: HTTPMethod?
+    /// Whether the method is HEAD: no route knows it, and its answer has no body.
+    var isHead = false
+    /// Whether the version is HTTP/1.1; else it is HTTP/1.0.
+    var isVersion11 = true
+    /// From `/` up to the query. Empty where an absolute-form target has no path; that stands for `/`.
+    var path = 0..<0
+    /// Behind the first `?`.
+    var query: Range<Int>?
+    /// The authority of an absolute-form target.
+    var authority: Range<Int>?
+    /// `Host`, checked.
+    var host: Range<Int>?
+    /// `Content-Length`, checked; not yet held against the limit.
+    var contentLength: Int?
+    /// Whether the body comes in chunks.
+    var isChunked = false
+    /// Whether `Connection` holds `close`.
+    var asksToClose = false
+    /// Whether `Connection` holds `keep-alive`.
+    var asksToKeep = false
+    /// What `Expect` asks for.
+    var expectation = Expectation.none
+    /// `Authorization`.
+    var authorization = Occurrence.absent
+    /// `Content-Type`.
+    var contentType = Occurrence.absent
+    /// `Content-Encoding`.
+    var contentEncoding = Occurrence.absent
+
+    /// How often a field that may be there once is there.
+    enum Occurrence: Equatable {
+        case absent
+        case single(Range<Int>)
+        case repeated
+
+        mutating func add(_ value: Range<Int>) {
+            switch self {
+            case .absent: self = .single(value)
+            case .single, .repeated: self = .repeated
+            }
+        }
+    }
+
+    /// What `Expect` asks for (RFC 9110, section 10.1.1).
+    enum Expectation {
+        case none, continueFirst, unknown
+    }
+
+    /// Whether the client wants to send more on the connection (RFC 9112, section 9.3).
+    var keepsAlive: Bool { !asksToClose && (isVersion11 || asksToKeep) }
+
+    /// Whether a body follows.
+    var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
+}

@@ -1,0 +1,140 @@
+internal import GatewayCore
+
+/// Reads `METHOD target HTTP/1.x` (RFC 9112, section 3), after at most two empty lines, looking at each byte once.
+struct RequestLineParser {
+    private enum Stage {
+        case start, leadingLineFeed, method, target, version, lineFeed
+    }
+
+    /// The most empty lines before a request line (RFC 9112, section 2.2, asks for "at least one").
+    private static let leadingLines = 2
+    private static let versionPrefix: [UInt8] = Array("HTTP/1.".utf8)
+
+    /// The next byte to look at.
+    private(set) var index = 0
+    /// Whether a byte of the request line itself has been seen.
+    var hasBegun: Bool { stage != .start && stage != .leadingLineFeed }
+    private var stage = Stage.start
+    private var leading = 0
+    private var lineStart = 0
+    private var mark = 0
+    private var target = 0..<0
+    private var questionMark: Int?
+
+    /// Reads on; true when the line is complete and its meaning in `head`.
+    mutating func advance(
+        over bytes: borrowing Span<UInt8>, limit: Int, into head: inout RequestHead
+    ) throws(FramingFault) -> Bool {
+        while index < bytes.count {
+            let byte = bytes[index]
+            if hasBegun, index - lineStart >= limit + 2 || (index - lineStart >= limit && !isEnding(byte)) {
+                throw FramingFault(code: .uriTooLong, detail: "the request line is too long")
+            }
+            switch stage {
+            case .start:
+                try start(byte)
+                if stage == .method { continue }
+            case .leadingLineFeed:
+                guard byte == .lineFeed else { throw .malformed("a bare CR before the request line") }
+                stage = .start
+            case .method:
+                if byte == .space {
+                    try endMethod(bytes, into: &head)
+                } else if !byte.isTokenByte {
+                    throw .malformed("a method that is no token")
+                }
+            case .target:
+                try takeTarget(byte, bytes, into: &head)
+            case .version:
+                try takeVersion(byte, into: &head)
+            case .lineFeed:
+                guard byte == .lineFeed else { throw .malformed("a bare CR in the request line") }
+                index += 1
+                return true
+            }
+            index += 1
+        }
+        return false
+    }
+
+    // The line's own CR and LF do not count.
+    private func isEnding(_ byte: UInt8) -> Bool {
+        byte == .carriageReturn && stage == .version || byte == .lineFeed && stage == .lineFeed
+    }
+
+    private mutating func start(_ byte: UInt8) throws(FramingFault) {
+        if byte == .carriageReturn {
+            guard leading < Self.leadingLines else { throw .malformed("empty lines before the request line") }
+            leading += 1
+            stage = .leadingLineFeed
+        } else {
+            lineStart = index
+            mark = index
+            stage = .method
+        }
+    }
+
+    private mutating func endMethod(
+        _ bytes: borrowing Span<UInt8>, into head: inout RequestHead
+    ) throws(FramingFault) {
+        let word = mark..<index
+        guard !word.isEmpty else { throw .malformed("a request line without a method") }
+        // Methods are case-sensitive (RFC 9110, section 9.1).
+        if Self.spells("GET", bytes, word) {
+            head.method = .get
+        } else if Self.spells("POST", bytes, word) {
+            head.method = .post
+        } else if Self.spells("PUT", bytes, word) {
+            head.method = .put
+        } else if Self.spells("DELETE", bytes, word) {
+            head.method = .delete
+        } else if Self.spells("HEAD", bytes, word) {
+            head.isHead = true
+        } else if Self.spells("CONNECT", bytes, word) {
+            throw .malformed("CONNECT")
+        }
+        mark = index + 1
+        stage = .target
+    }
+
+    private mutating func takeTarget(
+        _ byte: UInt8, _ bytes: borrowing Span<UInt8>, into head: inout RequestHead
+    ) throws(FramingFault) {
+        if byte == .space {
+            target = mark..<index
+            try RequestTarget.read(target, questionMark: questionMark, in: bytes, into: &head)
+            mark = index + 1
+            stage = .version
+        } else if byte == UInt8(ascii: "?") {
+            questionMark = questionMark ?? index
+        } else if !byte.isVisible || byte == UInt8(ascii: "#") {
+            throw .malformed("a byte in the target that no target may hold")
+        }
+    }
+
+    private mutating func takeVersion(_ byte: UInt8, into head: inout RequestHead) throws(FramingFault) {
+        let place = index - mark
+        switch place {
+        case ..<Self.versionPrefix.count:
+            guard byte == Self.versionPrefix[place] else { throw .malformed("a version that is not HTTP/1.x") }
+        case Self.versionPrefix.count:
+            guard byte == UInt8(ascii: "0") || byte == UInt8(ascii: "1") else {
+                throw .malformed("a version that is neither HTTP/1.0 nor HTTP/1.1")
+            }
+            head.isVersion11 = byte == UInt8(ascii: "1")
+        default:
+            guard byte == .carriageReturn else { throw .malformed("a request line that does not end in CRLF") }
+            stage = .lineFeed
+        }
+    }
+
+    private static func spells(_ word: String, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard range.count == word.utf8.count else { return false }
+        var index = range.lowerBound
+        for byte in word.utf8 {
+            if bytes[index] != byte { return false }
+            index += 1
+        }
+        return true
+    }
+}

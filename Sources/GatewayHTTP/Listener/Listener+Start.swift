@@ -1,0 +1,89 @@
+public import Gateway
+public import GatewayCore
+internal import NIOCore
+public import NIOPosix
+
+extension Listener {
+    private static let backlog: CInt = 4096
+    // A request nearly always fits, and four of them bound what is read ahead of a served call.
+    private static let readBytes = 4096
+
+    /// Binds the address and accepts connections from then on.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where, and within which limits.
+    ///   - serving: What answers the requests; called on the loop of the connection.
+    ///   - group: Connections are spread over its loops. It must outlive the listener.
+    ///   - clocks: The wall clock is that of `Date`.
+    /// - Throws: What the system says if the address cannot be had; `ListenerError` for the path of a Unix socket.
+    public static func start(
+        configuration: ListenerConfiguration, serving: any CallServing, group: MultiThreadedEventLoopGroup,
+        clocks: Clocks = .system
+    ) async throws -> Listener {
+        switch configuration.address {
+        case .tcp(let host, let port):
+            // Resolving may block.
+            let address = try await NIOThreadPool.singleton.runIfActive {
+                try SocketAddress.makeAddressResolvingHost(host, port: port)
+            }
+            let mayTravel = configuration.plaintextCredentials || Peer(address)?.isThisMachine == true
+            let loops = try await makeLoops(configuration, serving, group, mayTravel, clocks)
+            let bootstrap = bootstrap(configuration, group, loops)
+            let channel = try await bootstrap.bind(to: address).get()
+            return Listener(
+                channel: channel, localAddress: channel.localAddress ?? address, loops: loops, socketFile: nil)
+        case .unix(let path, let mode):
+            let file = try await NIOThreadPool.singleton.runIfActive { try UnixSocketFile.make(path: path, mode: mode) }
+            let loops = try await makeLoops(configuration, serving, group, true, clocks)
+            // The bootstrap owns the descriptor from here on, also where it fails.
+            let channel = try await bootstrap(configuration, group, loops).withBoundSocket(file.descriptor).get()
+            return Listener(
+                channel: channel, localAddress: try SocketAddress(unixDomainSocketPath: path), loops: loops,
+                socketFile: file)
+        }
+    }
+
+    private static func makeLoops(
+        _ configuration: ListenerConfiguration, _ serving: any CallServing, _ group: MultiThreadedEventLoopGroup,
+        _ credentialsMayTravel: Bool, _ clocks: Clocks
+    ) async throws -> [NIOLoopBound<ListenerLoop>] {
+        var loops: [NIOLoopBound<ListenerLoop>] = []
+        for eventLoop in group.makeIterator() {
+            let loop = eventLoop.submit {
+                let loop = ListenerLoop(
+                    eventLoop: eventLoop, serving: serving, configuration: configuration,
+                    credentialsMayTravel: credentialsMayTravel, clocks: clocks)
+                return NIOLoopBound(loop, eventLoop: eventLoop)
+            }
+            loops.append(try await loop.get())
+        }
+        return loops
+    }
+
+    private static func bootstrap(
+        _ configuration: ListenerConfiguration, _ group: MultiThreadedEventLoopGroup,
+        _ loops: [NIOLoopBound<ListenerLoop>]
+    ) -> ServerBootstrap {
+        let caps = ConnectionCaps(configuration.connections)
+        return ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: backlog)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // A client that half-closes after its request still gets its answer.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readBytes))
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try admit(channel, caps, loops) }
+            }
+    }
+
+    // On the connection's loop. An error closes the connection at once.
+    private static func admit(
+        _ channel: any Channel, _ caps: ConnectionCaps, _ loops: [NIOLoopBound<ListenerLoop>]
+    ) throws {
+        guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop })?.value,
+            let peer = channel.remoteAddress.flatMap(Peer.init), caps.admit(peer)
+        else { throw ChannelError.connectPending }
+        channel.closeFuture.whenComplete { _ in caps.release(peer) }
+        try channel.pipeline.syncOperations.addHandler(ConnectionHandler(loop: loop, peer: peer))
+    }
+}

@@ -1,0 +1,50 @@
+public import NIOCore
+
+/// An HTTP/1.1 listener: frames requests, hands them to the way of a call on the connection's own event loop, writes answers.
+public final class Listener: Sendable {
+    /// The address that is listened on; for port 0 in the configuration, with the port that was free.
+    public let localAddress: SocketAddress
+
+    private let channel: any Channel
+    private let loops: [NIOLoopBound<ListenerLoop>]
+    private let socketFile: UnixSocketFile?
+
+    /// The TCP port, nil for a Unix socket.
+    public var port: Int? { localAddress.port }
+
+    init(
+        channel: any Channel, localAddress: SocketAddress, loops: [NIOLoopBound<ListenerLoop>],
+        socketFile: UnixSocketFile?
+    ) {
+        self.channel = channel
+        self.localAddress = localAddress
+        self.loops = loops
+        self.socketFile = socketFile
+    }
+
+    /// Stops taking new connections; those that are there go on. May be called from any thread, and more than once.
+    public func stopAccepting() {
+        socketFile?.remove()
+        channel.close(promise: nil)
+    }
+
+    /// Ends the listener in good order.
+    ///
+    /// No new connections; idle ones are closed; a request that has begun to arrive, and a call that is served, is answered
+    /// with `Connection: close`. Returns when nothing is left. At the deadline what is left is cut; calls then still go on,
+    /// as they are never cancelled, but nobody is told of their end.
+    public func drain(deadline: NIODeadline) async {
+        stopAccepting()
+        // An error would say only that it is closed already.
+        try? await channel.closeFuture.get()
+        let futures = loops.map { loop in
+            loop.eventLoop.flatSubmit { loop.value.drain(until: deadline) }
+        }
+        await withTaskGroup { group in
+            for future in futures { group.addTask { try? await future.get() } }
+        }
+    }
+
+    /// Ends the listener and cuts all connections.
+    public func close() async { await drain(deadline: .uptimeNanoseconds(0)) }
+}

@@ -1,0 +1,67 @@
+public import NIOCore
+
+/// How a listener listens; the defaults are those of the product.
+public struct ListenerConfiguration: Sendable {
+    /// Where to listen.
+    public enum Address: Sendable, Hashable {
+        /// A TCP address: an IPv4 or IPv6 address or a host name, and a port; port 0 is any free one.
+        case tcp(host: String, port: Int)
+        /// A Unix domain socket and its file mode.
+        case unix(path: String, mode: UInt32 = 0o660)
+    }
+
+    /// What a request may have; beyond it, it is refused and the connection closed.
+    public struct Limits: Sendable, Hashable {
+        /// Bytes of the request line without its end: 414 beyond.
+        public var requestLine = 8 * 1024
+        /// Bytes of all field lines and the empty line: 431 beyond.
+        public var headerBlock = 16 * 1024
+        /// Field lines: 431 beyond.
+        public var fields = 100
+        /// Bytes of the body, its transfer coding undone: 413 beyond.
+        public var body = 16 * 1024
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// What time a peer has; absolute, so that dribbling bytes gains nothing.
+    public struct Deadlines: Sendable, Hashable {
+        /// From a request's first byte to the end of its head, and from the accepted connection to a first byte.
+        public var head: TimeAmount = .seconds(10)
+        /// From the end of the head to the end of the body.
+        public var body: TimeAmount = .seconds(30)
+        /// From an answer to the next request's first byte.
+        public var idle: TimeAmount = .seconds(60)
+        /// For a peer to close after the last answer, before the connection is cut.
+        public var linger: TimeAmount = .seconds(2)
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// How many connections there may be; one more is closed at once.
+    public struct Connections: Sendable, Hashable {
+        /// In all.
+        public var total = 10_000
+        /// From one peer address (IPv6: one /64). Unix sockets are exempt.
+        public var perPeer = 200
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Where to listen.
+    public var address: Address
+    /// Sizes.
+    public var limits = Limits()
+    /// Times.
+    public var deadlines = Deadlines()
+    /// Numbers of connections.
+    public var connections = Connections()
+    /// Whether credentials may travel in the clear beyond this machine. Where not, such calls are refused by the way of a call.
+    public var plaintextCredentials = false
+
+    /// A listener at the address, with the defaults for the rest.
+    public init(address: Address) { self.address = address }
+}

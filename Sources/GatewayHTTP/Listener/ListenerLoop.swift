@@ -1,0 +1,74 @@
+internal import Gateway
+internal import GatewayCore
+internal import NIOCore
+
+/// What the connections of one listener on one event loop share. Loop-bound: no lock anywhere.
+final class ListenerLoop {
+    let eventLoop: any EventLoop
+    let executor: LoopExecutor
+    let serving: any CallServing
+    let configuration: ListenerConfiguration
+    /// Whether a credential that comes this way may be judged.
+    let credentialsMayTravel: Bool
+    var ids = CallIDs()
+    var answers: AnswerWriter
+    /// Calls that `serve` has not answered, those of clients that left included.
+    var callsInFlight = 0
+
+    private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
+    private var drained: EventLoopPromise<Void>?
+
+    init(
+        eventLoop: any EventLoop, serving: any CallServing, configuration: ListenerConfiguration,
+        credentialsMayTravel: Bool, clocks: Clocks
+    ) {
+        self.eventLoop = eventLoop
+        self.executor = LoopExecutor(on: eventLoop)
+        self.serving = serving
+        self.configuration = configuration
+        self.credentialsMayTravel = credentialsMayTravel
+        self.answers = AnswerWriter(clocks: clocks)
+    }
+
+    /// A connection is there.
+    func join(_ connection: ConnectionHandler) {
+        connections[ObjectIdentifier(connection)] = connection
+        // It was accepted before the listener stopped, and got here after.
+        if drained != nil { connection.cut() }
+    }
+
+    /// A connection is gone; calls of it may go on.
+    func leave(_ connection: ConnectionHandler) {
+        connections[ObjectIdentifier(connection)] = nil
+        checkDrained()
+    }
+
+    /// `serve` has answered.
+    func finishedCall() {
+        callsInFlight -= 1
+        checkDrained()
+    }
+
+    /// Ends all connections after what is in them, and cuts those that are left at the deadline. The future succeeds when no
+    /// connection and no call is left, or at the deadline.
+    func drain(until deadline: NIODeadline) -> EventLoopFuture<Void> {
+        if let drained { return drained.futureResult }
+        let promise = eventLoop.makePromise(of: Void.self)
+        drained = promise
+        for connection in Array(connections.values) { connection.drain() }
+        checkDrained()
+        let timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            for connection in Array(self.connections.values) { connection.cut() }
+            promise.succeed()
+        }
+        promise.futureResult.whenComplete { _ in timer.cancel() }
+        return promise.futureResult
+    }
+
+    private func checkDrained() {
+        if callsInFlight == 0, connections.isEmpty { drained?.succeed() }
+    }
+}
+
+@available(*, unavailable)
+extension ListenerLoop: Sendable {}

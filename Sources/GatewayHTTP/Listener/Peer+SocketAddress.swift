@@ -1,0 +1,51 @@
+internal import GatewayCore
+internal import NIOCore
+
+extension Peer {
+    /// The peer at a socket's other end, nil where the address is of no known family.
+    init?(_ address: SocketAddress) {
+        switch address {
+        case .unixDomainSocket:
+            self.init(address: .local, text: "unix")
+        case .v4:
+            // `sockaddr_in`: family and port, two bytes each, then the address.
+            let bytes = Self.bytes(of: address)
+            guard bytes.count >= 8 else { return nil }
+            self.init(v4: UInt32(truncatingIfNeeded: Self.number(bytes[4..<8])))
+        case .v6:
+            // `sockaddr_in6`: family, port and flow label in eight bytes, then the address.
+            let bytes = Self.bytes(of: address)
+            guard bytes.count >= 24, let text = address.ipAddress else { return nil }
+            let (upper, lower) = (Self.number(bytes[8..<16]), Self.number(bytes[16..<24]))
+            // An IPv4 client of a socket for both families (RFC 4291, section 2.5.5.2).
+            if upper == 0, lower >> 32 == 0xFFFF {
+                self.init(v4: UInt32(truncatingIfNeeded: lower))
+            } else {
+                self.init(address: .v6(upper, lower), text: text)
+            }
+        }
+    }
+
+    private init(v4 number: UInt32) {
+        self.init(
+            address: .v4(number),
+            text: "\(number >> 24).\(number >> 16 & 0xFF).\(number >> 8 & 0xFF).\(number & 0xFF)")
+    }
+
+    private static func bytes(of address: SocketAddress) -> [UInt8] {
+        address.withSockAddr { pointer, size in Array(UnsafeRawBufferPointer(start: pointer, count: size)) }
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Whether the address is this machine's own: loopback or a Unix socket.
+    var isThisMachine: Bool {
+        switch address {
+        case .local: true
+        case .v4(let number): number >> 24 == 127
+        case .v6(let upper, let lower): upper == 0 && lower == 1
+        }
+    }
+}

@@ -1,0 +1,141 @@
+internal import Gateway
+internal import GatewayCore
+internal import NIOCore
+
+/// Reads one response from a connection's bytes; a value without sockets and clocks, as strict as the one for requests.
+///
+/// Knows exactly where the response ends: bytes beyond it are noticed, and never become the start of another answer.
+struct ResponseFramer {
+    /// What the bytes so far amount to.
+    enum Event {
+        /// Not enough.
+        case needMore
+        /// The response is complete. Whether the connection may carry another request.
+        case response(BackendResponse, isReusable: Bool)
+        /// The bytes are no response.
+        case fault(FramingFault)
+    }
+
+    private enum Stage {
+        case statusLine, fields(ResponseHead), body(length: Int), chunks, untilClose
+    }
+
+    private static let statusLineBytes = 8 * 1024
+    private static let headerBytes = 16 * 1024
+    private static let headerFields = 100
+    private static let interimResponses = 8
+
+    /// Whether any byte has come.
+    private(set) var hasBegun = false
+    private let bodyLimit: Int
+    private var buffer = ByteBuffer()
+    private var stage = Stage.statusLine
+    private var scanned = 0
+    private var interim = 0
+    private var fields = FieldParser(startingAt: 0, bytes: 0, count: 0)
+    private var keepsAlive = false
+    private var response = BackendResponse(status: 0)
+    private var chunks: ChunkedDecoder
+
+    init(bodyLimit: Int) {
+        self.bodyLimit = bodyLimit
+        self.chunks = ChunkedDecoder(
+            bodyLimit: bodyLimit, trailerLimit: Self.headerBytes, trailerCount: Self.headerFields)
+    }
+
+    /// Takes bytes as they came, and says what they amount to.
+    mutating func receive(_ bytes: ByteBuffer) -> Event {
+        hasBegun = hasBegun || bytes.readableBytes > 0
+        if buffer.readableBytes == 0 {
+            buffer = bytes
+        } else {
+            buffer.writeImmutableBuffer(bytes)
+        }
+        do throws(FramingFault) { return try advance() } catch { return .fault(error) }
+    }
+
+    /// The backend closed; completes an answer whose end is the connection's.
+    mutating func receiveEnd() -> Event {
+        guard case .untilClose = stage else { return .needMore }
+        response.body = buffer
+        return .response(response, isReusable: false)
+    }
+
+    private mutating func advance() throws(FramingFault) -> Event {
+        while true {
+            switch stage {
+            case .statusLine:
+                guard try readStatusLine(buffer) else { return .needMore }
+            case .fields(let head):
+                guard try readFields(buffer, head) else { return .needMore }
+            case .body(let length):
+                guard let body = buffer.readSlice(length: length) else { return .needMore }
+                response.body = body
+                return finish()
+            case .chunks:
+                guard try chunks.decode(&buffer, into: &response.body) else { return .needMore }
+                return finish()
+            case .untilClose:
+                guard buffer.readableBytes <= bodyLimit else {
+                    throw FramingFault(code: .backendFailed, detail: "the answer is too long")
+                }
+                return .needMore
+            }
+        }
+    }
+
+    private func finish() -> Event {
+        .response(response, isReusable: keepsAlive && buffer.readableBytes == 0)
+    }
+
+    private mutating func readStatusLine(_ buffer: ByteBuffer) throws(FramingFault) -> Bool {
+        let bytes = buffer.readableBytesUInt8Span
+        let end = min(bytes.count, Self.statusLineBytes)
+        while scanned < end, bytes[scanned] != .lineFeed { scanned += 1 }
+        guard scanned < end else {
+            if end == Self.statusLineBytes { throw .malformed("a status line that is too long") }
+            return false
+        }
+        guard scanned > 0, bytes[scanned - 1] == .carriageReturn else { throw .malformed("a status line without CR") }
+        let head = try ResponseHead(statusLine: 0..<scanned - 1, in: bytes)
+        fields = FieldParser(startingAt: scanned + 1, bytes: Self.headerBytes, count: Self.headerFields)
+        stage = .fields(head)
+        return true
+    }
+
+    private mutating func readFields(_ buffer: ByteBuffer, _ head: ResponseHead) throws(FramingFault) -> Bool {
+        let bytes = buffer.readableBytesUInt8Span
+        var head = head
+        loop: while true {
+            switch try fields.next(in: bytes) {
+            case .incomplete:
+                stage = .fields(head)
+                return false
+            case .field(let line): try head.take(line, in: bytes)
+            case .end: break loop
+            }
+        }
+        try head.check(bodyLimit: bodyLimit)
+        response.status = head.status
+        response.contentType = head.contentType.flatMap {
+            buffer.getString(at: buffer.readerIndex + $0.lowerBound, length: $0.count)
+        }
+        self.buffer.moveReaderIndex(forwardBy: fields.index)
+        if head.status < 200 {
+            // Interim answers (RFC 9110, section 15.2) say nothing that was asked for.
+            interim += 1
+            guard interim <= Self.interimResponses else { throw .malformed("too many interim answers") }
+            scanned = 0
+            stage = .statusLine
+            return true
+        }
+        keepsAlive = head.keepsAlive
+        stage =
+            switch head.body {
+            case .length(let length): .body(length: length)
+            case .chunked: .chunks
+            case .untilClose: .untilClose
+            }
+        return true
+    }
+}

@@ -1,0 +1,59 @@
+public import Gateway
+internal import NIOCore
+public import NIOPosix
+
+/// The backend over HTTP/1.1: kept-alive connections, a pool of them for each event loop.
+///
+/// A request that may not be repeated is put on the wire at most once, whatever happens.
+public final class Upstream: Backend {
+    private let loops: [NIOLoopBound<UpstreamLoop>]
+
+    private init(loops: [NIOLoopBound<UpstreamLoop>]) { self.loops = loops }
+
+    /// Makes a pool for each loop of the group; connections are made when they are needed. The group must outlive it.
+    public static func start(
+        configuration: UpstreamConfiguration, group: MultiThreadedEventLoopGroup
+    ) async throws -> Upstream {
+        let eventLoops = Array(group.makeIterator())
+        let maximum = max(1, configuration.connections / eventLoops.count)
+        var loops: [NIOLoopBound<UpstreamLoop>] = []
+        for eventLoop in eventLoops {
+            let loop = eventLoop.submit {
+                let loop = UpstreamLoop(eventLoop: eventLoop, configuration: configuration, maximum: maximum)
+                return NIOLoopBound(loop, eventLoop: eventLoop)
+            }
+            loops.append(try await loop.get())
+        }
+        return Upstream(loops: loops)
+    }
+
+    /// Sends the request by the pool of the loop that the call is on; on none of them, by that of the first.
+    public func exchange(_ request: borrowing RecordedRequest) async -> BackendAnswer {
+        let (bytes, mayBeRepeated, deadline) = (request.bytes, request.mayBeRepeated, request.deadline)
+        let current = MultiThreadedEventLoopGroup.currentEventLoop
+        return await withCheckedContinuation { continuation in
+            if let current, let loop = loops.first(where: { $0.eventLoop === current }) {
+                loop.value.send(
+                    PendingExchange(
+                        bytes: bytes, mayBeRepeated: mayBeRepeated, deadline: deadline, continuation: continuation))
+            } else {
+                // A group has one loop at least.
+                let loop = loops[0]
+                loop.eventLoop.execute {
+                    loop.value.send(
+                        PendingExchange(
+                            bytes: bytes, mayBeRepeated: mayBeRepeated, deadline: deadline,
+                            continuation: continuation))
+                }
+            }
+        }
+    }
+
+    /// Closes all connections; requests that wait or are under way end as `.unreachable` or `.broken`.
+    public func shutdown() async {
+        for loop in loops {
+            // The future never fails; an event loop that is shut down already has no connections.
+            try? await loop.eventLoop.flatSubmit { loop.value.shutDown() }.get()
+        }
+    }
+}

@@ -1,0 +1,132 @@
+internal import Gateway
+internal import NIOCore
+
+/// One connection to the backend: writes a request's bytes, reads one answer, and goes back to its pool.
+///
+/// Loop-bound, as its pool is.
+final class UpstreamConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// When an answer was last completed.
+    private(set) var lastUsed: NIODeadline
+    /// Whether it has completed an exchange before the present one.
+    private(set) var isReused = false
+    /// Whether the pool counts it no longer.
+    var isRetired = false
+
+    private let pool: UpstreamLoop
+    private let timer: DeadlineTimer
+    private var context: ChannelHandlerContext?
+    private var exchange: PendingExchange?
+    private var framer: ResponseFramer
+    private var completed: (response: BackendResponse, isReusable: Bool)?
+    private var reason = "the backend closed the connection"
+
+    init(pool: UpstreamLoop) {
+        self.pool = pool
+        self.lastUsed = pool.eventLoop.now
+        self.framer = ResponseFramer(bodyLimit: pool.configuration.body)
+        let owner = Weak<UpstreamConnection>()
+        self.timer = DeadlineTimer(on: pool.eventLoop) { owner.value?.deadlinePassed() }
+        owner.value = self
+    }
+
+    /// Whether a request may be written.
+    var isUsable: Bool { context?.channel.isActive == true && exchange == nil && !isRetired }
+
+    /// Writes the request. To be called only while the connection is usable.
+    func start(_ exchange: PendingExchange) {
+        exchange.stopTimer()
+        guard let context else { return pool.closed(self, exchange: exchange, answerHasBegun: false, reason: reason) }
+        self.exchange = exchange
+        framer = ResponseFramer(bodyLimit: pool.configuration.body)
+        timer.set(exchange.deadline)
+        context.writeAndFlush(wrapOutboundOut(exchange.bytes), promise: nil)
+    }
+
+    /// Closes the connection; what it was doing is broken.
+    func close() { context?.close(promise: nil) }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if exchange != nil, completed == nil, case .response(let response, _) = framer.receiveEnd() {
+            completed = (response, false)
+            settle()
+        }
+        end()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard exchange != nil, completed == nil else {
+            // Nobody asked: whatever this is, it must not become the answer to the next request.
+            completed?.isReusable = false
+            if completed == nil { context.close(promise: nil) }
+            return
+        }
+        switch framer.receive(unwrapInboundIn(data)) {
+        case .needMore:
+            break
+        case .response(let response, let isReusable):
+            completed = (response, isReusable)
+        case .fault(let fault):
+            reason = fault.detail
+            context.close(promise: nil)
+        }
+    }
+
+    // Only now is it sure that nothing follows the answer of what has arrived.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        settle()
+        context.fireChannelReadComplete()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        reason = "the connection to the backend broke: \(error)"
+        context.close(promise: nil)
+    }
+
+    private func settle() {
+        guard let completed, let exchange else { return }
+        self.completed = nil
+        self.exchange = nil
+        timer.set(nil)
+        lastUsed = pool.eventLoop.now
+        isReused = true
+        exchange.finish(.answered(completed.response))
+        if completed.isReusable, let context, context.channel.isActive, !hasUnwrittenBytes(context) {
+            pool.release(self)
+        } else {
+            pool.retire(self)
+        }
+    }
+
+    // An answer that came before all of the request was written: the rest of the request would be read as another one.
+    private func hasUnwrittenBytes(_ context: ChannelHandlerContext) -> Bool {
+        guard let options = context.channel.syncOptions else { return false }
+        return ((try? options.getOption(.bufferedWritableBytes)) ?? 0) > 0
+    }
+
+    private func deadlinePassed() {
+        guard let exchange else { return }
+        self.exchange = nil
+        exchange.finish(.timedOut)
+        pool.retire(self)
+    }
+
+    private func end() {
+        guard context != nil else { return }
+        context = nil
+        timer.stop()
+        let unanswered = exchange
+        exchange = nil
+        pool.closed(self, exchange: unanswered, answerHasBegun: framer.hasBegun, reason: reason)
+    }
+}
+
+@available(*, unavailable)
+extension UpstreamConnection: Sendable {}

@@ -1,0 +1,84 @@
+import Gateway
+import GatewayCore
+import NIOCore
+
+@testable import GatewayHTTP
+
+/// What a framer made of bytes, in words that two runs can be compared by.
+enum Framed: Equatable, CustomStringConvertible {
+    case request(String)
+    case continueExpected
+    case fault(RefusalCode, String)
+
+    var description: String {
+        switch self {
+        case .request(let text): "request \(text)"
+        case .continueExpected: "continue"
+        case .fault(let code, let detail): "\(code.rawValue) (\(detail))"
+        }
+    }
+
+    var code: RefusalCode? {
+        if case .fault(let code, _) = self { code } else { nil }
+    }
+}
+
+/// Feeds the pieces in order and returns everything that came out.
+func frame(_ pieces: [ArraySlice<UInt8>], limits: ListenerConfiguration.Limits = .init()) -> [Framed] {
+    var framer = RequestFramer(limits: limits)
+    var framed: [Framed] = []
+    for piece in pieces {
+        framer.feed(ByteBuffer(bytes: piece))
+        loop: while true {
+            switch framer.next() {
+            case .needMore: break loop
+            case .continueExpected: framed.append(.continueExpected)
+            case .request(let request): framed.append(.request(describe(request)))
+            case .fault(let fault):
+                framed.append(.fault(fault.code, fault.detail))
+                // Nothing after a fault may be interpreted: further feeding changes nothing.
+                return framed
+            }
+        }
+    }
+    return framed
+}
+
+func frame(_ text: String, limits: ListenerConfiguration.Limits = .init()) -> [Framed] {
+    frame([Array(text.utf8)[...]], limits: limits)
+}
+
+private func describe(_ request: FramedRequest) -> String {
+    let peer = Peer(address: .local, text: "unix")
+    let received = request.received(id: CallID(process: 0, number: 0), peer: peer, credentialsMayTravel: true)
+    let head = request.head
+    return [
+        received.method?.rawValue ?? (head.isHead ? "HEAD" : "other"), String(buffer: received.path),
+        received.query.map { String(buffer: $0) } ?? "-", describe(received.authorization),
+        describe(received.contentType), describe(received.contentEncoding), head.keepsAlive ? "keep" : "close", String(buffer: received.body),
+    ].joined(separator: "|")
+}
+
+private func describe(_ value: ReceivedRequest.FieldValue) -> String {
+    switch value {
+    case .absent: "absent"
+    case .single(let bytes): String(buffer: bytes)
+    case .repeated: "repeated"
+    }
+}
+
+/// A generator whose numbers are the same in every run, so that a failure can be repeated.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    // SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
