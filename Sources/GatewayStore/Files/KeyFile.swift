@@ -15,7 +15,9 @@ public enum KeyFile {
     public static func open(_ path: String, mayCreate: Bool = true) throws(Failure) -> Secret {
         do throws(FileFailure) {
             if let bytes = try PrivateFiles.read(path, atMost: byteCount) {
-                guard bytes.count == byteCount else { throw FileFailure(unfit: path, "does not hold a key of 32 bytes") }
+                guard bytes.count == byteCount else {
+                    throw FileFailure(unfit: path, "does not hold a key of 32 bytes")
+                }
                 return Secret(bytes)
             }
             guard mayCreate else { throw FileFailure(unfit: path, "is missing") }

@@ -1,0 +1,113 @@
+internal import Glibc
+
+/// Files and directories that nobody but the gateway's own user may read. Everything here blocks.
+enum PrivateFiles {
+    /// Makes the directory and whatever is missing above it with mode 0700. One that is there already is left as it is, but
+    /// refused where anybody may write to it.
+    static func makeDirectory(_ path: String) throws(FileFailure) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else { throw FileFailure(unfit: path, "is not a directory") }
+            guard status.st_mode & 0o002 == 0 else { throw FileFailure(unfit: path, "can be written to by anybody") }
+            return
+        }
+        guard errno == ENOENT else { throw FileFailure("stat", path) }
+        let parent = parent(of: path)
+        if parent != path, access(parent, F_OK) != 0 { try makeDirectory(parent) }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileFailure("mkdir", path) }
+        try synchronizeDirectory(parent)
+    }
+
+    /// Makes an empty file of mode 0600 where there is none. One that is there already must be closed to others.
+    ///
+    /// - Returns: whether the file is new.
+    @discardableResult
+    static func makeFile(_ path: String) throws(FileFailure) -> Bool {
+        let made = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if made >= 0 {
+            close(made)
+            try synchronizeDirectory(parent(of: path))
+            return true
+        }
+        guard errno == EEXIST else { throw FileFailure("create", path) }
+        close(try openPrivate(path))
+        return false
+    }
+
+    /// The bytes of a file, which must be closed to others; nil where there is none.
+    static func read(_ path: String, atMost limit: Int) throws(FileFailure) -> [UInt8]? {
+        let descriptor: CInt
+        do {
+            descriptor = try openPrivate(path)
+        } catch {
+            if error.code == ENOENT { return nil }
+            throw error
+        }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var filled = 0
+        while filled < bytes.count {
+            let got = bytes.withUnsafeMutableBytes { buffer in
+                Glibc.read(descriptor, buffer.baseAddress.map { $0 + filled }, buffer.count - filled)
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { throw FileFailure("read", path) }
+            if got == 0 { break }
+            filled += got
+        }
+        guard filled <= limit else { throw FileFailure(unfit: path, "is longer than \(limit) bytes") }
+        return Array(bytes.prefix(filled))
+    }
+
+    /// Writes a new file of mode 0600, all of it or nothing: once this returns it survives a loss of power.
+    static func write(_ bytes: [UInt8], toNew path: String) throws(FileFailure) {
+        let draft = path + ".new"
+        unlink(draft)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileFailure("create", draft) }
+        defer { close(descriptor) }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw FileFailure("write", draft) }
+            rest = rest.dropFirst(count)
+        }
+        guard fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
+        // `link` and not `rename`: what is already there under the name is never replaced.
+        guard link(draft, path) == 0 else { throw FileFailure("link", path) }
+        unlink(draft)
+        try synchronizeDirectory(parent(of: path))
+    }
+
+    /// Makes the directory's names durable.
+    static func synchronizeDirectory(_ path: String) throws(FileFailure) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileFailure("fsync", path) }
+    }
+
+    /// The directory that the path's last part lies in.
+    static func parent(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func openPrivate(_ path: String) throws(FileFailure) -> CInt {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw FileFailure(unfit: path, "is not a file")
+        }
+        guard status.st_mode & 0o027 == 0 else {
+            close(descriptor)
+            throw FileFailure(unfit: path, "is open to others; make it mode 0600")
+        }
+        return descriptor
+    }
+
+    private static func close(_ descriptor: CInt) { _ = Glibc.close(descriptor) }
+}

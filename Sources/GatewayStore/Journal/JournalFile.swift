@@ -1,0 +1,125 @@
+internal import Foundation
+public import GatewayCore
+public import Logging
+
+/// The journal in a directory of its own: segments of JSON Lines, chained by hash, written by one thread.
+///
+/// Safe to use from any thread and never blocking but in `init`. One process at a time may have the directory open.
+///
+/// Every intent gets its outcome: room for it is kept in the queue from when the intent is admitted, an outcome that meets a
+/// failing disk waits for the next segment, and one that a crash prevents is written at the next start.
+public final class JournalFile: Journal {
+    /// Where the journal lies and how it is kept.
+    public struct Configuration: Sendable {
+        /// The directory, made with mode 0700 where it is missing.
+        public var directory: String
+        /// The length in bytes after which a new segment is begun.
+        public var segmentBytes = 64 << 20
+        /// How many bytes must be free for calls to be recorded; 0 never looks. What completes an intent is written below it too.
+        public var minimumFree = 256 << 20
+        /// How many records may wait, the outcomes of admitted intents included.
+        public var queueLimit = 65_536
+        /// The time of day for records, the monotonic clock for looking at the free space.
+        public var clocks: Clocks
+        /// For failures and recoveries.
+        public var logger: Logger
+        /// The wait between attempts to open a segment after a failure: at first none, then this, then twice that, and so on.
+        var shortestDelay = Duration.milliseconds(50)
+        /// The longest such wait.
+        var longestDelay = Duration.seconds(1)
+
+        /// A journal in the directory, with the defaults.
+        public init(directory: String, clocks: Clocks = .system, logger: Logger) {
+            self.directory = directory
+            self.clocks = clocks
+            self.logger = logger
+        }
+    }
+
+    private let queue: JournalQueue
+
+    /// Opens the journal, mends what a crash left of it, and begins a new segment. Blocks; called at start.
+    ///
+    /// Throws where the directory cannot be written, is open elsewhere, or holds a damaged journal.
+    public convenience init(_ configuration: Configuration) throws(JournalUnavailable) {
+        try self.init(configuration, files: SystemFileSystem())
+    }
+
+    init(_ configuration: Configuration, files: any JournalFileSystem) throws(JournalUnavailable) {
+        let directory = configuration.directory
+        let lock: LockFile
+        let found: JournalRecovery.Found
+        do throws(FileFailure) {
+            try PrivateFiles.makeDirectory(directory)
+            lock = try LockFile(directory + "/lock")
+            found = try JournalRecovery(directory: directory, files: files).run()
+        } catch {
+            throw JournalUnavailable(error.description)
+        }
+        if !found.entries.isEmpty {
+            configuration.logger.notice("journal was mended", metadata: ["records": "\(found.entries.count)"])
+        }
+        let (segment, chain) = try Self.begin(found, configuration, files)
+        let queue = JournalQueue(limit: configuration.queueLimit)
+        self.queue = queue
+        let thread = Thread {
+            // Made here: the writer belongs to this thread.
+            let writer = JournalWriter(queue: queue, files: files, settings: configuration, chain: chain)
+            writer.segment = segment
+            writer.run()
+            Self.end(lock, queue, configuration.logger)
+        }
+        thread.name = "journal"
+        thread.start()
+    }
+
+    deinit { queue.requestClose() }
+
+    /// Queues the records and returns once one synchronisation has put all of them on disk.
+    ///
+    /// Throws at once during an outage and where the queue is full, and later where writing fails. An empty list waits for
+    /// what was queued before it.
+    public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
+        try await withCheckedContinuation { queue.add(records, $0) }.get()
+    }
+
+    /// Queues a record. An expected outcome always finds room; others are dropped, counted and reported where too much waits.
+    public func note(_ record: JournalRecord) { queue.note(record) }
+
+    /// Why `record` throws at present, or nil.
+    public var outage: JournalUnavailable? { queue.outage }
+
+    /// Writes what is queued and a `stop` record, and gives the directory up. Further records are refused from the call on.
+    public func close() async { await queue.close() }
+
+    /// Writes what recovery found and then the `start`, in one batch: a `start` on disk says that the rest is there as well.
+    private static func begin(
+        _ found: JournalRecovery.Found, _ configuration: Configuration, _ files: any JournalFileSystem
+    ) throws(JournalUnavailable) -> (JournalSegment, JournalChain) {
+        var chain = found.chain
+        var line = JournalLine()
+        let time = configuration.clocks.wall().description
+        for entry in found.entries + [.start] {
+            guard chain.append(entry, at: time, to: &line) else { throw JournalUnavailable("libcrypto made no hash") }
+        }
+        do throws(FileFailure) {
+            var segment = try JournalSegment(first: found.chain.next, in: configuration.directory, files: files)
+            do throws(FileFailure) {
+                try segment.append(line.bytes)
+            } catch {
+                segment.close()
+                throw error
+            }
+            return (segment, chain)
+        } catch {
+            throw JournalUnavailable(error.description)
+        }
+    }
+
+    /// Gives the lock up before those who wait for the end are told of it.
+    private static func end(_ lock: LockFile, _ queue: JournalQueue, _ logger: Logger) {
+        lock.release()
+        let lost = queue.finish()
+        if lost > 0 { logger.error("journal records are lost", metadata: ["records": "\(lost)"]) }
+    }
+}

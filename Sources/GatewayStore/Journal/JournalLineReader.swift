@@ -1,0 +1,66 @@
+internal import GatewayCore
+
+/// One line of the journal as it was found on disk, without its line feed.
+///
+/// Reads by position: in a line of ours a member's `,"name":` cannot occur inside a text, where its quotation mark would be
+/// escaped. A line that does not carry its own hash is not one of ours, and nothing is read from it.
+struct JournalLineReader {
+    let bytes: ArraySlice<UInt8>
+
+    /// `,"hash":"`, 64 digits, `"}`.
+    private static let hashMember = Array(",\"hash\":\"".utf8)
+    private static let tailLength = hashMember.count + 64 + 2
+
+    /// The line's own hash, if it is that of the line, else nil.
+    var verifiedHash: [UInt8]? {
+        guard bytes.count > Self.tailLength, bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}") else {
+            return nil
+        }
+        let body = bytes.dropLast(Self.tailLength)
+        let tail = bytes.suffix(Self.tailLength)
+        let written = tail.dropFirst(Self.hashMember.count).prefix(64)
+        guard tail.starts(with: Self.hashMember), let digest = SHA256.digest(Array(body)),
+            written.elementsEqual(String(hexEncoding: digest).utf8)
+        else { return nil }
+        return Array(written)
+    }
+
+    /// The line's number.
+    var sequence: UInt64? {
+        guard let digits = value(after: "{\"seq\":", until: UInt8(ascii: ",")) else { return nil }
+        return UInt64(String(decoding: digits, as: UTF8.self))
+    }
+
+    /// When it was written.
+    var time: WallTime? { text("at").flatMap { WallTime(rfc3339: $0) } }
+
+    /// What kind of line it is.
+    var kind: JournalRecord.Kind? { text("kind").flatMap { JournalRecord.Kind(rawValue: $0) } }
+
+    /// The member's text as it is written, if it is there.
+    func text(_ name: String) -> String? {
+        value(after: ",\"\(name)\":\"", until: UInt8(ascii: "\"")).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The members of an intent between `kind` and `prev`, the comma before the first included.
+    var factMembers: [UInt8]? {
+        let kind = Array(",\"kind\":\"intent\"".utf8)
+        let end = Array(",\"prev\":\"".utf8)
+        guard let start = place(of: kind), let stop = place(of: end), start + kind.count <= stop else { return nil }
+        return Array(bytes[(start + kind.count)..<stop])
+    }
+
+    private func value(after prefix: String, until end: UInt8) -> ArraySlice<UInt8>? {
+        let prefix = Array(prefix.utf8)
+        guard let start = place(of: prefix) else { return nil }
+        let rest = bytes[(start + prefix.count)...]
+        return rest.firstIndex(of: end).map { rest[..<$0] }
+    }
+
+    private func place(of pattern: [UInt8]) -> Int? {
+        guard bytes.count >= pattern.count else { return nil }
+        return (bytes.startIndex...(bytes.endIndex - pattern.count)).first { start in
+            bytes[start...].starts(with: pattern)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import GatewayCore
+internal import Logging
+
+extension JournalWriter {
+    /// Seals the segment after a failure: it is never written or synchronised again, since a second attempt could succeed and
+    /// the first one's bytes still be lost. Whoever waits is told; notes wait for the next segment.
+    ///
+    /// What the failed batch left in the sealed segment is void: the next segment starts with the same number.
+    func fail(_ reason: JournalUnavailable, unwritten: [JournalQueue.Item], dropped: Int) {
+        segment?.close()
+        segment = nil
+        delay = .zero
+        settings.logger.error("journal cannot be written", metadata: ["detail": "\(reason.detail)"])
+        // First the outage, then the answers: whoever is told finds the reason, and nobody slips in between.
+        refused += queue.set(.failure(reason))
+        let waiting = unwritten.filter { $0.continuation != nil }
+        refused += waiting.reduce(0) { $0 + $1.records.count }
+        queue.putBack(unwritten.filter { $0.continuation == nil }, dropped: dropped)
+        queue.refuse(waiting, reason)
+    }
+
+    /// Tries to go on in a new segment, with a record that says so as the first line. Only when that is on disk does the
+    /// journal take records again.
+    func mend() {
+        var end = chain
+        var line = JournalLine()
+        let entry = JournalEntry.recovered(.writeFailed, count: refused)
+        do throws(JournalUnavailable) {
+            guard end.append(entry, at: settings.clocks.wall().description, to: &line) else {
+                throw JournalUnavailable("libcrypto made no hash")
+            }
+            segment = try newSegment(startingWith: line.bytes)
+        } catch {
+            delay = min(max(delay * 2, settings.shortestDelay), settings.longestDelay)
+            queue.set(.failure(error))
+            settings.logger.debug("journal still cannot be written", metadata: ["detail": "\(error.detail)"])
+            return
+        }
+        chain = end
+        delay = .zero
+        settings.logger.notice("journal is written again", metadata: ["refused": "\(refused)"])
+        refused = 0
+        queue.set(nil)
+        forgetSpace()
+        lookAtSpace()
+    }
+
+    private func newSegment(startingWith bytes: [UInt8]) throws(JournalUnavailable) -> JournalSegment {
+        do throws(FileFailure) {
+            var segment = try JournalSegment(first: chain.next, in: settings.directory, files: files)
+            do throws(FileFailure) {
+                try segment.append(bytes)
+            } catch {
+                segment.close()
+                throw error
+            }
+            return segment
+        } catch {
+            throw JournalUnavailable(error.description)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import Glibc
+
+/// The system's own calls.
+struct SystemFileSystem: JournalFileSystem {
+    func create(_ path: String) throws(FileFailure) -> CInt {
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileFailure("create", path) }
+        return descriptor
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt, _ path: String) throws(FileFailure) -> Int {
+        while true {
+            let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw FileFailure("write", path) }
+        }
+    }
+
+    func synchronize(_ descriptor: CInt, _ path: String) throws(FileFailure) {
+        // Not `fsync`: the length goes with the data where it is needed to read them, and nothing else of the inode matters.
+        guard fdatasync(descriptor) == 0 else { throw FileFailure("fdatasync", path) }
+    }
+
+    func synchronizeDirectory(_ path: String) throws(FileFailure) {
+        try PrivateFiles.synchronizeDirectory(path)
+    }
+
+    func close(_ descriptor: CInt) { _ = Glibc.close(descriptor) }
+
+    func remove(_ path: String) throws(FileFailure) {
+        guard unlink(path) == 0 else { throw FileFailure("unlink", path) }
+    }
+
+    func freeBytes(at path: String) throws(FileFailure) -> UInt64 {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { throw FileFailure("statvfs", path) }
+        return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+    }
+
+    func names(in path: String) throws(FileFailure) -> [String] {
+        guard let directory = opendir(path) else { throw FileFailure("opendir", path) }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    func read(_ path: String) throws(FileFailure) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
+        let size = Int(status.st_size)
+        var failure: FileFailure?
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
+            while filled < size {
+                let count = Glibc.read(descriptor, buffer.baseAddress.map { $0 + filled }, size - filled)
+                if count < 0, errno == EINTR { continue }
+                if count < 0 { failure = FileFailure("read", path) }
+                guard count > 0 else { break }
+                filled += count
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    func truncate(_ path: String, to length: Int) throws(FileFailure) {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        defer { close(descriptor) }
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("ftruncate", path) }
+        guard fsync(descriptor) == 0 else { throw FileFailure("fsync", path) }
+    }
+}

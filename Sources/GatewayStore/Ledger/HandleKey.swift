@@ -1,0 +1,54 @@
+internal import GatewayCore
+
+/// What the ledger knows a device handle by: its service and a digest that does not give the handle away.
+struct HandleKey: Sendable, Hashable {
+    let service: PushService
+    let digest: KeyedDigest
+}
+
+/// Turns handles into keys, under a secret that lies beside the database.
+///
+/// Whoever gets hold of the database alone can neither read the handles nor try guesses at them.
+struct HandleDigester: Sendable {
+    private let digester: KeyedDigester
+
+    /// Reads the key from its file.
+    ///
+    /// - Parameter mayCreate: whether a missing key may be made. Only for a new database: with another key every handle of an
+    ///   old one would look unbound, and so anybody's.
+    init(keyFile path: String, mayCreate: Bool) throws(LedgerUnavailable) {
+        do throws(FileFailure) {
+            if let bytes = try PrivateFiles.read(path, atMost: 32) {
+                guard bytes.count == 32 else { throw FileFailure(unfit: path, "does not hold the 32 bytes of a key") }
+                digester = KeyedDigester(key: Secret(bytes))
+                return
+            }
+            guard mayCreate else {
+                throw FileFailure(unfit: path, "is missing, and the ledger cannot be read without it")
+            }
+            var source = SystemRandomNumberGenerator()
+            let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &source) }
+            try PrivateFiles.write(bytes, toNew: path)
+            digester = KeyedDigester(key: Secret(bytes))
+        } catch {
+            throw LedgerUnavailable(error.description)
+        }
+    }
+
+    /// The key of a handle.
+    func key(of handle: DeviceHandle) throws(LedgerUnavailable) -> HandleKey {
+        HandleKey(
+            service: handle.service,
+            digest: try digest(Array(handle.service.rawValue.utf8), Array(handle.text.utf8)))
+    }
+
+    /// A digest by which a database knows its key again.
+    func fingerprint() throws(LedgerUnavailable) -> KeyedDigest {
+        try digest(Array("fingerprint of the ledger's key".utf8), [])
+    }
+
+    private func digest(_ first: [UInt8], _ second: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
+        guard let digest = digester.digest(first, second) else { throw LedgerUnavailable("libcrypto made no digest") }
+        return digest
+    }
+}

@@ -1,0 +1,83 @@
+internal import Foundation
+internal import GRDB
+internal import GatewayCore
+
+/// The ledger's tables and their version, kept in `PRAGMA user_version`.
+enum LedgerSchema {
+    /// The version that this program reads and writes.
+    static let version = 1
+
+    /// The version that the database has; 0 for an empty one.
+    static func version(of database: Database) throws -> Int {
+        try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    }
+
+    /// Makes the tables in an empty database and checks the others: a newer one, or one of something else, is left alone.
+    static func prepare(_ database: Database, fingerprint: KeyedDigest) throws {
+        switch try version(of: database) {
+        case 0:
+            guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
+                throw LedgerUnavailable("the database is not a ledger: it holds tables of something else")
+            }
+            try database.execute(sql: tables)
+            try database.execute(
+                sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?)",
+                arguments: [Data(fingerprint.bytes)])
+            try database.execute(sql: "PRAGMA user_version = \(version)")
+        case version:
+            let known = try Row.fetchOne(
+                database, sql: "SELECT value FROM property WHERE name = 'key-fingerprint'")
+            guard known?["value"] == Data(fingerprint.bytes) else {
+                throw LedgerUnavailable("the key file beside the ledger is not the one that it was written with")
+            }
+        case let other:
+            throw tooNew(other)
+        }
+    }
+
+    /// The refusal of a ledger that a later program has written.
+    static func tooNew(_ found: Int) -> LedgerUnavailable {
+        LedgerUnavailable("the ledger has schema version \(found); this program knows versions up to \(version)")
+    }
+
+    /// A handle binds no more than one registration. A reservation does not bind: else whoever asks first for an id with
+    /// somebody's handle would have the handle.
+    private static let tables = """
+        CREATE TABLE property (
+            name TEXT PRIMARY KEY,
+            value BLOB NOT NULL
+        ) STRICT;
+
+        CREATE TABLE registration (
+            id TEXT NOT NULL PRIMARY KEY,
+            owner TEXT NOT NULL,
+            service TEXT,
+            handle BLOB CHECK (length(handle) = 16),
+            state TEXT NOT NULL CHECK (state IN ('reserved', 'live', 'deleting')),
+            created INTEGER NOT NULL,
+            last_seen INTEGER NOT NULL,
+            CHECK ((service IS NULL) = (handle IS NULL)),
+            CHECK (state = 'reserved' OR handle IS NOT NULL)
+        ) STRICT;
+        CREATE UNIQUE INDEX registration_of_handle ON registration (service, handle) WHERE state <> 'reserved';
+        CREATE INDEX registration_of_owner ON registration (owner, state);
+
+        CREATE TABLE label (
+            user TEXT NOT NULL,
+            label TEXT NOT NULL,
+            registration TEXT NOT NULL
+                REFERENCES registration (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            used INTEGER NOT NULL,
+            PRIMARY KEY (user, label)
+        ) STRICT;
+        CREATE INDEX label_of_registration ON label (registration);
+
+        CREATE TABLE hand_over (
+            service TEXT NOT NULL,
+            handle BLOB NOT NULL,
+            at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX hand_over_of_handle ON hand_over (service, handle, at);
+        CREATE INDEX hand_over_at ON hand_over (at);
+        """
+}

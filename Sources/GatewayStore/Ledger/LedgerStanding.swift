@@ -1,0 +1,67 @@
+internal import GRDB
+internal import GatewayCore
+
+/// What a request finds in the ledger: the decision, and what must be held while it is carried out.
+struct LedgerStanding: Sendable, Hashable {
+    let decision: LedgerDecision
+    /// The registration that the change would touch.
+    var registration: RegistrationID?
+    /// Whether the change could bind or move the request's handle. Where it could not, the handle is not held: else anybody
+    /// could make another's device wait by naming its handle.
+    var touchesHandle = false
+}
+
+extension LedgerTables {
+    /// Decides where the caller stands (contract: ownership). Login and handle decide; a label is only looked at where the
+    /// handle is unbound, and only for what it means to this very caller.
+    func standing(
+        of request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
+    ) throws -> LedgerStanding {
+        switch request {
+        case .create(let user, _):
+            guard let handle else { return LedgerStanding(decision: .askWithoutHandle) }
+            let bound = try registration(boundTo: handle)
+            if let bound, bound.owner != user { return LedgerStanding(decision: .askWithoutHandle) }
+            return LedgerStanding(decision: .askWithHandle, registration: bound?.id, touchesHandle: true)
+        case .update(let user, let label, _):
+            guard let handle else { throw LedgerUnavailable("an update needs a handle") }
+            return try standing(ofUpdateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
+        case .delete(let user, let label):
+            // A mere reservation is not owned in this sense. Anybody gets one for any unbound handle that they can name,
+            // with the id of whatever the backend has under that handle from before the gateway.
+            guard let meant = try meaning(of: label, to: user), meant.owner == user, meant.isBound else {
+                return LedgerStanding(decision: .notOwned)
+            }
+            return LedgerStanding(decision: .owned(meant.id), registration: meant.id)
+        }
+    }
+
+    private func standing(
+        ofUpdateBy user: UserName, label: RegistrationID, handle: HandleKey, handOverLimit: Int, now: WallTime
+    ) throws -> LedgerStanding {
+        func found(_ decision: LedgerDecision, _ id: RegistrationID?) -> LedgerStanding {
+            LedgerStanding(decision: decision, registration: id, touchesHandle: true)
+        }
+        if let bound = try registration(boundTo: handle) {
+            if bound.owner == user { return found(.own(bound.id), bound.id) }
+            guard try handOvers(of: handle, after: now.adding(-SQLiteLedger.handOverPeriod)) < handOverLimit else {
+                return LedgerStanding(decision: .tooManyHandOvers)
+            }
+            return found(.handOver(bound.id, from: bound.owner), bound.id)
+        }
+        guard let meant = try meaning(of: label, to: user), meant.owner == user else { return found(.unplaced, nil) }
+        switch meant.state {
+        case .live: return found(.rotation(meant.id), meant.id)
+        case .reserved where meant.handle == handle: return found(.own(meant.id), meant.id)
+        case .reserved, .deleting: return found(.unplaced, nil)
+        }
+    }
+}
+
+extension WallTime {
+    /// The time so many microseconds later; times before the first or after the last there is are those.
+    func adding(_ microseconds: Int64) -> WallTime {
+        let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
+        return WallTime(microseconds: overflow ? (microseconds < 0 ? .min : .max) : sum)
+    }
+}

@@ -1,0 +1,153 @@
+internal import Foundation
+internal import GRDB
+internal import GatewayCore
+
+/// The ledger's statements, each in the words of the ledger. Lives no longer than the database access that it is made in.
+struct LedgerTables {
+    /// A row of `registration`.
+    struct Registration {
+        var id: RegistrationID
+        var owner: UserName
+        var handle: HandleKey?
+        var state: OwnedRegistration.State
+        var created: WallTime
+        var lastSeen: WallTime
+
+        /// Whether its handle leads here: true for all but reservations.
+        var isBound: Bool { state != .reserved }
+    }
+
+    let database: Database
+
+    init(_ database: Database) { self.database = database }
+
+    func registration(_ id: RegistrationID) throws -> Registration? {
+        try Row.fetchOne(database, sql: "SELECT * FROM registration WHERE id = ?", arguments: [id.text])
+            .map(Registration.init(row:))
+    }
+
+    /// The registration that the handle leads to, if any.
+    func registration(boundTo handle: HandleKey) throws -> Registration? {
+        try Row.fetchOne(
+            database, sql: "SELECT * FROM registration WHERE service = ? AND handle = ? AND state <> 'reserved'",
+            arguments: [handle.service.rawValue, Data(handle.digest.bytes)]
+        ).map(Registration.init(row:))
+    }
+
+    /// The registration that the label means to the user, whoever owns it: the one remembered for it, else the one of that id.
+    func meaning(of label: RegistrationID, to user: UserName) throws -> Registration? {
+        let remembered = try Row.fetchOne(
+            database,
+            sql: """
+                SELECT registration.* FROM label JOIN registration ON registration.id = label.registration
+                WHERE label.user = ? AND label.label = ?
+                """,
+            arguments: [user.text, label.text])
+        return try remembered.map(Registration.init(row:)) ?? registration(label)
+    }
+
+    func put(_ row: Registration) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO registration (id, owner, service, handle, state, created, last_seen)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, service = excluded.service,
+                    handle = excluded.handle, state = excluded.state, created = excluded.created,
+                    last_seen = excluded.last_seen
+                """,
+            arguments: [
+                row.id.text, row.owner.text, row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) },
+                row.state.rawValue, row.created.microseconds, row.lastSeen.microseconds,
+            ])
+        // An id means itself to its owner; what was remembered for it otherwise is over.
+        try database.execute(
+            sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [row.owner.text, row.id.text])
+    }
+
+    /// Takes the row away, and with it the labels that mean it.
+    func remove(_ id: RegistrationID) throws {
+        try database.execute(sql: "DELETE FROM registration WHERE id = ?", arguments: [id.text])
+    }
+
+    /// Takes the row away; the labels that meant it, and its id for its owner, mean the other from now on.
+    func remove(_ old: Registration, inFavourOf new: RegistrationID, now: WallTime) throws {
+        try database.execute(
+            sql: "UPDATE label SET registration = ? WHERE registration = ?", arguments: [new.text, old.id.text])
+        try remove(old.id)
+        try remember(old.id, of: old.owner, as: new, now: now)
+    }
+
+    /// From now on the label means the registration to the user.
+    func remember(_ label: RegistrationID, of user: UserName, as registration: RegistrationID, now: WallTime) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO label (user, label, registration, used) VALUES (?, ?, ?, ?)
+                ON CONFLICT (user, label) DO UPDATE SET registration = excluded.registration, used = excluded.used
+                """,
+            arguments: [user.text, label.text, registration.text, now.microseconds])
+    }
+
+    /// How often the handle changed hands after the time.
+    func handOvers(of handle: HandleKey, after time: WallTime) throws -> Int {
+        try Int.fetchOne(
+            database, sql: "SELECT count(*) FROM hand_over WHERE service = ? AND handle = ? AND at > ?",
+            arguments: [handle.service.rawValue, Data(handle.digest.bytes), time.microseconds]) ?? 0
+    }
+
+    /// Counts a hand-over and forgets those that no longer count.
+    func countHandOver(of handle: HandleKey, now: WallTime, forgetting time: WallTime) throws {
+        try database.execute(
+            sql: "INSERT INTO hand_over (service, handle, at) VALUES (?, ?, ?)",
+            arguments: [handle.service.rawValue, Data(handle.digest.bytes), now.microseconds])
+        try database.execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
+    }
+
+    /// Keeps the user's newest reservations and drops the others.
+    func keepReservations(_ count: Int, of user: UserName) throws {
+        try database.execute(
+            sql: """
+                DELETE FROM registration WHERE rowid IN (
+                    SELECT rowid FROM registration WHERE owner = ? AND state = 'reserved'
+                    ORDER BY last_seen DESC, rowid DESC LIMIT -1 OFFSET ?)
+                """,
+            arguments: [user.text, count])
+    }
+
+    /// Keeps the labels that the user used last and drops the others.
+    func keepLabels(_ count: Int, of user: UserName) throws {
+        try database.execute(
+            sql: """
+                DELETE FROM label WHERE rowid IN (
+                    SELECT rowid FROM label WHERE user = ? ORDER BY used DESC, rowid DESC LIMIT -1 OFFSET ?)
+                """,
+            arguments: [user.text, count])
+    }
+}
+
+extension LedgerTables.Registration {
+    /// Reads a row; one that the ledger cannot have written is an error and not a guess.
+    init(row: Row) throws {
+        guard let id = RegistrationID(row["id"] as String), let owner = UserName(canonical: row["owner"] as String),
+            let state = OwnedRegistration.State(rawValue: row["state"])
+        else { throw LedgerUnavailable("the ledger holds a row that it did not write") }
+        self.id = id
+        self.owner = owner
+        self.state = state
+        if let service: String = row["service"], let digest: Data = row["handle"] {
+            guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
+                throw LedgerUnavailable("the ledger holds a handle that it did not write")
+            }
+            handle = HandleKey(service: service, digest: digest)
+        } else {
+            handle = nil
+        }
+        created = WallTime(microseconds: row["created"])
+        lastSeen = WallTime(microseconds: row["last_seen"])
+    }
+
+    /// The row as those outside the ledger may see it.
+    var seenFromOutside: OwnedRegistration {
+        OwnedRegistration(
+            id: id, owner: owner, service: handle?.service, state: state, created: created, lastSeen: lastSeen)
+    }
+}

@@ -1,0 +1,27 @@
+public import GatewayCore
+
+/// One registration as the ledger has it. The handle is not in it: the ledger keeps only its digest.
+public struct OwnedRegistration: Sendable, Hashable {
+    /// How far a registration has come.
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        /// The backend gave the id; nothing is registered under it yet, as far as the gateway knows.
+        case reserved
+        /// The backend has it, for the owner.
+        case live
+        /// It was to be deleted, and the backend may still have it.
+        case deleting
+    }
+
+    /// The backend's id.
+    public let id: RegistrationID
+    /// Whose it is.
+    public let owner: UserName
+    /// The service of its handle; nil for a reservation that was made without one.
+    public let service: PushService?
+    /// How far it has come.
+    public let state: State
+    /// When the device was first seen by the gateway.
+    public let created: WallTime
+    /// When the device last registered or asked for an id.
+    public let lastSeen: WallTime
+}

@@ -1,0 +1,130 @@
+internal import GRDB
+public import GatewayCore
+
+extension SQLiteLedger: RegistrationLedger {
+    /// Claims the handle first and then the registration, and decides on what stands there once both are held.
+    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
+        let handle = try key(of: request.handle)
+        let number = claims.open()
+        do throws(LedgerUnavailable) {
+            if let handle { try await claims.hold(.handle(handle), for: number) }
+            let standing = try await settle(request, handle: handle, now: now, for: number)
+            if let handle, !standing.touchesHandle { claims.letGo(.handle(handle), of: number) }
+            return LedgerClaim(number: number, request: request, decision: standing.decision) { [claims] number in
+                claims.end(number)
+            }
+        } catch {
+            claims.end(number)
+            throw error
+        }
+    }
+
+    /// Whether the id leads to a registration of another handle. A mere reservation holds nothing.
+    public func isHeld(
+        _ id: RegistrationID, forAnotherThan handle: DeviceHandle
+    ) async throws(LedgerUnavailable) -> Bool {
+        let key = try digester.key(of: handle)
+        return try await read { tables in
+            guard let row = try tables.registration(id) else { return false }
+            return row.isBound && row.handle != key
+        }
+    }
+
+    /// Writes the change in one transaction, durably, and only then lets the next in line look.
+    ///
+    /// Throws, having written nothing, where the change does not fit the claim.
+    public func finish(
+        _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
+    ) async throws(LedgerUnavailable) {
+        let outcome: Result<Void, LedgerUnavailable>
+        do throws(LedgerUnavailable) {
+            let task = LedgerTask(
+                request: claim.request, decision: claim.decision,
+                handle: try key(of: claim.request.handle), changeHandle: try key(of: change.handle), now: now,
+                limits: limits)
+            outcome = await write { tables in try tables.apply(change, to: task) }
+        } catch {
+            outcome = .failure(error)
+        }
+        // Not before the change is on disk may the next in line look.
+        Self.end(claim)
+        try outcome.get()
+    }
+
+    /// Decides, takes the registration that the decision touches, and decides anew, until both fit: while a call waits for a
+    /// registration, whoever has it may change what the call would find.
+    private func settle(
+        _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
+    ) async throws(LedgerUnavailable) -> LedgerStanding {
+        let limit = limits.handOvers
+        var held: RegistrationID?
+        for _ in 0..<Self.mostAttempts {
+            let standing = try await read { tables in
+                try tables.standing(of: request, handle: handle, handOverLimit: limit, now: now)
+            }
+            if standing.registration == held { return standing }
+            if let held { claims.letGo(.registration(held), of: claim) }
+            held = standing.registration
+            guard let wanted = held else { return standing }
+            try await claims.hold(.registration(wanted), for: claim)
+        }
+        throw LedgerUnavailable("the registration changes faster than it can be claimed")
+    }
+
+    private func key(of handle: DeviceHandle?) throws(LedgerUnavailable) -> HandleKey? {
+        guard let handle else { return nil }
+        return try digester.key(of: handle)
+    }
+
+    private static let mostAttempts = 16
+
+    private static func end(_ claim: consuming LedgerClaim) {}
+
+    /// Reads one state of the ledger, off the caller's executor.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (LedgerTables) throws -> Value
+    ) async throws(LedgerUnavailable) -> Value {
+        let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
+            database.asyncRead { access in
+                let result = Result { try body(LedgerTables(access.get())) }
+                continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
+            }
+        }
+        return try result.get()
+    }
+
+    /// Writes one transaction, off the caller's executor. Not undone by the caller's being cancelled: what the backend did
+    /// has to be written down.
+    private func write(
+        _ body: @escaping @Sendable (LedgerTables) throws -> Void
+    ) async -> Result<Void, LedgerUnavailable> {
+        await withCheckedContinuation { continuation in
+            database.asyncWrite {
+                try body(LedgerTables($0))
+            } completion: { _, result in
+                continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
+            }
+        }
+    }
+}
+
+extension LedgerRequest {
+    /// The handle that the request names.
+    var handle: DeviceHandle? {
+        switch self {
+        case .create(_, let handle): handle
+        case .update(_, _, let handle): handle
+        case .delete: nil
+        }
+    }
+}
+
+extension LedgerChange {
+    /// The handle that the change names.
+    var handle: DeviceHandle? {
+        switch self {
+        case .reserved(_, let handle): handle
+        case .registered, .deleted, .deleting: nil
+        }
+    }
+}

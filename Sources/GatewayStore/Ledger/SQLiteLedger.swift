@@ -1,0 +1,98 @@
+internal import GRDB
+public import GatewayCore
+
+/// The registration ledger in a SQLite file of its own, with its key and its lock in two files beside it.
+///
+/// Safe to use from any thread: the database is worked on by GRDB's own queues, and a caller resumes on its own executor.
+/// One process at a time may have the ledger open.
+public final class SQLiteLedger: Sendable {
+    /// How much the ledger keeps and how many may wait.
+    public struct Limits: Sendable, Hashable {
+        /// How often a handle may change hands within 24 hours.
+        public var handOvers = 20
+        /// How many ids a user may have been given without registering a device under them; the oldest go first.
+        public var reservations = 32
+        /// How many labels are remembered for a user; those used longest ago go first.
+        public var labels = 256
+        /// How many calls may wait for one handle or one registration.
+        public var waitersPerKey = 64
+        /// How many calls may wait in all.
+        public var waitersInAll = 4096
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// The time within which hand-overs count together, in microseconds: 24 hours.
+    static let handOverPeriod: Int64 = 86_400_000_000
+
+    let database: DatabasePool
+    let digester: HandleDigester
+    let claims: ClaimTable
+    let limits: Limits
+    let file: String
+    private let lock: LockFile
+
+    /// Opens the ledger, or makes a new one. Blocks; called at start.
+    ///
+    /// A new ledger is made with mode 0600, its missing directories with 0700. Throws where the file is open to others, is no
+    /// ledger, was written by a newer program, lacks its key, or is open elsewhere.
+    public init(file: String, limits: Limits = Limits()) throws(LedgerUnavailable) {
+        do {
+            try PrivateFiles.makeDirectory(PrivateFiles.parent(of: file))
+            lock = try LockFile(file + ".lock")
+            try PrivateFiles.makeFile(file)
+            database = try DatabasePool(path: file, configuration: Self.connection)
+            let version = try database.read { try LedgerSchema.version(of: $0) }
+            guard version <= LedgerSchema.version else { throw LedgerSchema.tooNew(version) }
+            digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == 0)
+            let fingerprint = try digester.fingerprint()
+            try database.writeWithoutTransaction { try Self.makeDurable($0) }
+            try database.write { try LedgerSchema.prepare($0, fingerprint: fingerprint) }
+        } catch {
+            throw LedgerUnavailable(describing: error)
+        }
+        claims = ClaimTable(waitersPerKey: limits.waitersPerKey, waitersInAll: limits.waitersInAll)
+        self.limits = limits
+        self.file = file
+    }
+
+    /// Waits for work under way and closes the database; whatever is asked of the ledger afterwards throws. Blocks.
+    public func close() throws(LedgerUnavailable) {
+        do { try database.close() } catch { throw LedgerUnavailable(describing: error) }
+    }
+
+    /// Where the key of a ledger's handles lies.
+    static func keyFile(of file: String) -> String { file + ".key" }
+
+    private static var connection: Configuration {
+        var configuration = Configuration()
+        configuration.label = "ledger"
+        configuration.foreignKeysEnabled = true
+        configuration.maximumReaderCount = 2
+        // For whoever looks at the file with SQLite's own tools meanwhile.
+        configuration.busyMode = .timeout(5)
+        return configuration
+    }
+
+    /// Every commit is on disk before it is acknowledged.
+    private static func makeDurable(_ database: Database) throws {
+        // Opening a pool sets this to NORMAL, after anything that the configuration could say.
+        try database.execute(sql: "PRAGMA synchronous = FULL")
+        guard try synchronous(database) == 2, try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else {
+            throw LedgerUnavailable("SQLite does not take synchronous=FULL with a write-ahead log")
+        }
+    }
+
+    /// SQLite's word for how durable a commit is; 2 is FULL.
+    static func synchronous(_ database: Database) throws -> Int? {
+        try Int.fetchOne(database, sql: "PRAGMA synchronous")
+    }
+}
+
+extension LedgerUnavailable {
+    /// What SQLite or the file system says. Statements are in it, their arguments never are.
+    init(describing error: any Error) {
+        if let known = error as? LedgerUnavailable { self = known } else { self.init("\(error)") }
+    }
+}

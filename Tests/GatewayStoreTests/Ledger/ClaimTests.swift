@@ -1,0 +1,168 @@
+import GatewayCore
+import Synchronization
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = LedgerFixture
+
+@Suite("Ledger: one call at a time for a handle and for a registration")
+struct ClaimTests {
+    private let alice = Fixture.alice
+    private let bob = Fixture.bob
+
+    @Test("the second waits for the first and finds what it wrote")
+    func decidesAnew() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        let first = try await fixture.ledger.begin(
+            .update(user: alice, label: Fixture.id(1), handle: handle), now: Fixture.noon)
+        #expect(first.decision == .unplaced)
+        async let second = fixture.update(bob, Fixture.id(1), handle)
+        await fixture.untilWaiting(1)
+        try await fixture.ledger.finish(first, with: .registered(Fixture.id(1), replacing: nil), now: Fixture.noon)
+        #expect(try await second == .handOver(Fixture.id(1), from: alice))
+        #expect(fixture.ledger.claims.heldKeys == 0)
+    }
+
+    @Test("a claim that is dropped lets the next one in, unchanged")
+    func drop() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        let request = LedgerRequest.update(user: alice, label: Fixture.id(1), handle: handle)
+        let first = try await fixture.ledger.begin(request, now: Fixture.noon)
+        async let second = fixture.look(request)
+        await fixture.untilWaiting(1)
+        Self.drop(first)
+        #expect(try await second == .unplaced)
+        #expect(fixture.ledger.claims.heldKeys == 0)
+    }
+
+    private final class Served: Sendable {
+        let claims = Mutex<[UInt64]>([])
+    }
+
+    private static func drop(_ claim: consuming LedgerClaim) {}
+
+    @Test("a rotation and a deletion meet at the registration, though only one names a handle")
+    func meetAtRegistration() async throws {
+        let fixture = try LedgerFixture()
+        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
+        let deletion = try await fixture.ledger.begin(.delete(user: alice, label: Fixture.id(1)), now: Fixture.noon)
+        let handle = try Fixture.handle(2)
+        async let rotation = fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(2))
+        await fixture.untilWaiting(1)
+        try await fixture.ledger.finish(deletion, with: .deleted(Fixture.id(1)), now: Fixture.noon)
+        #expect(try await rotation == .unplaced)
+        #expect(try await fixture.content() == ["2-2-1 alice live"])
+    }
+
+    @Test("naming another's handle does not make its owner wait")
+    func noHostage() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        let hostile = try await fixture.ledger.begin(.create(user: bob, handle: handle), now: Fixture.noon)
+        #expect(hostile.decision == .askWithoutHandle)
+        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
+    }
+
+    @Test("first come, first served")
+    func order() async throws {
+        let table = ClaimTable(waitersPerKey: 64, waitersInAll: 64)
+        let key = ClaimTable.Key.registration(Fixture.id(1))
+        let first = table.open()
+        try await table.hold(key, for: first)
+        let served = Served()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for turn in 1...20 {
+                let claim = table.open()
+                group.addTask {
+                    try await table.hold(key, for: claim)
+                    served.claims.withLock { $0.append(claim) }
+                    table.end(claim)
+                }
+                while table.waiting < turn { await Task.yield() }
+            }
+            table.end(first)
+            try await group.waitForAll()
+        }
+        #expect(served.claims.withLock { $0 } == Array(first + 1...first + 20))
+        #expect(table.heldKeys == 0)
+    }
+
+    @Test("waiting is bounded, for a key and in all, and whoever is turned away holds nothing")
+    func bounds() async throws {
+        let table = ClaimTable(waitersPerKey: 2, waitersInAll: 3)
+        let keys = [1, 2].map { ClaimTable.Key.registration(Fixture.id($0)) }
+        let holders = [table.open(), table.open()]
+        for (key, holder) in zip(keys, holders) { try await table.hold(key, for: holder) }
+        await withTaskGroup(of: Void.self) { group in
+            for key in [keys[0], keys[0], keys[1]] {
+                let claim = table.open()
+                group.addTask {
+                    try? await table.hold(key, for: claim)
+                    table.end(claim)
+                }
+            }
+            while table.waiting < 3 { await Task.yield() }
+            for key in keys {
+                await #expect(throws: LedgerUnavailable.self) { try await table.hold(key, for: table.open()) }
+            }
+            for holder in holders { table.end(holder) }
+        }
+        #expect(table.waiting == 0)
+        #expect(table.heldKeys == 0)
+    }
+
+    @Test("a cancelled call leaves the line; the others go on")
+    func cancellation() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        let request = LedgerRequest.update(user: alice, label: Fixture.id(1), handle: handle)
+        let first = try await fixture.ledger.begin(request, now: Fixture.noon)
+        let impatient = Task { try await fixture.look(request) }
+        await fixture.untilWaiting(1)
+        let patient = Task { try await fixture.look(request) }
+        await fixture.untilWaiting(2)
+        impatient.cancel()
+        await #expect(throws: LedgerUnavailable.self) { try await impatient.value }
+        try await fixture.ledger.finish(first, with: .registered(Fixture.id(1), replacing: nil), now: Fixture.noon)
+        #expect(try await patient.value == .own(Fixture.id(1)))
+        #expect(fixture.ledger.claims.heldKeys == 0)
+    }
+
+    @Test("many calls at once on few handles all end, and leave each handle with one registration")
+    func contention() async throws {
+        var limits = SQLiteLedger.Limits()
+        limits.handOvers = .max
+        let fixture = try LedgerFixture(limits: limits)
+        let users = [Fixture.alice, Fixture.bob, Fixture.eve]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    let handle = try Fixture.handle(number % 4)
+                    let user = users[number % 3]
+                    let label = Fixture.id(1 + number % 7)
+                    if number.isMultiple(of: 5) {
+                        _ = try await fixture.delete(user, label)
+                    } else {
+                        try await fixture.update(user, label, handle, fresh: Fixture.id(1000 + number))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let live = try await fixture.ledger.allRegistrations()
+        #expect(live.count <= 4)
+        #expect(fixture.ledger.claims.heldKeys == 0)
+        #expect(fixture.ledger.claims.waiting == 0)
+    }
+}
+
+extension LedgerFixture {
+    /// Returns when so many calls wait.
+    func untilWaiting(_ count: Int) async {
+        while ledger.claims.waiting < count { await Task.yield() }
+    }
+}

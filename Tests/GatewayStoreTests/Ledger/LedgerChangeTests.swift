@@ -1,0 +1,207 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = LedgerFixture
+
+@Suite("Ledger: what a change writes")
+struct LedgerChangeTests {
+    private let alice = Fixture.alice
+    private let bob = Fixture.bob
+
+    @Test("healing: every label that meant the lost registration means the new one")
+    func healing() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        _ = try await fixture.create(alice, handle, given: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), handle)
+        try await fixture.update(alice, Fixture.id(7), handle)
+        let created = try #require(try await fixture.ledger.registrations(of: alice).first).created
+        let later = WallTime(seconds: Fixture.noon.seconds + 60)
+        try await fixture.update(alice, Fixture.id(8), handle, fresh: Fixture.id(2), lost: true, at: later)
+        let now = try await fixture.ledger.registrations(of: alice)
+        #expect(now.map(\.id) == [Fixture.id(2)])
+        #expect(now.map(\.created) == [created])
+        #expect(now.map(\.lastSeen) == [later])
+        for label in [1, 2, 7, 8] {
+            let decision = try await fixture.look(.delete(user: alice, label: Fixture.id(label)))
+            #expect(decision == .owned(Fixture.id(2)))
+        }
+    }
+
+    @Test("a hand-over whose registration was lost moves owner and binding together")
+    func healedHandOver() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        try await fixture.update(bob, Fixture.id(1), handle, fresh: Fixture.id(2), lost: true)
+        #expect(try await fixture.content() == ["2-2-1 bob live"])
+        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(1))) == .notOwned)
+        #expect(try await fixture.look(.delete(user: bob, label: Fixture.id(1))) == .owned(Fixture.id(2)))
+    }
+
+    @Test("a POST that brings another id for one's own handle moves the binding")
+    func bindingMoves() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(2)) == .askWithHandle)
+        #expect(try await fixture.content() == ["2-2-1 alice live"])
+        #expect(
+            try await fixture.look(.update(user: bob, label: Fixture.id(2), handle: handle))
+                == .handOver(Fixture.id(2), from: alice))
+        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(1))) == .owned(Fixture.id(2)))
+    }
+
+    @Test("an id that is another device's is refused, and nothing changes")
+    func heldElsewhere() async throws {
+        let fixture = try LedgerFixture()
+        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
+        await #expect(throws: LedgerUnavailable.self) {
+            try await fixture.update(bob, Fixture.id(9), try Fixture.handle(2), fresh: Fixture.id(1))
+        }
+        #expect(try await fixture.create(bob, try Fixture.handle(2), given: Fixture.id(1)) == .askWithHandle)
+        #expect(try await fixture.content() == ["1-1-1 alice live"])
+        #expect(try await fixture.look(.create(user: alice, handle: try Fixture.handle(1))) == .askWithHandle)
+    }
+
+    @Test("changes that do not fit their claim are refused")
+    func misfits() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        try await fixture.update(bob, Fixture.id(3), try Fixture.handle(3), fresh: Fixture.id(3))
+        let update = LedgerRequest.update(user: alice, label: Fixture.id(1), handle: handle)
+        let misfits: [(LedgerRequest, LedgerChange)] = [
+            (update, .reserved(Fixture.id(2), handle: handle)),
+            (update, .deleted(Fixture.id(1))),
+            (update, .registered(Fixture.id(2), replacing: Fixture.id(3))),
+            (.delete(user: alice, label: Fixture.id(1)), .deleted(Fixture.id(2))),
+            (.delete(user: bob, label: Fixture.id(1)), .deleted(Fixture.id(1))),
+            (.create(user: alice, handle: handle), .reserved(Fixture.id(2), handle: try Fixture.handle(2))),
+        ]
+        for (request, change) in misfits {
+            await #expect(throws: LedgerUnavailable.self, "\(request) \(change)") {
+                try await fixture.ledger.finish(
+                    try await fixture.ledger.begin(request, now: Fixture.noon), with: change, now: Fixture.noon)
+            }
+        }
+        #expect(try await fixture.content() == ["1-1-1 alice live", "3-3-1 bob live"])
+        #expect(fixture.ledger.claims.heldKeys == 0)
+    }
+
+    @Test("what may still be at the backend stays its owner's and can be tried again or registered anew")
+    func deleting() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        let claim = try await fixture.ledger.begin(.delete(user: alice, label: Fixture.id(1)), now: Fixture.noon)
+        try await fixture.ledger.finish(claim, with: .deleting(Fixture.id(1)), now: Fixture.noon)
+        #expect(try await fixture.content() == ["1-1-1 alice deleting"])
+        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(1))) == .owned(Fixture.id(1)))
+        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
+        #expect(try await fixture.content() == ["1-1-1 alice live"])
+        #expect(try await fixture.delete(alice, Fixture.id(1)) == .owned(Fixture.id(1)))
+        #expect(try await fixture.content().isEmpty)
+        #expect(try await fixture.delete(alice, Fixture.id(1)) == .notOwned)
+    }
+
+    @Test("a handle changes hands so often within a day, and again the next day")
+    func handOverLimit() async throws {
+        var limits = SQLiteLedger.Limits()
+        limits.handOvers = 3
+        let fixture = try LedgerFixture(limits: limits)
+        let handle = try Fixture.handle(1)
+        try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        for turn in 0..<3 {
+            let user = turn.isMultiple(of: 2) ? bob : alice
+            let decision = try await fixture.update(user, Fixture.id(1), handle)
+            #expect(decision == .handOver(Fixture.id(1), from: turn.isMultiple(of: 2) ? alice : bob))
+        }
+        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .tooManyHandOvers)
+        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .own(Fixture.id(1)))
+        let almost = Fixture.noon.adding(SQLiteLedger.handOverPeriod - 1)
+        #expect(try await fixture.update(alice, Fixture.id(1), handle, at: almost) == .tooManyHandOvers)
+        let nextDay = Fixture.noon.adding(SQLiteLedger.handOverPeriod)
+        #expect(
+            try await fixture.update(alice, Fixture.id(1), handle, at: nextDay) == .handOver(Fixture.id(1), from: bob))
+    }
+
+    @Test("reservations and labels of a user are bounded, the oldest go")
+    func bounds() async throws {
+        var limits = SQLiteLedger.Limits()
+        limits.reservations = 3
+        limits.labels = 4
+        let fixture = try LedgerFixture(limits: limits)
+        _ = try await fixture.create(bob, nil, given: Fixture.id(99))
+        for number in 1...5 {
+            let time = Fixture.noon.adding(Int64(number))
+            _ = try await fixture.create(alice, nil, given: Fixture.id(number), at: time)
+        }
+        #expect(
+            try await fixture.content()
+                == ["3-3-1 alice reserved", "4-4-1 alice reserved", "5-5-1 alice reserved", "99-99-1 bob reserved"])
+        let handle = try Fixture.handle(1)
+        try await fixture.update(alice, Fixture.id(10), handle, fresh: Fixture.id(10))
+        for number in 11...15 { try await fixture.update(alice, Fixture.id(number), handle) }
+        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(11))) == .notOwned)
+        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(12))) == .owned(Fixture.id(10)))
+        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(10))) == .owned(Fixture.id(10)))
+    }
+
+    @Test("any sequence of calls leaves each handle with one registration and each id with one row")
+    func invariants() async throws {
+        var limits = SQLiteLedger.Limits()
+        limits.handOvers = .max
+        let fixture = try LedgerFixture(limits: limits)
+        var random = SplitMix(state: 42)
+        let users = [Fixture.alice, Fixture.bob, Fixture.eve]
+        var fresh = 100
+        /// The registration of each handle, as a model has it.
+        var model: [DeviceHandle: (id: RegistrationID, owner: UserName)] = [:]
+        for _ in 0..<400 {
+            let user = users[random.below(3)]
+            let handle = try Fixture.handle(random.below(5))
+            let label = Fixture.id(100 + random.below(max(1, fresh - 99)))
+            fresh += 1
+            switch random.below(4) {
+            case 0:
+                let asked = try await fixture.create(user, handle, given: model[handle]?.id ?? Fixture.id(fresh))
+                #expect((asked == .askWithoutHandle) == (model[handle].map { $0.owner != user } ?? false))
+            case 1, 2:
+                let lost = random.below(4) == 0
+                let decision = try await fixture.update(user, label, handle, fresh: Fixture.id(fresh), lost: lost)
+                let known: RegistrationID? =
+                    switch decision {
+                    case .own(let id), .handOver(let id, _), .rotation(let id): id
+                    default: nil
+                    }
+                if case .rotation(let id) = decision { model = model.filter { $0.value.id != id } }
+                if let bound = model[handle] { #expect(known == bound.id) }
+                model[handle] = (lost ? Fixture.id(fresh) : known ?? Fixture.id(fresh), user)
+            default:
+                if case .owned(let id) = try await fixture.delete(user, label) {
+                    #expect(model.values.contains { $0.id == id && $0.owner == user })
+                    model = model.filter { $0.value.id != id }
+                }
+            }
+            let live = try await fixture.ledger.allRegistrations().filter { $0.state == .live }
+            #expect(Set(live.map { "\($0.id) \($0.owner)" }) == Set(model.values.map { "\($0.id) \($0.owner)" }))
+        }
+        #expect(fixture.ledger.claims.heldKeys == 0)
+    }
+}
+
+/// Numbers that look random and are the same in each run.
+struct SplitMix {
+    var state: UInt64
+
+    mutating func below(_ bound: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
+    }
+}

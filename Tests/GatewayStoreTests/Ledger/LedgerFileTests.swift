@@ -1,0 +1,150 @@
+import Foundation
+import GRDB
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = LedgerFixture
+
+@Suite("Ledger: its files")
+struct LedgerFileTests {
+    @Test("everything is still there after a restart, for labels and handles alike")
+    func restart() async throws {
+        let directory = TemporaryDirectory()
+        let handle = try Fixture.handle(1)
+        do {
+            let fixture = try LedgerFixture(directory)
+            try await fixture.update(Fixture.alice, Fixture.id(7), handle, fresh: Fixture.id(1))
+            try fixture.ledger.close()
+        }
+        let fixture = try LedgerFixture(directory)
+        #expect(try await fixture.content() == ["1-1-1 alice live"])
+        #expect(try await fixture.look(.create(user: Fixture.bob, handle: handle)) == .askWithoutHandle)
+        #expect(try await fixture.look(.delete(user: Fixture.alice, label: Fixture.id(7))) == .owned(Fixture.id(1)))
+    }
+
+    @Test("all files are closed to others, and a handle is in none of them")
+    func privacy() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1, .wns)
+        try await fixture.update(Fixture.alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        #expect(try fixture.directory.mode() == 0o700)
+        let names = try fixture.directory.names()
+        #expect(
+            Set(names).isSuperset(of: ["ledger.sqlite", "ledger.sqlite.key", "ledger.sqlite.lock", "ledger.sqlite-wal"])
+        )
+        for name in names {
+            #expect(try fixture.directory.mode(name) == 0o600, "\(name)")
+            #expect(try Data(fixture.directory.bytes(name)).range(of: Data(handle.text.utf8)) == nil, "\(name)")
+        }
+    }
+
+    @Test("commits are durable: WAL and synchronous=FULL on the connection that writes")
+    func durability() throws {
+        let fixture = try LedgerFixture()
+        let (synchronous, mode) = try fixture.ledger.database.writeWithoutTransaction { database in
+            (try SQLiteLedger.synchronous(database), try String.fetchOne(database, sql: "PRAGMA journal_mode"))
+        }
+        #expect(synchronous == 2)
+        #expect(mode == "wal")
+    }
+
+    @Test("a ledger of a later program is refused with its version")
+    func newerSchema() throws {
+        let directory = TemporaryDirectory()
+        do {
+            let fixture = try LedgerFixture(directory)
+            try fixture.ledger.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 7") }
+            try fixture.ledger.close()
+        }
+        let error = #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
+        #expect(error?.detail.contains("version 7") == true)
+    }
+
+    @Test("a database of something else is refused")
+    func foreignDatabase() throws {
+        let directory = TemporaryDirectory()
+        try PrivateFiles.makeDirectory(directory.path)
+        try PrivateFiles.makeFile(directory("ledger.sqlite"))
+        let other = try DatabaseQueue(path: directory("ledger.sqlite"))
+        try other.write { try $0.execute(sql: "CREATE TABLE other (a)") }
+        try other.close()
+        #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
+    }
+
+    @Test("a second opener is refused until the first is gone")
+    func secondOpener() throws {
+        let directory = TemporaryDirectory()
+        do {
+            let first = try LedgerFixture(directory)
+            let error = #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
+            #expect(error?.detail.contains("locked") == true)
+            try first.ledger.close()
+        }
+        _ = try LedgerFixture(directory)
+    }
+
+    @Test("a file that others may read is refused", arguments: ["ledger.sqlite", "ledger.sqlite.key"])
+    func openFile(name: String) throws {
+        let directory = TemporaryDirectory()
+        do { try LedgerFixture(directory).ledger.close() }
+        #expect(chmod(directory(name), 0o644) == 0)
+        let error = #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
+        #expect(error?.detail.contains("0600") == true)
+    }
+
+    @Test("without its key, with another or half a key a ledger does not open, since every handle would look unbound")
+    func key() throws {
+        let directory = TemporaryDirectory()
+        do { try LedgerFixture(directory).ledger.close() }
+        for bytes in [[UInt8](repeating: 7, count: 32), [UInt8](repeating: 7, count: 16), []] {
+            try directory.write(bytes, to: "ledger.sqlite.key")
+            #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
+        }
+        try FileManager.default.removeItem(atPath: directory("ledger.sqlite.key"))
+        #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
+        #expect(try !directory.names().contains("ledger.sqlite.key"))
+    }
+
+    @Test("after it was closed the ledger says so")
+    func closed() async throws {
+        let fixture = try LedgerFixture()
+        let claim = try await fixture.ledger.begin(.create(user: Fixture.alice, handle: nil), now: Fixture.noon)
+        try fixture.ledger.close()
+        await #expect(throws: LedgerUnavailable.self) { try await fixture.content() }
+        do throws(LedgerUnavailable) {
+            try await fixture.ledger.finish(claim, with: .reserved(Fixture.id(1), handle: nil), now: Fixture.noon)
+            Issue.record("a closed ledger took a change")
+        } catch {
+            #expect(!error.detail.isEmpty)
+        }
+    }
+
+    @Test("a backup opens as a ledger, with its key, and replaces nothing")
+    func backup() async throws {
+        let fixture = try LedgerFixture()
+        let handle = try Fixture.handle(1)
+        try await fixture.update(Fixture.alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
+        let copy = try SQLiteLedger(file: fixture.directory("copy.sqlite"))
+        #expect(try await copy.registrations(of: Fixture.alice).map(\.id) == [Fixture.id(1)])
+        #expect(try await !copy.isHeld(Fixture.id(1), forAnotherThan: handle))
+        await #expect(throws: LedgerUnavailable.self) {
+            try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
+        }
+    }
+
+    @Test("everything can be listed in pages")
+    func pages() async throws {
+        let fixture = try LedgerFixture()
+        for number in 1...7 { _ = try await fixture.create(Fixture.alice, nil, given: Fixture.id(number)) }
+        var seen: [RegistrationID] = []
+        while true {
+            let page = try await fixture.ledger.allRegistrations(after: seen.last, limit: 3)
+            seen += page.map(\.id)
+            if page.count < 3 { break }
+        }
+        #expect(seen == (1...7).map(Fixture.id))
+    }
+}

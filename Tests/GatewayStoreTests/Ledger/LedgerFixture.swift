@@ -1,0 +1,79 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+/// A ledger in a directory of its own, and the words that the tests speak.
+struct LedgerFixture {
+    let directory: TemporaryDirectory
+    let ledger: SQLiteLedger
+
+    init(_ directory: TemporaryDirectory = TemporaryDirectory(), limits: SQLiteLedger.Limits = .init()) throws {
+        self.directory = directory
+        ledger = try SQLiteLedger(file: directory("ledger.sqlite"), limits: limits)
+    }
+
+    static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
+    static let bob = UserName(canonical: "bob")!  // In the alphabet of names.
+    static let eve = UserName(canonical: "eve")!  // In the alphabet of names.
+    static let noon = WallTime(seconds: 1_795_000_000)
+
+    static func id(_ number: Int) -> RegistrationID {
+        RegistrationID("\(number)-\(number)-1")!  // Digits and two hyphens.
+    }
+
+    static func handle(_ number: Int, _ service: PushService = .apns) throws -> DeviceHandle {
+        switch service {
+        case .wns, .mpns: try HandleRules().handle("https://db5.notify.windows.com/?token=\(number)", of: .wns)
+        case .apns, .fcm: try HandleRules().handle(String(repeating: "A", count: 30) + "\(number + 10)", of: service)
+        }
+    }
+
+    /// What a POST decides; the backend gives the id.
+    func create(
+        _ user: UserName, _ handle: DeviceHandle?, given id: RegistrationID, at time: WallTime = noon
+    ) async throws -> LedgerDecision {
+        let claim = try await ledger.begin(.create(user: user, handle: handle), now: time)
+        let decision = claim.decision
+        let asked = decision == .askWithHandle ? handle : nil
+        try await ledger.finish(claim, with: .reserved(id, handle: asked), now: time)
+        return decision
+    }
+
+    /// What a PUT decides; `fresh` is what the backend would give where it has to be asked.
+    @discardableResult
+    func update(
+        _ user: UserName, _ label: RegistrationID, _ handle: DeviceHandle, fresh: RegistrationID? = nil,
+        lost: Bool = false, at time: WallTime = noon
+    ) async throws -> LedgerDecision {
+        let claim = try await ledger.begin(.update(user: user, label: label, handle: handle), now: time)
+        let decision = claim.decision
+        let known: RegistrationID? =
+            switch decision {
+            case .own(let id), .rotation(let id), .handOver(let id, _): id
+            default: nil
+            }
+        if decision == .tooManyHandOvers { return decision }
+        let id = try #require(lost ? fresh : known ?? fresh)
+        try await ledger.finish(claim, with: .registered(id, replacing: lost ? known : nil), now: time)
+        return decision
+    }
+
+    func delete(_ user: UserName, _ label: RegistrationID) async throws -> LedgerDecision {
+        let claim = try await ledger.begin(.delete(user: user, label: label), now: Self.noon)
+        let decision = claim.decision
+        if case .owned(let id) = decision { try await ledger.finish(claim, with: .deleted(id), now: Self.noon) }
+        return decision
+    }
+
+    /// What stands at a request, given up at once.
+    func look(_ request: LedgerRequest, at time: WallTime = noon) async throws -> LedgerDecision {
+        let claim = try await ledger.begin(request, now: time)
+        return claim.decision
+    }
+
+    /// Ids, owners and states of everything, as text.
+    func content() async throws -> [String] {
+        try await ledger.allRegistrations().map { "\($0.id) \($0.owner) \($0.state)" }
+    }
+}

@@ -1,0 +1,130 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = LedgerFixture
+
+@Suite("Ledger: who owns a device (contract: ownership)")
+struct OwnershipTests {
+    private let alice = Fixture.alice
+    private let bob = Fixture.bob
+    private let eve = Fixture.eve
+    private let fixture: LedgerFixture
+
+    init() throws { fixture = try LedgerFixture() }
+
+    @Test("a phone registers, and again without a change")
+    func registers() async throws {
+        let handle = try Fixture.handle(1)
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .askWithHandle)
+        #expect(try await fixture.content() == ["1-1-1 alice reserved"])
+        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
+        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .askWithHandle)
+        #expect(try await fixture.content() == ["1-1-1 alice live"])
+    }
+
+    @Test("a phone changes hands, with the id that it kept")
+    func handOver() async throws {
+        let handle = try Fixture.handle(1)
+        _ = try await fixture.create(alice, handle, given: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), handle)
+        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .handOver(Fixture.id(1), from: alice))
+        #expect(try await fixture.content() == ["1-1-1 bob live"])
+        #expect(try await fixture.delete(alice, Fixture.id(1)) == .notOwned)
+        #expect(try await fixture.update(alice, Fixture.id(9), handle) == .handOver(Fixture.id(1), from: bob))
+        #expect(try await fixture.ledger.registrations(of: bob).isEmpty)
+    }
+
+    @Test("a shared phone's token is rotated: the former owner's registration is not touched")
+    func sharedPhone() async throws {
+        let old = try Fixture.handle(1)
+        let new = try Fixture.handle(2)
+        _ = try await fixture.create(alice, old, given: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), old)
+        try await fixture.update(bob, Fixture.id(1), old)
+        #expect(try await fixture.update(alice, Fixture.id(1), new, fresh: Fixture.id(2)) == .unplaced)
+        #expect(try await fixture.content() == ["1-1-1 bob live", "2-2-1 alice live"])
+        #expect(try await fixture.update(bob, Fixture.id(1), new) == .handOver(Fixture.id(2), from: alice))
+        let newer = try Fixture.handle(3)
+        #expect(try await fixture.update(bob, Fixture.id(1), newer) == .rotation(Fixture.id(2)))
+        #expect(try await fixture.look(.create(user: eve, handle: new)) == .askWithHandle)
+        #expect(try await fixture.look(.create(user: eve, handle: newer)) == .askWithoutHandle)
+    }
+
+    @Test("a restored phone: its old id and a new handle are a rotation while the old phone is silent")
+    func restoredPhone() async throws {
+        let old = try Fixture.handle(1)
+        let new = try Fixture.handle(2)
+        _ = try await fixture.create(alice, old, given: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), old)
+        #expect(try await fixture.update(alice, Fixture.id(1), new) == .rotation(Fixture.id(1)))
+        #expect(try await fixture.update(alice, Fixture.id(1), old) == .rotation(Fixture.id(1)))
+        #expect(try await fixture.content() == ["1-1-1 alice live"])
+    }
+
+    @Test("a foreign id, a guessed id and one that nobody has lead nowhere", arguments: [1, 7])
+    func foreignID(number: Int) async throws {
+        let handle = try Fixture.handle(1)
+        _ = try await fixture.create(alice, handle, given: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), handle)
+        let other = try Fixture.handle(2)
+        #expect(try await fixture.update(eve, Fixture.id(number), other, fresh: Fixture.id(2)) == .unplaced)
+        #expect(try await fixture.delete(bob, Fixture.id(number)) == .notOwned)
+        #expect(try await fixture.content() == ["1-1-1 alice live", "2-2-1 eve live"])
+        #expect(try await fixture.update(eve, Fixture.id(number), try Fixture.handle(3)) == .rotation(Fixture.id(2)))
+        #expect(
+            try await fixture.look(.update(user: alice, label: Fixture.id(1), handle: handle)) == .own(Fixture.id(1)))
+    }
+
+    @Test("a fresh id with a known handle uses what the handle leads to, and is remembered")
+    func freshIDKnownHandle() async throws {
+        let handle = try Fixture.handle(1)
+        _ = try await fixture.create(alice, handle, given: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), handle)
+        #expect(try await fixture.create(alice, nil, given: Fixture.id(2)) == .askWithoutHandle)
+        #expect(try await fixture.update(alice, Fixture.id(2), handle) == .own(Fixture.id(1)))
+        #expect(try await fixture.content() == ["1-1-1 alice live"])
+        #expect(try await fixture.delete(alice, Fixture.id(2)) == .owned(Fixture.id(1)))
+    }
+
+    @Test("a Windows client names no handle when it asks for its id")
+    func noHandleAtPost() async throws {
+        let channel = try Fixture.handle(1, .wns)
+        #expect(try await fixture.create(alice, nil, given: Fixture.id(1)) == .askWithoutHandle)
+        #expect(try await fixture.update(alice, Fixture.id(1), channel, fresh: Fixture.id(2)) == .unplaced)
+        #expect(try await fixture.content() == ["2-2-1 alice live"])
+        #expect(try await fixture.update(alice, Fixture.id(1), channel) == .own(Fixture.id(2)))
+        #expect(try await fixture.update(alice, Fixture.id(1), try Fixture.handle(2, .wns)) == .rotation(Fixture.id(2)))
+    }
+
+    @Test("a reservation gives no right over the handle, nor to delete")
+    func reservationIsNoOwnership() async throws {
+        let handle = try Fixture.handle(1)
+        _ = try await fixture.create(eve, handle, given: Fixture.id(1))
+        #expect(try await fixture.delete(eve, Fixture.id(1)) == .notOwned)
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .askWithHandle)
+        #expect(try await fixture.look(.update(user: eve, label: Fixture.id(1), handle: handle)) == .unplaced)
+        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
+        #expect(try await fixture.create(eve, handle, given: Fixture.id(5)) == .askWithoutHandle)
+    }
+
+    @Test("a handle's service is part of it")
+    func servicesAreApart() async throws {
+        _ = try await fixture.create(alice, try Fixture.handle(1, .apns), given: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1, .apns))
+        #expect(try await fixture.look(.create(user: bob, handle: try Fixture.handle(1, .fcm))) == .askWithHandle)
+        #expect(try await fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: try Fixture.handle(1, .fcm)))
+        #expect(try await !fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: try Fixture.handle(1, .apns)))
+        #expect(try await !fixture.ledger.isHeld(Fixture.id(2), forAnotherThan: try Fixture.handle(1, .apns)))
+    }
+
+    @Test("an adopted device keeps the id that the backend has for its handle")
+    func adoption() async throws {
+        let handle = try Fixture.handle(1)
+        #expect(try await fixture.update(alice, Fixture.id(3), handle, fresh: Fixture.id(3)) == .unplaced)
+        #expect(try await fixture.content() == ["3-3-1 alice live"])
+        #expect(try await fixture.update(alice, Fixture.id(3), try Fixture.handle(2)) == .rotation(Fixture.id(3)))
+    }
+}
