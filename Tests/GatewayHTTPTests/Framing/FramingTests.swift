@@ -14,15 +14,33 @@ import Testing
     }
 
     static let accepted: [Case] = [
-        Case(bytes: "GET / HTTP/1.1\r\nHost: a\r\n\r\n", framed: ["request GET|/|-|absent|absent|absent|keep|"]),
-        Case(bytes: "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", framed: ["request GET|/|-|absent|absent|absent|keep|"]),
-        Case(bytes: "HEAD /x?y?z HTTP/1.1\r\nHost: a\r\n\r\n", framed: ["request HEAD|/x|y?z|absent|absent|absent|keep|"]),
-        Case(bytes: "get /? HTTP/1.1\r\nhOST:a:1\t \r\n\r\n", framed: ["request other|/||absent|absent|absent|keep|"]),
-        Case(bytes: "PATCH / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", framed: ["request other|/|-|absent|absent|absent|keep|"]),
-        Case(bytes: "GET HTTP://A/x?y HTTP/1.1\r\nHost: a\r\n\r\n", framed: ["request GET|/x|y|absent|absent|absent|keep|"]),
-        Case(bytes: "GET https://a:1?y HTTP/1.1\r\nHost: A:1\r\n\r\n", framed: ["request GET|/|y|absent|absent|absent|keep|"]),
-        Case(bytes: "GET http://a HTTP/1.1\r\nHost: a\r\n\r\n", framed: ["request GET|/|-|absent|absent|absent|keep|"]),
-        Case(bytes: "GET / HTTP/1.0\r\nHost: a\r\n\r\n", framed: ["request GET|/|-|absent|absent|absent|close|"]),
+        Case(
+            bytes: "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+            framed: ["request GET|/|-|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+            framed: ["request GET|/|-|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "HEAD /x?y?z HTTP/1.1\r\nHost: a\r\n\r\n",
+            framed: ["request HEAD|/x|y?z|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "get /? HTTP/1.1\r\nhOST:a:1\t \r\n\r\n",
+            framed: ["request other|/||absent|absent|absent|keep|"]),
+        Case(
+            bytes: "PATCH / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n",
+            framed: ["request other|/|-|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "GET HTTP://A/x?y HTTP/1.1\r\nHost: a\r\n\r\n",
+            framed: ["request GET|/x|y|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "GET https://a:1?y HTTP/1.1\r\nHost: A:1\r\n\r\n",
+            framed: ["request GET|/|y|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "GET http://a HTTP/1.1\r\nHost: a\r\n\r\n",
+            framed: ["request GET|/|-|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "GET / HTTP/1.0\r\nHost: a\r\n\r\n",
+            framed: ["request GET|/|-|absent|absent|absent|close|"]),
         Case(
             bytes: "GET / HTTP/1.0\r\nHost: a\r\nConnection: x , Keep-Alive\r\n\r\n",
             framed: ["request GET|/|-|absent|absent|absent|keep|"]
@@ -54,10 +72,13 @@ import Testing
         Case(
             bytes: "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n"
                 + "3;a=\"b\"\r\nabc\r\n00\r\nContent-Length: 9\r\nX: y\r\n\r\nDELETE /b HTTP/1.1\r\nHost: a\r\n\r\n",
-            framed: ["request POST|/|-|absent|absent|absent|keep|abc", "request DELETE|/b|-|absent|absent|absent|keep|"]
+            framed: [
+                "request POST|/|-|absent|absent|absent|keep|abc", "request DELETE|/b|-|absent|absent|absent|keep|",
+            ]
         ),
         Case(
-            bytes: "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n2\r\n\r\n\r\n0\r\n\r\n",
+            bytes:
+                "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nA\r\n0123456789\r\n2\r\n\r\n\r\n0\r\n\r\n",
             framed: ["request POST|/|-|absent|absent|absent|keep|0123456789\r\n"]
         ),
         Case(

@@ -55,7 +55,8 @@ private func describe(_ request: FramedRequest) -> String {
     return [
         received.method?.rawValue ?? (head.isHead ? "HEAD" : "other"), String(buffer: received.path),
         received.query.map { String(buffer: $0) } ?? "-", describe(received.authorization),
-        describe(received.contentType), describe(received.contentEncoding), head.keepsAlive ? "keep" : "close", String(buffer: received.body),
+        describe(received.contentType), describe(received.contentEncoding), head.keepsAlive ? "keep" : "close",
+        String(buffer: received.body),
     ].joined(separator: "|")
 }
 

@@ -1,0 +1,95 @@
+import Gateway
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import GatewayHTTP
+
+/// The time that a peer has, on a clock that the test moves.
+@Suite struct ConnectionDeadlineTests {
+    private static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+    private static let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n"
+
+    @Test func aConnectionWithoutAByteIsClosedSilently() throws {
+        let connection = try EmbeddedConnection()
+        connection.loop.advanceTime(by: .milliseconds(9999))
+        #expect(connection.isOpen)
+        connection.loop.advanceTime(by: .milliseconds(1))
+        #expect(!connection.isOpen)
+        #expect(try connection.written() == "")
+    }
+
+    @Test func aHeadHasTenSecondsHoweverItDribbles() throws {
+        let connection = try EmbeddedConnection()
+        connection.loop.advanceTime(by: .seconds(5))
+        for byte in Self.get.prefix(9) {
+            try connection.send(String(byte))
+            connection.loop.advanceTime(by: .seconds(1))
+        }
+        #expect(connection.isOpen)
+        connection.loop.advanceTime(by: .seconds(1))
+        #expect(try connection.answers() == ["408 request-timeout close"])
+        #expect(!connection.isOpen)
+    }
+
+    @Test func aBodyHasThirtySecondsHoweverItDribbles() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send(Self.post)
+        for _ in 0..<29 {
+            try connection.send("x")
+            connection.loop.advanceTime(by: .seconds(1))
+        }
+        #expect(connection.isOpen)
+        connection.loop.advanceTime(by: .seconds(1))
+        #expect(try connection.answers() == ["408 request-timeout close"])
+        #expect(!connection.isOpen)
+    }
+
+    @Test func anIdleConnectionHasSixtySecondsEachTime() throws {
+        let connection = try EmbeddedConnection()
+        for _ in 0..<3 {
+            try connection.send(Self.get)
+            #expect(try connection.answers() == ["200 /a"])
+            connection.loop.advanceTime(by: .seconds(59))
+            #expect(connection.isOpen)
+        }
+        connection.loop.advanceTime(by: .seconds(1))
+        #expect(!connection.isOpen)
+        #expect(try connection.written() == "")
+    }
+
+    @Test func theHeadOfALaterRequestHasTenSecondsToo() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send(Self.get)
+        connection.loop.advanceTime(by: .seconds(30))
+        try connection.send("G")
+        connection.loop.advanceTime(by: .seconds(10))
+        #expect(try connection.answers() == ["200 /a", "408 request-timeout close"])
+    }
+
+    @Test func aServedCallHasNoDeadlineHere() throws {
+        let gate = Gate()
+        let connection = try EmbeddedConnection(
+            ClosureServing { _ in
+                await gate.pass()
+                return Answer(status: 200)
+            })
+        try connection.send(Self.get + "GET")
+        connection.loop.advanceTime(by: .hours(1))
+        #expect(connection.isOpen)
+        gate.open()
+        connection.loop.run()
+        #expect(try connection.answers() == ["200 "])
+        // The next head began while its connection was not read; its time starts now.
+        connection.loop.advanceTime(by: .seconds(10))
+        #expect(try connection.answers() == ["408 request-timeout close"])
+    }
+
+    @Test func bytesBeforeALateAnswerDoNotExtendAHead() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send("\r\n")
+        connection.loop.advanceTime(by: .seconds(10))
+        #expect(!connection.isOpen)
+        #expect(try connection.written() == "")
+    }
+}

@@ -1,0 +1,196 @@
+import Gateway
+import GatewayCore
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import GatewayHTTP
+
+/// One connection, without sockets: order, persistence, leave to continue, drain.
+@Suite struct ConnectionTests {
+    private static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    @Test func anAnswerIsWrittenWhole() throws {
+        let connection = try EmbeddedConnection(
+            ClosureServing { _ in
+                Answer(
+                    status: 429, contentType: "text/plain", fields: [.init("Retry-After", "7")], body: Array("no".utf8))
+            })
+        try connection.send(Self.get)
+        let written = try connection.written()
+        let prefix =
+            "HTTP/1.1 429 Too Many Requests\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 2\r\n"
+            + "Content-Type: text/plain\r\nRetry-After: 7\r\nX-Request-Id: "
+        #expect(written.hasPrefix(prefix))
+        #expect(written.hasSuffix("\r\n\r\nno"))
+        let id = written.dropFirst(prefix.count).prefix { $0 != "\r\n" }
+        #expect(id.count == 32 && id.allSatisfy { $0.isHexDigit && !$0.isUppercase })
+        #expect(written.utf8.count == prefix.utf8.count + 32 + 4 + 2)
+        #expect(connection.isOpen)
+    }
+
+    @Test func theIDIsThatOfTheCall() throws {
+        let connection = try EmbeddedConnection(
+            ClosureServing { request in Answer(status: 200, body: Array(request.id.text.utf8)) })
+        try connection.send(Self.get + Self.get)
+        let answers = try connection.written().split(separator: "X-Request-Id: ").dropFirst()
+        #expect(answers.count == 2)
+        for answer in answers {
+            let parts = answer.split(separator: "\r\n\r\n")
+            #expect(parts[1].hasPrefix(parts[0]))
+        }
+        #expect(Set(answers.map { $0.prefix(32) }).count == 2)
+    }
+
+    @Test func requestsAreAnsweredOneAtATimeInOrder() throws {
+        let gate = Gate()
+        let connection = try EmbeddedConnection(
+            ClosureServing { request in
+                await gate.pass()
+                return Answer(status: 200, body: Array(request.path.readableBytesView))
+            })
+        try connection.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\nGET /3 HTTP/1.1\r\nHo")
+        for path in ["/1", "/2"] {
+            #expect(gate.count == 1)
+            #expect(try connection.answers() == [])
+            gate.open()
+            connection.loop.run()
+            #expect(try connection.answers() == ["200 \(path)"])
+        }
+        #expect(gate.count == 0)
+        try connection.send("st: a\r\n\r\n")
+        gate.open()
+        connection.loop.run()
+        #expect(try connection.answers() == ["200 /3"])
+    }
+
+    @Test func manyPipelinedRequestsNeedNoStack() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send(String(repeating: Self.get, count: 20_000))
+        #expect(try connection.answers().count == 20_000)
+    }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", nil, true),
+        ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "close", false),
+        ("GET / HTTP/1.0\r\nHost: a\r\n\r\n", "close", false),
+        ("GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", "keep-alive", true),
+    ])
+    func theConnectionStaysWhereTheClientWantsIt(_ request: String, _ field: String?, _ stays: Bool) throws {
+        let connection = try EmbeddedConnection()
+        // What follows a closing request is not looked at.
+        try connection.send(request + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+        let written = try connection.written()
+        #expect(written.contains("\r\nConnection: \(field ?? "")") == (field != nil))
+        #expect(written.contains("/next") == stays)
+        #expect(connection.isOpen == stays)
+    }
+
+    @Test func headIsAnsweredWithoutABody() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send("HEAD /abc HTTP/1.1\r\nHost: a\r\n\r\n")
+        let written = try connection.written()
+        #expect(written.contains("\r\nContent-Length: 4\r\n"))
+        #expect(written.hasSuffix("\r\n\r\n"))
+        try connection.send("HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n")
+        let refused = try connection.written()
+        #expect(refused.hasPrefix("HTTP/1.1 400 ") && refused.hasSuffix("\r\n\r\n"))
+    }
+
+    @Test(arguments: [204, 304])
+    func statusesWithoutABodyHaveNoLength(_ status: Int) throws {
+        let connection = try EmbeddedConnection(ClosureServing { _ in Answer(status: status, body: [1]) })
+        try connection.send(Self.get)
+        let written = try connection.written()
+        #expect(!written.contains("Content-Length"))
+        #expect(written.hasSuffix("\r\n\r\n"))
+    }
+
+    @Test func leaveToContinueIsGivenOnce() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send("POST /b HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        #expect(try connection.written() == "HTTP/1.1 100 Continue\r\n\r\n")
+        try connection.send("x")
+        #expect(try connection.written() == "")
+        try connection.send("y")
+        #expect(try connection.answers() == ["200 /b"])
+    }
+
+    @Test func oneAnswerToAFaultAndThenTheEnd() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\nHost: a\r\n\r\nGET /3 HTTP/1.1\r\n")
+        #expect(try connection.answers() == ["200 /1", "400 malformed-request close"])
+        #expect(!connection.isOpen)
+    }
+
+    @Test func theRequestSaysWhoAndHow() throws {
+        for mayTravel in [true, false] {
+            let connection = try EmbeddedConnection(
+                ClosureServing { request in
+                    Answer(status: 200, body: Array("\(request.peer) \(request.credentialsMayTravel)".utf8))
+                }, credentialsMayTravel: mayTravel)
+            try connection.send(Self.get)
+            #expect(try connection.answers() == ["200 127.0.0.1 \(mayTravel)"])
+        }
+    }
+
+    @Test func drainClosesAnIdleConnectionAtOnce() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send(Self.get)
+        let drained = connection.shared.drain(until: .distantFuture)
+        #expect(!connection.isOpen)
+        connection.loop.run()
+        try drained.wait()
+    }
+
+    @Test func drainLetsARequestThatHasBegunBeAnswered() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send("GET /late HT")
+        let drained = connection.shared.drain(until: .distantFuture)
+        #expect(connection.isOpen)
+        try connection.send("TP/1.1\r\nHost: a\r\n\r\n\(Self.get)")
+        #expect(try connection.answers() == ["200 /late close"])
+        #expect(!connection.isOpen)
+        connection.loop.run()
+        try drained.wait()
+    }
+
+    @Test func drainWaitsForACallWhoseClientLeft() throws {
+        let gate = Gate()
+        let connection = try EmbeddedConnection(
+            ClosureServing { _ in
+                await gate.pass()
+                return Answer(status: 200)
+            })
+        try connection.send(Self.get)
+        connection.channel.close(promise: nil)
+        var isDrained = false
+        connection.shared.drain(until: .distantFuture).assumeIsolated().whenComplete { _ in isDrained = true }
+        connection.loop.run()
+        #expect(!isDrained)
+        gate.open()
+        connection.loop.run()
+        #expect(isDrained)
+        #expect(connection.shared.callsInFlight == 0)
+    }
+
+    @Test func drainCutsWhatIsLeftAtTheDeadline() throws {
+        let gate = Gate()
+        let connection = try EmbeddedConnection(
+            ClosureServing { _ in
+                await gate.pass()
+                return Answer(status: 200)
+            })
+        try connection.send(Self.get)
+        var isDrained = false
+        connection.shared.drain(until: connection.loop.now + .seconds(5)).assumeIsolated().whenComplete { _ in
+            isDrained = true
+        }
+        connection.loop.advanceTime(by: .seconds(4))
+        #expect(connection.isOpen && !isDrained)
+        connection.loop.advanceTime(by: .seconds(1))
+        #expect(!connection.isOpen && isDrained)
+        gate.open()
+        connection.loop.run()
+    }
+}

@@ -1,0 +1,76 @@
+import Gateway
+import GatewayCore
+import NIOCore
+import NIOEmbedded
+
+@testable import GatewayHTTP
+
+/// A connection without a socket and with a clock of its own. For synchronous tests: all of it lives on one thread.
+struct EmbeddedConnection {
+    let loop = EmbeddedEventLoop()
+    let shared: ListenerLoop
+    let channel: EmbeddedChannel
+
+    init(
+        _ serving: any CallServing = ClosureServing.echo, credentialsMayTravel: Bool = true,
+        configure: (inout ListenerConfiguration) -> Void = { _ in }
+    ) throws {
+        var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+        configure(&configuration)
+        let clocks = Clocks(monotonic: { .init(nanoseconds: 0) }, wall: { WallTime(seconds: 784_111_777) })
+        shared = ListenerLoop(
+            eventLoop: loop, serving: serving, configuration: configuration,
+            credentialsMayTravel: credentialsMayTravel, clocks: clocks)
+        let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
+        channel = EmbeddedChannel(handler: ConnectionHandler(loop: shared, peer: peer), loop: loop)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    }
+
+    /// Whether the gateway has not closed the connection.
+    var isOpen: Bool { channel.isActive }
+
+    func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
+
+    /// Everything that was written since the last look.
+    func written() throws -> String {
+        var text = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+        return text
+    }
+
+    /// The statuses and bodies of everything that was written since the last look.
+    func answers() throws -> [String] {
+        try written().components(separatedBy: "HTTP/1.1 ").dropFirst().map { answer in
+            let parts = answer.components(separatedBy: "\r\n\r\n")
+            let closes = parts[0].contains("\r\nConnection: close") ? " close" : ""
+            return "\(answer.prefix(3)) \(parts[1])\(closes)"
+        }
+    }
+}
+
+extension String {
+    fileprivate func components(separatedBy separator: String) -> [String] {
+        var parts: [String] = []
+        var rest = self[...]
+        while let range = rest.firstRange(of: separator) {
+            parts.append(String(rest[..<range.lowerBound]))
+            rest = rest[range.upperBound...]
+        }
+        return parts + [String(rest)]
+    }
+}
+
+/// Holds calls until the test lets them go; for one thread, as embedded channels are.
+final class Gate: @unchecked Sendable {
+    // Unchecked: an embedded event loop runs everything on the thread of the test.
+    private var held: [CheckedContinuation<Void, Never>] = []
+
+    var count: Int { held.count }
+
+    func pass() async {
+        await withCheckedContinuation { held.append($0) }
+    }
+
+    /// Lets the first call that waits go on.
+    func open() { held.removeFirst().resume() }
+}

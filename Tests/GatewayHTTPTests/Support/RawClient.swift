@@ -1,0 +1,105 @@
+import NIOCore
+import NIOPosix
+import Testing
+
+/// A client that sends bytes as they are and hands over what comes back.
+final class RawClient: Sendable {
+    let channel: any Channel
+    private let incoming: Incoming
+
+    private init(channel: any Channel, incoming: Incoming) {
+        self.channel = channel
+        self.incoming = incoming
+    }
+
+    static func connect(to address: SocketAddress, group: any EventLoopGroup) async throws -> RawClient {
+        let incoming = Incoming()
+        let channel = try await ClientBootstrap(group: group)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Collector(incoming: incoming))
+                }
+            }
+            .connect(to: address).get()
+        return RawClient(channel: channel, incoming: incoming)
+    }
+
+    func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+
+    func closeOutput() async throws { try await channel.close(mode: .output) }
+
+    /// Waits until what has come so far satisfies the condition, and takes it.
+    func receive(until isEnough: @Sendable @escaping (String) -> Bool) async -> String {
+        await incoming.take { isEnough($0) || $1 }
+    }
+
+    /// Waits for one answer with a body of a given end.
+    func receive(endingWith suffix: String) async -> String { await receive { $0.hasSuffix(suffix) } }
+
+    /// Waits until the other side has closed; what came before.
+    func receiveToEnd() async -> String { await incoming.take { $1 } }
+}
+
+/// What has come in, for whoever waits for it.
+private actor Incoming {
+    private var text = ""
+    private var hasEnded = false
+    private var waiter: (isEnough: (String, Bool) -> Bool, continuation: CheckedContinuation<String, Never>)?
+
+    func add(_ more: String) {
+        text += more
+        check()
+    }
+
+    func end() {
+        hasEnded = true
+        check()
+    }
+
+    func take(_ isEnough: @Sendable @escaping (String, Bool) -> Bool) async -> String {
+        await withCheckedContinuation { continuation in
+            waiter = (isEnough, continuation)
+            check()
+        }
+    }
+
+    private func check() {
+        guard let waiter, waiter.isEnough(text, hasEnded) else { return }
+        self.waiter = nil
+        waiter.continuation.resume(returning: text)
+        text = ""
+    }
+}
+
+private final class Collector: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+
+    private let events: AsyncStream<String?>.Continuation
+
+    init(incoming: Incoming) {
+        let (stream, events) = AsyncStream.makeStream(of: String?.self)
+        self.events = events
+        // One task keeps the order of what comes.
+        Task {
+            for await event in stream {
+                if let event { await incoming.add(event) } else { await incoming.end() }
+            }
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        events.yield(String(buffer: unwrapInboundIn(data)))
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { events.yield(nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        events.yield(nil)
+        events.finish()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

@@ -1,0 +1,9 @@
+import Foundation
+
+/// A directory of the test's own, short enough for socket paths, removed afterwards.
+func withTemporaryDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+    let path = "/tmp/gw-\(UInt32.random(in: .min ... .max))"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return try await body(path)
+}
