@@ -1,0 +1,94 @@
+internal import GatewayCore
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+extension PrivateFile {
+    /// Which file it was that was read: another one in its place, or a change to it, has another stamp.
+    struct Stamp: Sendable, Equatable {
+        private let device: UInt
+        private let inode: UInt
+        private let size: Int
+        private let seconds: Int
+        private let nanoseconds: Int
+
+        /// The stamp of a file, or nil where there is none.
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt(status.st_dev)
+            inode = UInt(status.st_ino)
+            size = Int(status.st_size)
+            seconds = Int(status.st_mtim.tv_sec)
+            nanoseconds = Int(status.st_mtim.tv_nsec)
+        }
+    }
+
+    /// Replaces the file, or makes it: whoever reads it sees the old text or the new one, whatever happens meanwhile.
+    ///
+    /// A new file has mode 0600. One that is replaced keeps its owner and its group, and the group its reading, so that a
+    /// gateway under another user than the operator's still reads it.
+    static func replace(_ path: String, with text: String) throws(ConfigurationProblem) {
+        let target = resolved(path)
+        var old = stat()
+        let hasOld = stat(target, &old) == 0
+        let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
+        let slash = target.lastIndex(of: "/")
+        let directory = slash.map { String(target[...$0]) } ?? "./"
+        let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
+        let temporary = "\(directory).\(name).\(suffix)"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw problem(path, "cannot be written: \(lastError())") }
+        let isWritten =
+            store(text, to: descriptor)
+            && (!hasOld || handOver(descriptor, old))
+            && fsync(descriptor) == 0
+            && rename(temporary, target) == 0
+        guard isWritten else {
+            let error = lastError()
+            close(descriptor)
+            unlink(temporary)
+            throw problem(path, "cannot be written: \(error)")
+        }
+        close(descriptor)
+        flushDirectory(directory)
+    }
+
+    /// The file that a symbolic link stands for: replacing the link itself would leave the file behind it as it was.
+    private static func resolved(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    private static func store(_ text: String, to descriptor: Int32) -> Bool {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    private static func handOver(_ descriptor: Int32, _ old: stat) -> Bool {
+        var new = stat()
+        guard fstat(descriptor, &new) == 0 else { return false }
+        if new.st_uid != old.st_uid || new.st_gid != old.st_gid {
+            guard fchown(descriptor, old.st_uid, old.st_gid) == 0 else { return false }
+        }
+        return fchmod(descriptor, 0o600 | old.st_mode & S_IRGRP) == 0
+    }
+
+    /// Makes the new name last through a power cut. Where a file system cannot do that, the file is there all the same.
+    private static func flushDirectory(_ directory: String) {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+}

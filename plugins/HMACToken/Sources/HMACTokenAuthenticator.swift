@@ -1,0 +1,48 @@
+public import GatewayCore
+internal import Logging
+internal import Synchronization
+
+/// Judges bearer tokens by the key file.
+///
+/// A token costs some microseconds, so it is judged where the call runs: nothing waits, no thread is changed.
+public final class HMACTokenAuthenticator: Authenticator {
+    private let settings: HMACTokenPlugin.Settings
+    private let context: PluginContext
+    private let verifier: Mutex<TokenVerifier>
+
+    init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings, context: PluginContext) {
+        self.settings = settings
+        self.context = context
+        verifier = Mutex(TokenVerifier(ring, settings: settings, names: context.names))
+    }
+
+    /// Judges a token, without waiting for anything.
+    public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        guard case .bearer(let token) = credential else { return .notMine }
+        // Held for the copy of a reference only.
+        let verifier = verifier.withLock { $0 }
+        switch verifier.verify(token, at: context.clocks.wall()) {
+        case .accepted(let identity): return .accepted(identity)
+        case .rejected(let reason): return .rejected(reason)
+        case .foreign(let reason): return context.isLastOfItsKind ? .rejected(reason) : .notMine
+        case .undecided: return .unavailable(.failed)
+        }
+    }
+
+    /// Reads the key file again. Where it is good, tokens from here on are judged by it; where it is not, the keys stay as
+    /// they were, each to its own end, and the problems are the answer.
+    public func reload() async -> [ConfigurationProblem] {
+        do {
+            let ring = try await KeyRing.load(settings.keys, context: context)
+            let fresh = TokenVerifier(ring, settings: settings, names: context.names)
+            verifier.withLock { $0 = fresh }
+            context.logger.info("token keys reloaded", metadata: ["keys": "\(ring.keys.map(\.id))"])
+            return []
+        } catch {
+            context.logger.error(
+                "key file is broken; the keys stay as they were",
+                metadata: ["problems": "\(error.problems.map(\.description))"])
+            return error.problems
+        }
+    }
+}

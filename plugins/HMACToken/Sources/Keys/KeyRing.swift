@@ -1,0 +1,51 @@
+internal import GatewayCore
+
+/// The keys that tokens are judged by: a key file that was found good.
+struct KeyRing: Sendable {
+    /// A key with what computes its tags.
+    struct Entry: Sendable {
+        let key: TokenKey
+        let tagger: Tagger
+    }
+
+    /// In the order of the file; never empty.
+    let keys: [TokenKey]
+    let entries: [String: Entry]
+
+    /// Reads a key file on the blocking pool.
+    static func load(_ file: String, context: PluginContext) async throws(TokenKeysFault) -> KeyRing {
+        let result: Result<KeyRing, TokenKeysFault>
+        do {
+            result = try await context.blockingPool.run {
+                do throws(TokenKeysFault) { return .success(try KeyRing(file)) } catch { return .failure(error) }
+            }
+        } catch {
+            throw TokenKeysFault(file: file, "was not read: too much other work is waiting")
+        }
+        return try result.get()
+    }
+
+    /// Reads a key file. Blocks.
+    init(_ file: String) throws(TokenKeysFault) {
+        let problems = ConfigurationProblems()
+        let text: String
+        do { text = try PrivateFile.text(at: file) } catch { throw TokenKeysFault([error]) }
+        let document = TokenKeysDocument(text, file: file, problems: problems)
+        guard problems.all.isEmpty else { throw TokenKeysFault(problems.all) }
+        guard !document.keys.isEmpty else { throw TokenKeysFault(file: file, "has no keys") }
+        keys = document.keys
+        var entries: [String: Entry] = [:]
+        for key in document.keys {
+            guard let tagger = Tagger(key.algorithm, secret: key.secret) else {
+                throw TokenKeysFault(file: file, "the system's libcrypto refuses \(key.algorithm.rawValue)")
+            }
+            entries[key.id] = Entry(key: key, tagger: tagger)
+        }
+        self.entries = entries
+    }
+
+    /// The key that signs at that moment: the first in the file that is valid and may.
+    func signingEntry(at now: WallTime) -> Entry? {
+        keys.first { $0.issues && $0.isValid(at: now) }.flatMap { entries[$0.id] }
+    }
+}

@@ -1,0 +1,83 @@
+internal import CLibcrypto
+public import GatewayCore
+
+/// Issues tokens that this plug-in accepts: what `tokens issue` works with.
+public struct TokenSigner: Sendable {
+    /// Why no token was issued.
+    public enum Fault: Error, Sendable, Hashable, CustomStringConvertible {
+        /// No key is valid now and may issue.
+        case noKey
+        /// The lifetime is not from 1 s to 7 d.
+        case lifetime
+        /// The key's `subjects` or `groups` exclude this token, with the key's id.
+        case outOfBounds(key: String)
+        /// The token would be longer than 4 KiB.
+        case tooLong
+        /// libcrypto failed.
+        case failed
+
+        /// A sentence for the operator.
+        public var description: String {
+            switch self {
+            case .noKey: "no key of the key file is valid now and may issue tokens"
+            case .lifetime: "the lifetime must be from 1s to \(HMACTokenPlugin.longestLifetime.configured)"
+            case .outOfBounds(let key): "the key \"\(key)\" may not speak for this user, or not in these groups"
+            case .tooLong: "the token would be longer than \(CompactToken.longest) bytes"
+            case .failed: "the system's libcrypto failed"
+            }
+        }
+    }
+
+    private let ring: KeyRing
+    private let settings: HMACTokenPlugin.Settings
+
+    /// Reads the key file. Blocks.
+    ///
+    /// - Throws: everything that is wrong with it.
+    public init(_ settings: HMACTokenPlugin.Settings) throws(TokenKeysFault) {
+        ring = try KeyRing(settings.keys)
+        self.settings = settings
+    }
+
+    /// Issues a token, signed with the first key that is valid now and may issue.
+    ///
+    /// - Parameter lifetime: whole seconds; nil for the configured one. The token ends with its key if that ends sooner.
+    public func issue(
+        subject: UserName, groups: Set<GroupName> = [], lifetime: Duration? = nil, now: WallTime
+    ) throws(Fault) -> IssuedToken {
+        let seconds = (lifetime ?? settings.lifetime).components.seconds
+        guard (1...HMACTokenPlugin.longestLifetime.components.seconds).contains(seconds) else { throw .lifetime }
+        guard let entry = ring.signingEntry(at: now) else { throw .noKey }
+        guard entry.key.covers(subject, in: groups) else { throw .outOfBounds(key: entry.key.id) }
+        let end = min(now.seconds + seconds, entry.key.notAfter?.seconds ?? .max)
+        guard end > now.seconds else { throw .noKey }
+        guard let id = Self.freshID() else { throw .failed }
+        let header = JSONValue.object([
+            .init("alg", .string(entry.key.algorithm.rawValue)), .init("kid", .string(entry.key.id)),
+            .init("typ", .string("JWT")),
+        ])
+        var claims: [JSONValue.Member] = [
+            .init("iss", .string(settings.issuer)), .init("aud", .string(settings.audience)),
+            .init("sub", .string(subject.text)), .init("iat", .number(String(now.seconds))),
+            .init("exp", .number(String(end))), .init("jti", .string(id)),
+        ]
+        if !groups.isEmpty {
+            claims.append(.init("groups", .array(groups.map(\.text).sorted().map(JSONValue.string))))
+        }
+        var token = Base64.encode(JSONWriter.bytes(of: header), .url)
+        token.append(UInt8(ascii: "."))
+        token += Base64.encode(JSONWriter.bytes(of: .object(claims)), .url)
+        guard let tag = entry.tagger.tag(over: token) else { throw .failed }
+        token.append(UInt8(ascii: "."))
+        token += Base64.encode(tag, .url)
+        guard token.count <= CompactToken.longest else { throw .tooLong }
+        return IssuedToken(token: Secret(token), expires: WallTime(seconds: end), id: id, key: entry.key.id)
+    }
+
+    /// 128 random bits in base64url.
+    private static func freshID() -> String? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard RAND_bytes(&bytes, 16) == 1 else { return nil }
+        return String(decoding: Base64.encode(bytes, .url), as: UTF8.self)
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import GatewayCore
+import HMACToken
+import Testing
+
+@Suite("Key file")
+struct TokenKeysDocumentTests {
+    private func problems(_ text: String, mode: Int = 0o600, now: WallTime = testNow) async throws -> [String] {
+        let files = try TestFiles()
+        let file = try files.write(text, mode: mode)
+        let found = await HMACTokenPlugin.problems(in: .init(keys: file), context: testContext(now: now))
+        return found.map { withoutHint($0.description.replacing(files.path + "/", with: "")) }
+    }
+
+    /// Without the names that would be right, which the reader adds of itself.
+    private func withoutHint(_ problem: String) -> String {
+        problem.range(of: "; known are: ").map { String(problem[..<$0.lowerBound]) } ?? problem
+    }
+
+    @Test("a good file has none")
+    func good() async throws {
+        #expect(try await problems(Forge.keys) == [])
+    }
+
+    @Test("every mistake is found at once, each at its place, and no secret is repeated")
+    func mistakes() async throws {
+        func secret(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes, .standard), as: UTF8.self) }
+        let short = secret(Array(Forge.bytes[0..<31]))
+        let few = secret((0..<32).map { UInt8($0 % 11) * 3 % 7 })
+        let repeated = secret((0..<64).map { UInt8($0 % 16) })
+        let text = """
+            keys:
+              - { id: "../k", algorithm: HS256, secret: "\(Forge.secret())" }
+              - { id: a, algorithm: none, secret: "\(Forge.secret())" }
+              - { id: a, algorithm: HS256, secret: "\(short)" }
+              - { id: c, algorithm: HS384, secret: "\(Forge.secret())" }
+              - { id: d, algorithm: HS256, secret: "\(few)" }
+              - { id: e, algorithm: HS512, secret: "\(repeated)" }
+              - { id: f, algorithm: HS256, secret: "c2VjcmV0" }
+              - { id: g, algorithm: HS256, secret: "geheim!" }
+              - { id: h, algorithm: HS256 }
+              - { secret: "\(Forge.secret())" }
+              - { id: i, algorithm: HS256, secret: "\(Forge.secret())", not-before: soon, not-after: 2026-02-30T00:00:00Z }
+              - { id: j, algorithm: HS256, secret: "\(Forge.secret())", not-before: 2027-01-01T00:00:00Z, not-after: 2027-01-01T00:00:00Z }
+              - { id: k, algorithm: HS256, secret: "\(Forge.secret())", subjects: [], groups: ["a b"], issue: maybe }
+              - { id: l, algorithm: HS256, secret: "\(Forge.secret())", subjects: ["*a", "a*b*", "Alice", "**", ""] }
+              - k
+            key: x
+            """
+        let found = try await problems(text)
+        let pattern = "is no user name in canonical form, nor the beginning of one with a * behind"
+        #expect(
+            found == [
+                "token-keys.yaml:2:11: keys[0].id: is no key id: 1 to 64 of A-Z a-z 0-9 . _ -",
+                "token-keys.yaml:3:25: keys[1].algorithm: \"none\" is none of: HS256, HS384, HS512",
+                "token-keys.yaml:4:11: keys[2].id: is the id of the key in line 3 already",
+                "token-keys.yaml:4:40: keys[2].secret: is 31 bytes long; HS256 needs at least 32",
+                "token-keys.yaml:5:40: keys[3].secret: is 32 bytes long; HS384 needs at least 48",
+                "token-keys.yaml:6:40: keys[4].secret: has only 7 different bytes; a random key has at least 12",
+                "token-keys.yaml:7:40: keys[5].secret: repeats a part of 16 bytes; a random key does not",
+                "token-keys.yaml:8:40: keys[6].secret: is 6 bytes long; HS256 needs at least 32",
+                "token-keys.yaml:9:40: keys[7].secret: is not base64 (RFC 4648, section 4)",
+                "token-keys.yaml:10:5: keys[8]: \"secret\" is missing",
+                "token-keys.yaml:11:5: keys[9]: \"id\" is missing",
+                "token-keys.yaml:11:5: keys[9]: \"algorithm\" is missing",
+                "token-keys.yaml:12:100: keys[10].not-before: is no time; write one as 2027-01-31T00:00:00Z",
+                "token-keys.yaml:12:117: keys[10].not-after: is no time; write one as 2027-01-31T00:00:00Z",
+                "token-keys.yaml:13:133: keys[11].not-after: must be later than not-before",
+                "token-keys.yaml:14:98: keys[12].subjects: lets nobody in; name somebody, or leave it out for everybody",
+                "token-keys.yaml:14:111: keys[12].groups[0]: is no group name: 1 to 64 of A-Z a-z 0-9 _ . -",
+                "token-keys.yaml:14:126: keys[12].issue: must be true or false",
+                "token-keys.yaml:15:99: keys[13].subjects[0]: \(pattern)",
+                "token-keys.yaml:15:105: keys[13].subjects[1]: \(pattern)",
+                "token-keys.yaml:15:113: keys[13].subjects[2]: \(pattern)",
+                "token-keys.yaml:15:122: keys[13].subjects[3]: \(pattern)",
+                "token-keys.yaml:15:128: keys[13].subjects[4]: \(pattern)",
+                "token-keys.yaml:16:5: keys[14]: must be a mapping of names to values",
+                "token-keys.yaml:16:5: keys[14]: \"id\" is missing",
+                "token-keys.yaml:16:5: keys[14]: \"algorithm\" is missing",
+                "token-keys.yaml:16:5: keys[14]: \"secret\" is missing",
+                "token-keys.yaml:17:1: key: is not known here",
+            ])
+        #expect(!found.contains { $0.contains(short) || $0.contains("geheim") || $0.contains(Forge.secret()) })
+    }
+
+    @Test("keys that look random by length and bytes and are not", arguments: 1...16)
+    func repetitions(length: Int) async throws {
+        let part = (0..<length).map { UInt8($0 * 7 + 1) }
+        let secret = String(decoding: Base64.encode((0..<64).map { part[$0 % length] }, .standard), as: UTF8.self)
+        let found = try await problems("keys: [{ id: a, algorithm: HS256, secret: \"\(secret)\" }]")
+        let says =
+            length < 12
+            ? "has only \(length) different bytes; a random key has at least 12"
+            : "repeats a part of \(length) bytes; a random key does not"
+        #expect(found == ["token-keys.yaml:1:43: keys[0].secret: \(says)"])
+    }
+
+    @Test("a file without keys, and one whose keys have all ended")
+    func empty() async throws {
+        #expect(try await problems("") == ["token-keys.yaml: has no keys"])
+        #expect(try await problems("keys: []") == ["token-keys.yaml: has no keys"])
+        let ended =
+            "keys: [{ id: a, algorithm: HS256, secret: \"\(Forge.secret())\", not-after: 2026-11-21T07:00:00Z }]"
+        #expect(try await problems(ended) == ["token-keys.yaml: warning: keys: holds no key that is valid now"])
+        #expect(try await problems(ended, now: WallTime(seconds: testNow.seconds - 1)) == [])
+    }
+
+    @Test("a file open to others", arguments: [0o644, 0o604, 0o602, 0o620, 0o666])
+    func openFile(mode: Int) async throws {
+        #expect(
+            try await problems(Forge.keys, mode: mode) == [
+                "token-keys.yaml: has the mode 0\(String(mode, radix: 8)), open to others; run: chmod 640 token-keys.yaml"
+            ])
+    }
+
+    @Test("the settings, with their defaults and bounds")
+    func settings() throws {
+        let problems = ConfigurationProblems()
+        func read(_ text: String) throws -> HMACTokenPlugin.Settings? {
+            let node = try YAMLDocument.parse(text, file: "gateway.yaml")
+            let reader = ConfigurationReader(node, path: "hmac-token", directory: "/etc/x", problems: problems)
+            defer { reader.finish() }
+            return HMACTokenPlugin.readSettings(reader)
+        }
+        let least = try #require(try read("{ keys: token-keys.yaml }"))
+        #expect(least.keys == "/etc/x/token-keys.yaml")
+        #expect(least.issuer == "notify-gateway")
+        #expect(least.audience == "notify")
+        #expect(least.lifetime == .seconds(3600))
+        let most = try #require(try read("{ keys: /k, issuer: me, audience: you, lifetime: 7d }"))
+        #expect(most.issuer == "me")
+        #expect(most.audience == "you")
+        #expect(most.lifetime == .seconds(7 * 86_400))
+        #expect(problems.all.isEmpty)
+        #expect(try read("{ issuer: \"\", audience: [x], lifetime: 8d, session: 30d }") == nil)
+        #expect(
+            problems.all.map { withoutHint($0.description) } == [
+                "gateway.yaml:1:1: hmac-token: \"keys\" is missing",
+                "gateway.yaml:1:11: hmac-token.issuer: must not be empty",
+                "gateway.yaml:1:25: hmac-token.audience: must be text",
+                "gateway.yaml:1:40: hmac-token.lifetime: must be from 1s to 7d",
+                "gateway.yaml:1:44: hmac-token.session: is not known here",
+            ])
+    }
+}

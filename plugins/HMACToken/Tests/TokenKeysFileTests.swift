@@ -1,0 +1,147 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import HMACToken
+
+@Suite("Rotating keys")
+struct TokenKeysFileTests {
+    private let files: TestFiles
+    private let path: String
+    private let alice: UserName
+
+    init() throws {
+        files = try TestFiles()
+        path = files.path + "/token-keys.yaml"
+        alice = try #require(UserName(canonical: "alice"))
+    }
+
+    private func later(_ seconds: Int64) -> WallTime { WallTime(seconds: testNow.seconds + seconds) }
+
+    @Test("the first rotation makes the file, private, with a key that signs", arguments: TokenAlgorithm.allCases)
+    func creating(algorithm: TokenAlgorithm) async throws {
+        var file = try TokenKeysFile.load(path)
+        #expect(file.keys.isEmpty)
+        let fresh = try file.rotate(now: testNow, overlap: .seconds(3660), algorithm: algorithm)
+        try file.write()
+        #expect(fresh.id == "k20261121T070000Z")
+        #expect(fresh.secret.count == algorithm.keyByteCount)
+        #expect(try files.mode(of: "token-keys.yaml") == 0o600)
+        #expect(try files.names() == ["token-keys.yaml"])
+        let settings = HMACTokenPlugin.Settings(keys: path)
+        #expect(await HMACTokenPlugin.problems(in: settings, context: testContext()) == [])
+        let issued = try TokenSigner(settings).issue(subject: alice, now: testNow)
+        #expect(issued.key == fresh.id)
+    }
+
+    @Test("the former key ends after the overlap, and both are good until then")
+    func overlapping() async throws {
+        let settings = HMACTokenPlugin.Settings(keys: path)
+        var file = try TokenKeysFile.load(path)
+        try file.rotate(now: testNow, overlap: .zero, id: "k1")
+        try file.write()
+        let old = try TokenSigner(settings).issue(subject: alice, now: later(9))
+        file = try TokenKeysFile.load(path)
+        try file.rotate(now: later(10), overlap: TokenKeysFile.overlap(lifetime: settings.lifetime), id: "k2")
+        try file.write()
+        #expect(file.keys.map(\.id) == ["k2", "k1"])
+        let new = try TokenSigner(settings).issue(subject: alice, now: later(10))
+        #expect(new.key == "k2")
+        func answer(_ token: IssuedToken, _ seconds: Int64) async throws -> Answer {
+            let text = token.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            let authenticator = try await HMACTokenPlugin.makeAuthenticator(
+                settings, context: testContext(now: later(seconds)))
+            return await authenticator.present(text)
+        }
+        #expect(try await answer(old, 10) == identity("alice"))
+        #expect(try await answer(new, 10) == identity("alice"))
+        // To the last second of its life and skew; then the token has ended, and then its key.
+        #expect(try await answer(old, 9 + 3659) == identity("alice"))
+        #expect(try await answer(old, 9 + 3660) == .rejected(.expired))
+        #expect(try await answer(old, 10 + 3661) == .rejected(.untrusted))
+    }
+
+    @Test("a lead lets the former key sign until every gateway has the new one")
+    func lead() throws {
+        let settings = HMACTokenPlugin.Settings(keys: path)
+        var file = try TokenKeysFile.load(path)
+        try file.rotate(now: testNow, overlap: .zero, id: "k1")
+        try file.rotate(now: testNow, overlap: .seconds(60), id: "k2", startsIn: .seconds(30))
+        try file.write()
+        let signer = try TokenSigner(settings)
+        #expect(try signer.issue(subject: alice, now: later(29)).key == "k1")
+        #expect(try signer.issue(subject: alice, now: later(30)).key == "k2")
+        #expect(file.keys[1].notAfter == later(91))
+    }
+
+    @Test("an end that stands already is not put off, and long ended keys go")
+    func cleaning() throws {
+        var file = try TokenKeysFile.load(
+            try files.write(
+                """
+                keys: # a comment
+                  - { id: a, algorithm: HS256, secret: "\(Forge.secret())", not-after: 2026-11-21T07:10:00Z, subjects: ["svc-*"], groups: [] }
+                  - { id: b, algorithm: HS384, secret: "\(Forge.secret(48))", not-after: 2026-11-14T07:00:00Z }
+                  - { id: c, algorithm: HS384, secret: "\(Forge.secret(48))", not-after: 2026-11-14T06:59:59.5Z }
+                  - { id: d, algorithm: HS512, secret: "\(Forge.secret(64))", groups: [x, y], issue: false }
+                """))
+        let fresh = try file.rotate(now: testNow, overlap: .seconds(3660), id: "e")
+        try file.write()
+        let again = try TokenKeysFile.load(path)
+        #expect(again.keys.map(\.id) == ["e", "a", "b", "d"])
+        #expect(again.keys[1].notAfter == later(600))
+        // What the former key could not sign for, its successor cannot either.
+        #expect(fresh.subjects?.map(\.description) == ["svc-*"])
+        #expect(fresh.groups == [])
+        #expect(again.keys[0].subjects == fresh.subjects)
+        #expect(again.keys[0].secret.isEqual(to: fresh.secret))
+        #expect(again.keys[3].issues == false)
+        #expect(again.keys[3].notAfter == nil)
+        #expect(again.keys[3].groups?.map(\.text).sorted() == ["x", "y"])
+    }
+
+    @Test("names that are taken or none, a broken file, a change by somebody else")
+    func refusals() throws {
+        var file = try TokenKeysFile.load(path)
+        let first = try file.rotate(now: testNow, overlap: .zero)
+        let second = try file.rotate(now: testNow, overlap: .zero)
+        let third = try file.rotate(now: testNow, overlap: .zero)
+        #expect(
+            [first.id, second.id, third.id] == ["k20261121T070000Z", "k20261121T070000Z-2", "k20261121T070000Z-3"])
+        #expect(!first.secret.isEqual(to: second.secret))
+        #expect(throws: TokenKeysFault.self) { try file.rotate(now: testNow, overlap: .zero, id: first.id) }
+        #expect(throws: TokenKeysFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "../x") }
+        #expect(throws: TokenKeysFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "") }
+        #expect(file.keys.count == 3)
+        var theirs = try TokenKeysFile.load(path)
+        try file.write()
+        try theirs.rotate(now: testNow, overlap: .zero)
+        #expect(throws: TokenKeysFault.self) { try theirs.write() }
+        #expect(try TokenKeysFile.load(path).keys.count == 3)
+        _ = try files.write("keys: [{ id: a }]")
+        #expect(throws: TokenKeysFault.self) { try TokenKeysFile.load(path) }
+    }
+
+    @Test("a hundred rotations: no token that is still good is refused, none is accepted after its key's end")
+    func manyRotations() async throws {
+        let settings = HMACTokenPlugin.Settings(keys: path, lifetime: .seconds(5))
+        var file = try TokenKeysFile.load(path)
+        var issued: [(token: String, at: Int64)] = []
+        for round in 0..<100 {
+            let now = Int64(round) * 7
+            try file.rotate(now: later(now), overlap: TokenKeysFile.overlap(lifetime: settings.lifetime))
+            try file.write()
+            file = try TokenKeysFile.load(path)
+            let token = try TokenSigner(settings).issue(subject: alice, now: later(now))
+            issued.append((token.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, now))
+            let authenticator = try await HMACTokenPlugin.makeAuthenticator(
+                settings, context: testContext(now: later(now)))
+            for (token, start) in issued {
+                // 5 s of life and 60 s of skew; the key ends after the last of its tokens.
+                let isGood = now - start < 65
+                #expect(await (authenticator.present(token) == identity("alice")) == isGood, "\(start) at \(now)")
+            }
+        }
+        #expect(file.keys.count == 100)
+    }
+}

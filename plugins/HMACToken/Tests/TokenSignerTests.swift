@@ -1,0 +1,85 @@
+import GatewayCore
+import Testing
+
+@testable import HMACToken
+
+@Suite("Issuing tokens")
+struct TokenSignerTests {
+    private let files: TestFiles
+    private let alice: UserName
+
+    init() throws {
+        files = try TestFiles()
+        alice = try #require(UserName(canonical: "alice"))
+    }
+
+    private func signer(_ keys: String) throws -> TokenSigner {
+        try TokenSigner(.init(keys: try files.write(keys)))
+    }
+
+    private func text(_ token: IssuedToken) -> String {
+        token.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func key(_ id: String, _ more: String = "") -> String {
+        "  - { id: \(id), algorithm: HS256, secret: \"\(Forge.secret())\"\(more) }\n"
+    }
+
+    @Test("what is issued is accepted, until it ends")
+    func roundTrip() async throws {
+        let signer = try signer(Forge.keys)
+        let groups: Set<GroupName> = [try #require(GroupName("dispatch")), try #require(GroupName("A.b_c-1"))]
+        let issued = try signer.issue(subject: alice, groups: groups, now: testNow)
+        #expect(issued.key == "k2")
+        #expect(issued.expires == WallTime(seconds: testNow.seconds + 3600))
+        #expect(issued.id.utf8.count == 22)
+        func answer(_ seconds: Int64) async throws -> Answer {
+            let context = testContext(now: WallTime(seconds: testNow.seconds + seconds))
+            let settings = HMACTokenPlugin.Settings(keys: files.path + "/token-keys.yaml")
+            return try await HMACTokenPlugin.makeAuthenticator(settings, context: context).present(text(issued))
+        }
+        #expect(try await answer(0) == identity("alice", groups: ["dispatch", "A.b_c-1"]))
+        #expect(try await answer(-60) == identity("alice", groups: ["dispatch", "A.b_c-1"]))
+        #expect(try await answer(-61) == .rejected(.notYetValid))
+        #expect(try await answer(3659) == identity("alice", groups: ["dispatch", "A.b_c-1"]))
+        #expect(try await answer(3660) == .rejected(.expired))
+        #expect(try signer.issue(subject: alice, now: testNow).id != issued.id)
+    }
+
+    @Test("the first key that is valid now and may issue signs")
+    func choosing() throws {
+        let signer = try signer(
+            "keys:\n" + key("later", ", not-before: 2026-11-21T07:00:01Z")
+                + key("ended", ", not-after: 2026-11-21T07:00:00Z")
+                + key("verifies", ", issue: false") + key("signs") + key("next"))
+        #expect(try signer.issue(subject: alice, now: testNow).key == "signs")
+        let soon = WallTime(seconds: testNow.seconds + 1)
+        #expect(try signer.issue(subject: alice, now: soon).key == "later")
+        let before = WallTime(microseconds: testNow.microseconds - 1)
+        #expect(try signer.issue(subject: alice, now: before).key == "ended")
+    }
+
+    @Test("a token ends with its key")
+    func keyEnd() throws {
+        let signer = try signer("keys:\n" + key("a", ", not-after: 2026-11-21T07:30:00Z"))
+        let issued = try signer.issue(subject: alice, now: testNow)
+        #expect(issued.expires == WallTime(seconds: testNow.seconds + 1800))
+    }
+
+    @Test("what cannot be issued")
+    func refusals() throws {
+        let none = try signer("keys:\n" + key("a", ", issue: false") + key("b", ", not-after: 2026-11-21T07:00:00Z"))
+        #expect(throws: TokenSigner.Fault.noKey) { try none.issue(subject: alice, now: testNow) }
+        let bound = try signer("keys:\n" + key("a", ", subjects: [\"svc-*\"]"))
+        #expect(throws: TokenSigner.Fault.outOfBounds(key: "a")) { try bound.issue(subject: alice, now: testNow) }
+        let free = try signer("keys:\n" + key("a"))
+        for lifetime: Duration in [.zero, .seconds(-1), .milliseconds(999), .seconds(7 * 86_400 + 1)] {
+            #expect(throws: TokenSigner.Fault.lifetime) {
+                try free.issue(subject: alice, lifetime: lifetime, now: testNow)
+            }
+        }
+        let many = Set((0..<200).compactMap { GroupName("group-with-a-long-name-\($0)") })
+        #expect(throws: TokenSigner.Fault.tooLong) { try free.issue(subject: alice, groups: many, now: testNow) }
+        #expect(throws: TokenKeysFault.self) { try signer("keys: []") }
+    }
+}
