@@ -73,12 +73,14 @@ public struct HandleRules: Sendable, Hashable {
         let authority = rest[..<authorityEnd]
         let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let host = String(parts[0]).asciiLowercased
-        let port = parts.count == 2 ? parts[1] : nil
+        let port = parts.count == 2 ? UInt16(parts[1]) : nil
         guard schemes.contains(scheme), !authority.contains("@"), !host.isEmpty, host.utf8.allSatisfy(Self.isHostByte),
-            port.map({ !$0.isEmpty && $0.utf8.count <= 5 && $0.utf8.allSatisfy(\.isASCIIDigit) }) ?? true
+            parts.count == 1 || (port != nil && parts[1].utf8.allSatisfy(\.isASCIIDigit))
         else { throw .malformed(service) }
         guard hosts.contains(where: { Self.host(host, matches: $0) }) else { throw .foreignHost }
-        let written = port.map { "\(host):\($0)" } ?? host
+        // The scheme's own port is the same channel as none (RFC 3986, section 6.2.3), and must be the same handle.
+        let standard: UInt16 = scheme == "https" ? 443 : 80
+        let written = port.map { $0 == standard ? host : "\(host):\($0)" } ?? host
         return DeviceHandle(service: service, canonical: "\(scheme)://\(written)\(rest[authorityEnd...])")
     }
 

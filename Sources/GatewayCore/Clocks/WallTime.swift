@@ -6,8 +6,12 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     /// A time from microseconds since the epoch.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// A time from whole seconds since the epoch.
-    public init(seconds: Int64) { self.microseconds = seconds.multipliedReportingOverflow(by: 1_000_000).partialValue }
+    /// A time from whole seconds since the epoch; what is beyond the range becomes its end.
+    public init(seconds: Int64) {
+        let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        // Wrapped around, a token that says the end of time would be of any time at all.
+        self.microseconds = overflow ? (seconds < 0 ? .min : .max) : microseconds
+    }
 
     /// Whole seconds since the epoch, rounded down.
     public var seconds: Int64 { Self.floorDivision(microseconds, 1_000_000) }
@@ -42,7 +46,8 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         text.append(UInt8(ascii: ":"))
         append(second % 60, digits: 2)
         text.append(UInt8(ascii: "."))
-        append(microseconds - seconds * 1_000_000, digits: 6)
+        // Not `microseconds - seconds * 1_000_000`: near the least number the product overflows.
+        append((microseconds % 1_000_000 + 1_000_000) % 1_000_000, digits: 6)
         text.append(UInt8(ascii: "Z"))
         return String(decoding: text, as: UTF8.self)
     }

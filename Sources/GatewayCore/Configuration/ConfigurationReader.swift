@@ -44,15 +44,21 @@ public final class ConfigurationReader {
     /// All names that are there, in the order of the file, for mappings whose names are the operator's own. Marks all as known.
     public func allEntries() -> [ConfigurationNode.Entry] {
         known += entries.keys
-        return entries.values.sorted { left, right in
+        return entriesInOrder
+    }
+
+    private var entriesInOrder: [ConfigurationNode.Entry] {
+        entries.values.sorted { left, right in
             (left.location.line, left.location.column) < (right.location.line, right.location.column)
         }
     }
 
     /// Reports names that nobody asked for, with the ones that could have been meant.
     public func finish() {
-        for entry in allEntries(but: known) {
-            let allowed = known.sorted().joined(separator: ", ")
+        guard isUsable else { return }
+        let known = Set(known)
+        let allowed = known.sorted().joined(separator: ", ")
+        for entry in entriesInOrder where !known.contains(entry.name) {
             report(at: entry.location, under: entry.name, "is not known here; known are: \(allowed)")
         }
     }
@@ -99,12 +105,6 @@ public final class ConfigurationReader {
             return nil
         }
         return values.enumerated().map { ($1, "\(name)[\($0)]") }
-    }
-
-    private func allEntries(but names: [String]) -> [ConfigurationNode.Entry] {
-        guard isUsable else { return [] }
-        let names = Set(names)
-        return allEntries().filter { !names.contains($0.name) }
     }
 }
 

@@ -79,10 +79,16 @@ private struct Converter {
         of mapping: Node.Mapping, path: String, depth: Int
     ) throws(ConfigurationProblem) -> [ConfigurationNode.Entry] {
         var entries: [ConfigurationNode.Entry] = []
+        var names: Set<String> = []
         for (key, value) in mapping {
             let place = location(of: key)
             guard case .scalar(let name) = key else {
                 throw ConfigurationProblem(at: place, path: path, "a name must be text")
+            }
+            // To Yams a number and the same digits in quotation marks are two keys; to readers they are one name.
+            guard names.insert(name.string).inserted else {
+                throw ConfigurationProblem(
+                    at: place, path: path, "stands more than once in this mapping: \"\(name.string)\"")
             }
             let inner = path.isEmpty ? name.string : "\(path).\(name.string)"
             let converted = try convert(value, path: inner, depth: depth + 1)

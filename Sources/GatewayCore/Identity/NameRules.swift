@@ -83,10 +83,13 @@ public struct NameRules: Sendable, Hashable {
     }
 
     private static func folded(_ scalar: Unicode.Scalar) -> String {
-        let lower = scalar.properties.lowercaseMapping
-        // Letters without a capital of their own (long s, sharp s, ligatures) fold by way of their capitals. The dotless i
-        // does not: it would meet the plain i, and two people would be one.
-        guard lower == String(scalar), scalar != "\u{131}" else { return lower }
-        return scalar.properties.uppercaseMapping.unicodeScalars.map(\.properties.lowercaseMapping).joined()
+        // The dotless i has the capital of the plain one: folded like the others, two people would be one.
+        if scalar == "\u{131}" { return String(scalar) }
+        // By way of the capitals: small letters without one of their own (long s, sharp s, ligatures, Greek with a subscript
+        // iota) then meet their other spellings, however the name is written.
+        return scalar.properties.lowercaseMapping.unicodeScalars.flatMap {
+            $0.properties.uppercaseMapping.unicodeScalars
+        }
+        .map(\.properties.lowercaseMapping).joined()
     }
 }

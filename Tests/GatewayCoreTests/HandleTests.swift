@@ -1,0 +1,144 @@
+import GatewayCore
+import Testing
+
+@Suite struct HandleTests {
+    let rules = HandleRules()
+
+    private func fault(_ text: String, of service: PushService) -> DeviceHandle.Fault? {
+        do throws(DeviceHandle.Fault) {
+            _ = try rules.handle(text, of: service)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [32, 64, 512])
+    func apnsIsWrittenInCapitals(_ count: Int) throws {
+        let handle = try rules.handle(String(repeating: "aB", count: count / 2), of: .apns)
+        #expect(handle.text == String(repeating: "AB", count: count / 2))
+        #expect(handle.service == .apns)
+    }
+
+    @Test(arguments: [0, 1, 30, 31, 33, 63, 513, 514])
+    func apnsOfAnotherLengthIsRefused(_ count: Int) {
+        #expect(fault(String(repeating: "a", count: count), of: .apns) == .malformed(.apns))
+    }
+
+    @Test(arguments: ["g", " ", "\u{0}", "'", "é", "\u{FF21}"])
+    func apnsTakesNothingButDigits(_ foreign: String) {
+        #expect(fault(String(repeating: "a", count: 31) + foreign, of: .apns) == .malformed(.apns))
+        #expect(fault(String(repeating: "a", count: 32) + foreign, of: .apns) == .malformed(.apns))
+    }
+
+    @Test(arguments: [
+        "{length=32,bytes=0x0102030405060708}", "{LENGTH=32,BYTES=0X010203}", "(null)", "<0102 0304>", "{", "(",
+    ])
+    func descriptionsOfTokensAreNamed(_ text: String) {
+        for service in PushService.allCases { #expect(fault(text, of: service) == .descriptionOfAToken) }
+        #expect(throws: DeviceHandle.Fault.descriptionOfAToken) { try rules.handleOfUnnamedService(text) }
+    }
+
+    @Test func fcmKeepsItsCase() throws {
+        let text = "fcm_Tok-en:APA91bHun4MxP5egoKMwt2KZFBaFUH."
+        #expect(try rules.handle(text, of: .fcm).text == text)
+        #expect(try rules.handle(String(repeating: "x", count: 16), of: .fcm).service == .fcm)
+        #expect(try rules.handle(String(repeating: "x", count: 4096), of: .fcm).service == .fcm)
+    }
+
+    @Test(arguments: [
+        "", "fifteen-bytes-x", String(repeating: "x", count: 4097), "sixteen bytes ok", "sixteen'bytes-ok",
+        "sixteen+bytes-ok", "sixteen/bytes-ok", "sixteen%bytes-ok", "sixteen\u{0}bytes-ok", "sixteen,bytes-ok",
+        "séxteen-bytes-ok",
+    ])
+    func fcmOutsideItsGrammarIsRefused(_ text: String) {
+        #expect(fault(text, of: .fcm) == .malformed(.fcm))
+    }
+
+    @Test(arguments: [
+        (
+            "https://db5.notify.windows.com/?token=AwYAAAB%2b8dz%2f&x=1",
+            "https://db5.notify.windows.com/?token=AwYAAAB%2b8dz%2f&x=1"
+        ),
+        ("HTTPS://DB5.Notify.Windows.COM/Path?T=A", "https://db5.notify.windows.com/Path?T=A"),
+        ("https://a.b.notify.windows.com", "https://a.b.notify.windows.com"),
+        ("https://db5.notify.windows.com:8443/x", "https://db5.notify.windows.com:8443/x"),
+    ])
+    func channelsAreWrittenWithSmallSchemeAndHost(_ text: String, _ canonical: String) throws {
+        #expect(try rules.handle(text, of: .wns).text == canonical)
+    }
+
+    @Test func theStandardPortIsNotAnotherChannel() throws {
+        let plain = try rules.handle("https://db5.notify.windows.com/x", of: .wns)
+        #expect(try rules.handle("https://db5.notify.windows.com:443/x", of: .wns) == plain)
+        #expect(try rules.handle("https://db5.notify.windows.com:0443/x", of: .wns) == plain)
+        #expect(
+            try rules.handle("http://sn1.notify.live.net:80/x", of: .mpns)
+                == rules.handle("http://sn1.notify.live.net/x", of: .mpns))
+        #expect(
+            try rules.handle("http://sn1.notify.live.net:443/x", of: .mpns)
+                != rules.handle("http://sn1.notify.live.net/x", of: .mpns))
+    }
+
+    @Test(arguments: [
+        "https://notify.windows.com/x", "https://.notify.windows.com/x", "https://evil.example/x",
+        "https://xnotify.windows.com/", "https://db5.notify.windows.com.evil.example/x", "https://127.0.0.1/x",
+        "https://db5.notify.windows.com./x", "https://evil.example?.notify.windows.com/",
+    ])
+    func foreignHostsAreRefused(_ text: String) {
+        #expect(fault(text, of: .wns) == .foreignHost)
+    }
+
+    @Test(arguments: [
+        "", "x", "https:", "https://", "https:///x", "http://db5.notify.windows.com/x",
+        "ftp://db5.notify.windows.com/x",
+        "//db5.notify.windows.com/x", "https://user@db5.notify.windows.com/x", "https://db5.notify.windows.com@evil/x",
+        "https://evil.example\\.notify.windows.com/x", "https://evil.example#.notify.windows.com/x",
+        "https://db5.notify.windows.com/x'y", "https://db5.notify.windows.com/x y",
+        "https://db5.notify.windows.com/\u{0}",
+        "https://db5.notify.windows.com/\n", "https://db5.notify.windows.com/é",
+        "https://db5.notify.windows.com/\u{7F}",
+        "https://db5.notify.windows.com:/x", "https://db5.notify.windows.com:123456/x",
+        "https://db5.notify.windows.com:8a/x", "https://[::1].notify.windows.com/x", "https://%65.notify.windows.com/x",
+        "https://db5.notify.windows.com/" + String(repeating: "x", count: 2048),
+    ])
+    func channelsOutsideTheirGrammarAreRefused(_ text: String) {
+        #expect(fault(text, of: .wns) == .malformed(.wns))
+    }
+
+    @Test func mpnsTakesPlaintextAndItsOwnHosts() throws {
+        #expect(try rules.handle("http://sn1.notify.live.net/x", of: .mpns).service == .mpns)
+        #expect(try rules.handle("https://sn1.notify.live.net/x", of: .mpns).service == .mpns)
+        #expect(fault("https://db5.notify.windows.com/x", of: .mpns) == .foreignHost)
+        #expect(fault("https://sn1.notify.live.net/x", of: .wns) == .foreignHost)
+    }
+
+    @Test func hostsAreTheOperators() throws {
+        let rules = HandleRules(wnsHosts: ["Push.Example"], mpnsHosts: [])
+        #expect(try rules.handle("https://push.example/x", of: .wns).text == "https://push.example/x")
+        #expect(throws: DeviceHandle.Fault.foreignHost) { try rules.handle("https://a.push.example/x", of: .wns) }
+        #expect(throws: DeviceHandle.Fault.foreignHost) { try rules.handle("https://sn1.notify.live.net/x", of: .mpns) }
+    }
+
+    @Test func withoutAServiceTheTextDecides() throws {
+        let digits = String(repeating: "aB", count: 16)
+        #expect(try rules.handleOfUnnamedService(digits).service == .apns)
+        // An odd number of digits is a broken APNs token, and never one of FCM's.
+        #expect(throws: DeviceHandle.Fault.malformed(.apns)) { try rules.handleOfUnnamedService(digits + "a") }
+        #expect(try rules.handleOfUnnamedService(digits + "g").service == .fcm)
+        #expect(try rules.handleOfUnnamedService("https://db5.notify.windows.com/x").service == .wns)
+        #expect(try rules.handleOfUnnamedService("http://sn1.notify.live.net/x").service == .mpns)
+        #expect(throws: DeviceHandle.Fault.foreignHost) { try rules.handleOfUnnamedService("https://evil.example/x") }
+    }
+
+    @Test func oneTextIsTwoHandlesOfTwoServices() throws {
+        let digits = String(repeating: "AB", count: 16)
+        #expect(try rules.handle(digits, of: .apns) != rules.handle(digits, of: .fcm))
+    }
+
+    @Test func everyFaultHasAHint() {
+        for service in PushService.allCases { #expect(!DeviceHandle.Fault.malformed(service).hint.isEmpty) }
+        #expect(!DeviceHandle.Fault.descriptionOfAToken.hint.isEmpty)
+        #expect(!DeviceHandle.Fault.foreignHost.hint.isEmpty)
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@Suite struct NameRulesTests {
+    private func canonical(_ name: String, _ rules: NameRules = NameRules()) -> String? { rules.canonical(name)?.text }
+
+    @Test func plainNamesAreFolded() {
+        #expect(canonical("alice") == "alice")
+        #expect(canonical("ALICE@Example.COM") == "alice@example.com")
+    }
+
+    @Test(arguments: [
+        "", " ", "a b", "bob||username:carol", "x||!y", "alice:alice", "a,b", "a$b", "a#b", "\u{0}", "a\n", "é",
+        "a\u{301}",
+        "\u{200D}a", "a\u{202E}b", "\u{FEFF}a", "ａlice", String(repeating: "x", count: 112),
+        String(repeating: "x", count: 5000),
+    ])
+    func namesOutsideTheAlphabetHaveNoCanonicalForm(_ name: String) {
+        #expect(canonical(name) == nil)
+    }
+
+    /// Spellings that Unicode says are one letter: the Kelvin sign is K by NFC, the long s folds to s, ß to ss in either case.
+    @Test(arguments: [
+        ("\u{212A}im", "kim"), ("\u{17F}am", "sam"), ("stra\u{DF}e", "strasse"), ("STRA\u{1E9E}E", "strasse"),
+        ("\u{FB01}ona", "fiona"),
+    ])
+    func lettersThatFoldToASCII(_ name: String, _ folded: String) {
+        #expect(canonical(name) == folded)
+    }
+
+    @Test func theDotlessAndTheDottedIAreNoPlainI() {
+        #expect(canonical("\u{131}da") == nil)
+        #expect(canonical("\u{130}da") == nil)
+        let hex = NameRules(escaping: .hex)
+        let names = ["ida", "\u{131}da", "\u{130}da"].map { canonical($0, hex) }
+        #expect(Set(names).count == 3)
+        #expect(canonical("IDA", hex) == "ida")
+    }
+
+    @Test func bothSmallSigmasAreOne() {
+        let hex = NameRules(escaping: .hex)
+        #expect(canonical("ΟΔΥΣΣΕΥΣ", hex) == canonical("Οδυσσεύς".replacing("ύ", with: "υ"), hex))
+        #expect(canonical("ς", hex) == canonical("σ", hex))
+        #expect(canonical("Σ", hex) == canonical("σ", hex))
+    }
+
+    @Test func capitalsOfLettersThatFoldToSeveralMeetThem() {
+        let hex = NameRules(escaping: .hex)
+        // Greek with a subscript iota, Armenian ech yiwn, j with caron.
+        for (small, capital) in [("\u{1F80}", "\u{1F88}"), ("\u{1FB3}", "\u{1FBC}"), ("\u{DF}", "\u{1E9E}")] {
+            #expect(canonical(small, hex) == canonical(capital, hex))
+        }
+    }
+
+    @Test func composedAndDecomposedAreOne() {
+        let hex = NameRules(escaping: .hex)
+        #expect(canonical("Ren\u{E9}", hex) == "ren_xc3_xa9")
+        #expect(canonical("RENE\u{301}", hex) == "ren_xc3_xa9")
+        #expect(canonical("\u{212B}", hex) == canonical("\u{E5}", hex))
+    }
+
+    @Test func escapesAreEscaped() {
+        let hex = NameRules(escaping: .hex)
+        #expect(canonical("a b", hex) == "a_x20b")
+        #expect(canonical("a_x20b", hex) == "a_x5fx20b")
+        #expect(canonical("a_b_", hex) == "a_b_")
+        #expect(canonical("_X41", hex) == "_x5fx41")
+        #expect(canonical("__x", hex) == "__x5fx")
+        #expect(canonical("bob||username:carol", hex) == "bob_x7c_x7cusername_x3acarol")
+        #expect(canonical(String(repeating: " ", count: 28), hex) == nil)
+    }
+
+    @Test func atMostOnePrefixAndOneSuffixAreStripped() {
+        let rules = NameRules(prefixes: ["EXAMPLE\\", "ex\\"], suffixes: ["@Example.com", "@x"])
+        #expect(canonical("EXAMPLE\\Alice", rules) == "alice")
+        #expect(canonical("example\\alice@EXAMPLE.COM", rules) == "alice")
+        #expect(canonical("alice@x@x", rules) == "alice@x")
+        #expect(canonical("EXAMPLE\\EXAMPLE\\alice", rules) == nil)
+        #expect(canonical("OTHER\\alice", rules) == nil)
+        #expect(canonical("EXAMPLE\\", rules) == nil)
+        #expect(canonical("@example.com", rules) == nil)
+        #expect(canonical("alice@example.com.evil", rules) == "alice@example.com.evil")
+    }
+
+    /// A mark that joins the last letter of a prefix must not vanish with it.
+    @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"])
+    func whatJoinsAPrefixIsNotStrippedWithIt(_ mark: String) {
+        let rules = NameRules(prefixes: ["example\\", "ex."], suffixes: ["@example.com"], escaping: .hex)
+        for name in [
+            "example\\\(mark)alice", "ex.\(mark)alice", "alice@example.com\(mark)", "alice\(mark)@example.com",
+        ] {
+            #expect(canonical(name, rules) != "alice")
+            #expect(canonical(name, rules) != nil)
+        }
+    }
+
+    @Test func loginsAreInLowerCaseUnlessTheStackNeedsThem() {
+        #expect(NameRules().login(PresentedName("Ren\u{C9}")).text == "ren\u{E9}")
+        #expect(NameRules(keepsLoginCase: true).login(PresentedName("RenÉ")).text == "RenÉ")
+    }
+
+    /// Escaping is undone by one reading, so two folded names never share a canonical one.
+    @Test func hexEscapingIsInjective() throws {
+        let hex = NameRules(escaping: .hex)
+        var random = SplitMix(seed: 1)
+        for _ in 0..<20_000 {
+            let name = random.text(0...12)
+            guard let user = hex.canonical(name) else { continue }
+            #expect(UserName(canonical: user.text) == user)
+            let unescaped = try #require(Self.unescaped(user.text), "\(user.text)")
+            #expect(hex.canonical(unescaped) == user, "\(name.unicodeScalars.map(\.value))")
+            // The plain reading has the same letters as the name, case and composition aside.
+            #expect(Self.loose(unescaped) == Self.loose(name), "\(name.unicodeScalars.map(\.value))")
+        }
+    }
+
+    @Test func caseNeverMakesAnotherUser() {
+        let hex = NameRules(escaping: .hex)
+        for value in UInt32(0)...0x1_FFFF {
+            guard let scalar = Unicode.Scalar(value), scalar != "\u{131}", scalar != "\u{130}" else { continue }
+            let name = String(scalar)
+            guard let user = hex.canonical(name) else { continue }
+            if hex.canonical(scalar.properties.lowercaseMapping) != user { Issue.record("lower case of \(value)") }
+            // U+0345 and its like change place with other marks when capital; a lone one has nothing to change with.
+            if hex.canonical(scalar.properties.uppercaseMapping) != user { Issue.record("upper case of \(value)") }
+        }
+    }
+
+    private static func unescaped(_ text: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "_"), rest.first == UInt8(ascii: "x") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 3,
+                let value = UInt8(String(decoding: rest.dropFirst().prefix(2), as: UTF8.self), radix: 16)
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(3)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func loose(_ text: String) -> String {
+        text.uppercased().lowercased().uppercased().precomposedStringWithCanonicalMapping
+    }
+}
