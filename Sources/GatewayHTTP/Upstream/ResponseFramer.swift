@@ -17,7 +17,7 @@ struct ResponseFramer {
     }
 
     private enum Stage {
-        case statusLine, fields(ResponseHead), body(length: Int), chunks, untilClose
+        case statusLine, fields(ResponseHead), body(length: Int), chunks, untilClose, abandoned
     }
 
     private static let statusLineBytes = 8 * 1024
@@ -51,8 +51,16 @@ struct ResponseFramer {
         } else {
             buffer.writeImmutableBuffer(bytes)
         }
-        do throws(FramingFault) { return try advance() } catch { return .fault(error) }
+        do throws(FramingFault) {
+            return try advance()
+        } catch {
+            abandon()
+            return .fault(error)
+        }
     }
+
+    /// Whatever came so far is no answer, not even if the connection ends here.
+    mutating func abandon() { stage = .abandoned }
 
     /// The backend closed; completes an answer whose end is the connection's.
     mutating func receiveEnd() -> Event {
@@ -79,6 +87,8 @@ struct ResponseFramer {
                 guard buffer.readableBytes <= bodyLimit else {
                     throw FramingFault(code: .backendFailed, detail: "the answer is too long")
                 }
+                return .needMore
+            case .abandoned:
                 return .needMore
             }
         }

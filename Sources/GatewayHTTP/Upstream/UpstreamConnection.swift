@@ -46,7 +46,10 @@ final class UpstreamConnection: ChannelInboundHandler {
     }
 
     /// Closes the connection; what it was doing is broken.
-    func close() { context?.close(promise: nil) }
+    func close() {
+        framer.abandon()
+        context?.close(promise: nil)
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -87,7 +90,7 @@ final class UpstreamConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         reason = "the connection to the backend broke: \(error)"
-        context.close(promise: nil)
+        close()
     }
 
     private func settle() {

@@ -1,0 +1,96 @@
+import Gateway
+import NIOCore
+import Testing
+
+@testable import GatewayHTTP
+
+/// What is an answer of a backend, however it is split.
+@Suite struct ResponseFramerTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var bytes: String
+        /// Status, content type, body and whether the connection may be kept; or `needMore` or `fault`.
+        var word: String
+
+        var testDescription: String { bytes.prefix(60).debugDescription }
+    }
+
+    static let cases: [Case] = [
+        Case(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", word: "200 - ab keep"),
+        Case(bytes: "HTTP/1.1 200\r\ncontent-length:0\r\n\r\n", word: "200 -  keep"),
+        Case(
+            bytes: "HTTP/1.1 500 \r\nContent-Type: a/b\r\nContent-Type: c\r\nContent-Length: 0\r\n\r\n",
+            word: "500 a/b  keep"),
+        Case(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", word: "200 -  close"),
+        Case(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: a, close\r\n\r\n", word: "200 -  close"),
+        Case(bytes: "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", word: "200 -  close"),
+        Case(bytes: "HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive\r\n\r\n", word: "200 -  keep"),
+        Case(bytes: "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", word: "204 -  keep"),
+        Case(bytes: "HTTP/1.1 304 Not Modified\r\n\r\n", word: "304 -  keep"),
+        Case(
+            bytes:
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
+            word: "200 - x keep"),
+        Case(
+            bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nT: u\r\n\r\n",
+            word: "200 - abc keep"),
+        Case(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", word: "needMore"),
+        Case(bytes: "HTTP/1.1 200 OK\r\n\r\nabc", word: "needMore"),
+        Case(bytes: "HTTP/1.1 200 OK\nContent-Length: 0\n\n", word: "fault"),
+        Case(bytes: "HTTP/2.0 200 OK\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 2000 OK\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 20x OK\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 600 OK\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 099 OK\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 101 Switching\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na", word: "fault"),
+        Case(bytes: "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", word: "fault"),
+        Case(
+            bytes: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n", word: "fault"),
+        Case(bytes: "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 101), word: "fault"),
+        Case(bytes: String(repeating: "HTTP/1.1 100 \r\n\r\n", count: 9), word: "fault"),
+        Case(bytes: String(repeating: "x", count: 8192), word: "fault"),
+    ]
+
+    @Test(arguments: cases)
+    func isRead(_ example: Case) {
+        #expect(word([Array(example.bytes.utf8)[...]]) == example.word)
+    }
+
+    @Test(arguments: cases)
+    func isReadAlikeHoweverItIsSplit(_ example: Case) {
+        let bytes = Array(example.bytes.utf8)
+        #expect(word(bytes.indices.map { bytes[$0...$0] }) == example.word)
+    }
+
+    @Test func theEndOfTheConnectionIsTheEndOfSuchAnAnswer() {
+        var framer = ResponseFramer(bodyLimit: 100)
+        _ = framer.receive(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\nab"))
+        _ = framer.receive(ByteBuffer(string: "c"))
+        guard case .response(let response, let isReusable) = framer.receiveEnd() else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(String(buffer: response.body) == "abc" && !isReusable)
+    }
+
+    @Test func bytesBeyondTheAnswerAreNoticed() {
+        #expect(word([Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc".utf8)[...]]) == "200 - a close")
+    }
+
+    private func word(_ pieces: [ArraySlice<UInt8>]) -> String {
+        var framer = ResponseFramer(bodyLimit: 100)
+        for piece in pieces {
+            switch framer.receive(ByteBuffer(bytes: piece)) {
+            case .needMore: continue
+            case .fault: return "fault"
+            case .response(let response, let isReusable):
+                let body = String(buffer: response.body)
+                return "\(response.status) \(response.contentType ?? "-") \(body) \(isReusable ? "keep" : "close")"
+            }
+        }
+        return "needMore"
+    }
+}
