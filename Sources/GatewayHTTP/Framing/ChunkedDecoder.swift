@@ -6,7 +6,7 @@ internal import NIOCore
 /// Extensions and trailers are bounded, checked for form, and ignored.
 struct ChunkedDecoder {
     private enum Stage {
-        case size(digits: Int), extensions, sizeLineFeed, data, dataCarriageReturn, dataLineFeed, trailers(FieldParser)
+        case size(digits: Int), extensions(isNamed: Bool), sizeLineFeed, data, dataCarriageReturn, dataLineFeed, trailers(FieldParser)
     }
 
     /// The most digits of one chunk's size; the body limits allow far fewer that count.
@@ -55,15 +55,16 @@ struct ChunkedDecoder {
         switch stage {
         case .size(let digits):
             try takeSize(byte, digits: digits, have: have)
-        case .extensions:
-            if byte == .carriageReturn {
+        case .extensions(let isNamed):
+            if byte == .carriageReturn, isNamed {
                 stage = .sizeLineFeed
                 return
             }
             extensionLeft -= 1
             guard extensionLeft > 0, byte.isVisible || byte.isOptionalWhitespace else {
-                throw .malformed("a chunk extension that is too long or holds a control character")
+                throw .malformed("a chunk extension without a name, too long, or with a control character")
             }
+            stage = .extensions(isNamed: byte != UInt8(ascii: ";"))
         case .sizeLineFeed:
             guard byte == .lineFeed else { throw .malformed("a chunk size line without LF") }
             let trailers = FieldParser(startingAt: 0, bytes: trailerLimit, count: trailerCount)
@@ -91,7 +92,7 @@ struct ChunkedDecoder {
         } else if digits > 0, byte == .carriageReturn {
             stage = .sizeLineFeed
         } else if digits > 0, byte == UInt8(ascii: ";") {
-            stage = .extensions
+            stage = .extensions(isNamed: false)
         } else {
             throw .malformed("a chunk size that is no hexadecimal number")
         }

@@ -82,8 +82,11 @@ extension Listener {
     ) throws {
         guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop })?.value,
             let peer = channel.remoteAddress.flatMap(Peer.init), caps.admit(peer)
-        else { throw ChannelError.connectPending }
+        else { throw TooManyConnections() }
         channel.closeFuture.whenComplete { _ in caps.release(peer) }
         try channel.pipeline.syncOperations.addHandler(ConnectionHandler(loop: loop, peer: peer))
     }
 }
+
+/// Closes an accepted connection that is one too many, or whose peer is gone already; nobody reads it.
+private struct TooManyConnections: Error {}

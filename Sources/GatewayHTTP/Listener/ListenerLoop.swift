@@ -50,10 +50,9 @@ final class ListenerLoop {
     }
 
     /// Ends all connections after what is in them, and cuts those that are left at the deadline. The future succeeds when no
-    /// connection and no call is left, or at the deadline.
+    /// connection and no call is left, or at the deadline. Asked again, the earlier deadline holds.
     func drain(until deadline: NIODeadline) -> EventLoopFuture<Void> {
-        if let drained { return drained.futureResult }
-        let promise = eventLoop.makePromise(of: Void.self)
+        let promise = drained ?? eventLoop.makePromise(of: Void.self)
         drained = promise
         for connection in Array(connections.values) { connection.drain() }
         checkDrained()

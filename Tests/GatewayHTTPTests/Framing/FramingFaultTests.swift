@@ -135,6 +135,8 @@ import Testing
         Case(name: "chunk longer than its size", bytes: chunked("1\r\nab\r\n0\r\n\r\n")),
         Case(name: "chunk ends in LF", bytes: chunked("1\r\na\n0\r\n\r\n")),
         Case(name: "chunk ends in CR", bytes: chunked("1\r\na\r0\r\n\r\n")),
+        Case(name: "extension without a name", bytes: chunked("1;\r\na\r\n0\r\n\r\n")),
+        Case(name: "second extension without a name", bytes: chunked("1;a;\r\na\r\n0\r\n\r\n")),
         Case(name: "control in an extension", bytes: chunked("1;a\u{0}\r\na\r\n0\r\n\r\n")),
         Case(name: "bare LF in an extension", bytes: chunked("1;a\nb\r\na\r\n0\r\n\r\n")),
         Case(name: "endless extension", bytes: chunked("1;" + String(repeating: "a", count: 5000))),

@@ -119,6 +119,19 @@ import Testing
         #expect(frame("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)").map(\.code) == [nil])
     }
 
+    @Test func aClientThatAlwaysLeavesHalfARequestGainsNoMemory() {
+        var framer = RequestFramer(limits: .init())
+        let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        framer.feed(ByteBuffer(string: String(request.prefix(9))))
+        var taken: [FramedRequest] = []
+        for _ in 0..<20_000 {
+            framer.feed(ByteBuffer(string: request.dropFirst(9) + request.prefix(9)))
+            while case .request(let request) = framer.next() { taken = [request] }
+        }
+        #expect(taken.count == 1)
+        #expect(framer.bufferCapacity <= 4096)
+    }
+
     @Test func progressTellsTheDeadlines() {
         var framer = RequestFramer(limits: .init())
         func feed(_ text: String) -> RequestFramer.Progress {

@@ -193,4 +193,15 @@ import Testing
         gate.open()
         connection.loop.run()
     }
+
+    @Test func aSecondDrainMayCutSooner() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send("GET /half")
+        let first = connection.shared.drain(until: .distantFuture)
+        #expect(connection.isOpen)
+        _ = connection.shared.drain(until: connection.loop.now)
+        connection.loop.run()
+        #expect(!connection.isOpen)
+        try first.wait()
+    }
 }

@@ -76,6 +76,36 @@ import Testing
         #expect(String(buffer: response.body) == "abc" && !isReusable)
     }
 
+    @Test func aFaultIsNoAnswerThoughTheConnectionEnds() {
+        var framer = ResponseFramer(bodyLimit: 2)
+        guard case .fault = framer.receive(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\nabc")) else {
+            Issue.record("an answer that is too long")
+            return
+        }
+        guard case .needMore = framer.receiveEnd() else {
+            Issue.record("a fault became an answer")
+            return
+        }
+    }
+
+    @Test func randomMutationsAreReadAlikeHoweverTheyAreSplit() {
+        let seeds = Self.cases.map { Array($0.bytes.prefix(300).utf8) }
+        let bytes = Array("\r\n :;012fxHTTP/chunkedclose".utf8) + [0, 0x80, 0xFF]
+        var generator = SeededGenerator(seed: 7)
+        for round in 0..<10_000 {
+            var mutated = seeds[round % seeds.count]
+            for _ in 0..<2 {
+                let index = Int.random(in: 0..<mutated.count, using: &generator)
+                let byte = bytes.randomElement(using: &generator) ?? 0
+                if Bool.random(using: &generator) { mutated[index] = byte } else { mutated.insert(byte, at: index) }
+            }
+            let cut = Int.random(in: 0...mutated.count, using: &generator)
+            let (whole, split) = (word([mutated[...]]), word([mutated[..<cut], mutated[cut...]]))
+            // What lies beyond the answer is known only when it has come.
+            #expect(whole.replacing(" close", with: " keep") == split.replacing(" close", with: " keep"))
+        }
+    }
+
     @Test func bytesBeyondTheAnswerAreNoticed() {
         #expect(word([Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc".utf8)[...]]) == "200 - a close")
     }

@@ -47,6 +47,9 @@ struct RequestFramer {
     /// Bytes that no request has taken yet.
     var bufferedBytes: Int { buffer.readableBytes }
 
+    /// The memory that they take.
+    var bufferCapacity: Int { buffer.storageCapacity }
+
     /// Whether the request that is being read is known to be HEAD.
     var isHead: Bool { head.isHead }
 
@@ -66,6 +69,8 @@ struct RequestFramer {
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
+            // Requests that were taken would else be carried along for as long as the client leaves half of one behind.
+            buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }
     }

@@ -1,0 +1,46 @@
+import GatewayCore
+import NIOCore
+import Testing
+
+@testable import GatewayHTTP
+
+@Suite struct PeerTests {
+    @Test(arguments: [
+        ("192.0.2.1", Peer.Address.v4(0xC000_0201), "192.0.2.1", false),
+        ("127.9.9.9", .v4(0x7F09_0909), "127.9.9.9", true),
+        ("::1", .v6(0, 1), "::1", true),
+        ("::", .v6(0, 0), "::", false),
+        ("2001:db8::1:2", .v6(0x2001_0DB8_0000_0000, 0x0001_0002), "2001:db8::1:2", false),
+        ("::ffff:127.0.0.1", .v4(0x7F00_0001), "127.0.0.1", true),
+        ("::ffff:192.0.2.1", .v4(0xC000_0201), "192.0.2.1", false),
+    ])
+    func isMadeOfASocketAddress(
+        _ text: String, _ address: Peer.Address, _ shown: String, _ isThisMachine: Bool
+    ) throws {
+        let peer = try #require(Peer(SocketAddress(ipAddress: text, port: 1)))
+        #expect(peer.address == address)
+        #expect(peer.text == shown)
+        #expect(peer.isThisMachine == isThisMachine)
+    }
+
+    @Test func aUnixSocketIsThisMachine() throws {
+        let peer = try #require(Peer(SocketAddress(unixDomainSocketPath: "/tmp/x")))
+        #expect(peer.address == .local && peer.isThisMachine)
+    }
+
+    @Test func capsCountByAddressAndNetwork() {
+        var limits = ListenerConfiguration.Connections()
+        limits.perPeer = 1
+        limits.total = 4
+        let caps = ConnectionCaps(limits)
+        let first = Peer(address: .v6(1, 1), text: "")
+        let sameNetwork = Peer(address: .v6(1, 2), text: "")
+        let local = Peer(address: .local, text: "")
+        #expect(caps.admit(first))
+        #expect(!caps.admit(sameNetwork))
+        #expect(caps.admit(local) && caps.admit(local) && caps.admit(local))
+        #expect(!caps.admit(Peer(address: .v4(1), text: "")))
+        caps.release(first)
+        #expect(caps.admit(sameNetwork))
+    }
+}
