@@ -6,7 +6,8 @@ internal import NIOCore
 /// Extensions and trailers are bounded, checked for form, and ignored.
 struct ChunkedDecoder {
     private enum Stage {
-        case size(digits: Int), extensions(isNamed: Bool), sizeLineFeed, data, dataCarriageReturn, dataLineFeed, trailers(FieldParser)
+        case size(digits: Int), extensions(isNamed: Bool), sizeLineFeed
+        case data, dataCarriageReturn, dataLineFeed, trailers(FieldParser)
     }
 
     /// The most digits of one chunk's size; the body limits allow far fewer that count.
