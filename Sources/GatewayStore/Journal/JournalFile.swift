@@ -36,7 +36,7 @@ public final class JournalFile: Journal {
         }
     }
 
-    private let queue: JournalQueue
+    let queue: JournalQueue
 
     /// Opens the journal, mends what a crash left of it, and begins a new segment. Blocks; called at start.
     ///

@@ -62,6 +62,9 @@ final class JournalQueue: Sendable {
     /// Why nothing can be recorded at present.
     var outage: JournalUnavailable? { state.withLock { ($0.isClosing ? .closed : $0.outage)?.reason } }
 
+    /// How many records wait, and for how many outcomes room is kept.
+    var load: (queued: Int, reserved: Int) { state.withLock { ($0.queued, $0.reserved) } }
+
     /// Adds records for somebody who waits. On refusal the answer is at once, and nothing was added.
     func add(_ records: [JournalRecord], _ continuation: Continuation) {
         let item = Item(records: records, continuation: continuation)

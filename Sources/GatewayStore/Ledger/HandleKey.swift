@@ -17,19 +17,8 @@ struct HandleDigester: Sendable {
     /// - Parameter mayCreate: whether a missing key may be made. Only for a new database: with another key every handle of an
     ///   old one would look unbound, and so anybody's.
     init(keyFile path: String, mayCreate: Bool) throws(LedgerUnavailable) {
-        do throws(FileFailure) {
-            if let bytes = try PrivateFiles.read(path, atMost: 32) {
-                guard bytes.count == 32 else { throw FileFailure(unfit: path, "does not hold the 32 bytes of a key") }
-                digester = KeyedDigester(key: Secret(bytes))
-                return
-            }
-            guard mayCreate else {
-                throw FileFailure(unfit: path, "is missing, and the ledger cannot be read without it")
-            }
-            var source = SystemRandomNumberGenerator()
-            let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &source) }
-            try PrivateFiles.write(bytes, toNew: path)
-            digester = KeyedDigester(key: Secret(bytes))
+        do throws(KeyFile.Failure) {
+            digester = KeyedDigester(key: try KeyFile.open(path, mayCreate: mayCreate))
         } catch {
             throw LedgerUnavailable(error.description)
         }

@@ -1,0 +1,142 @@
+import GatewayCore
+import Synchronization
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+@Suite("Journal: when the disk fails")
+struct JournalFailureTests {
+    /// Records calls until each was acknowledged once; returns how many attempts were refused.
+    private static func persist(
+        _ calls: Range<Int>, in journal: JournalFile
+    ) async throws -> (done: Set<Int>, refused: Int) {
+        var done: Set<Int> = []
+        var refused = 0
+        for number in calls {
+            do throws(JournalUnavailable) {
+                try await journal.record([Fixture.intent(number)])
+                done.insert(number)
+                journal.note(Fixture.outcome(number))
+            } catch {
+                refused += 1
+                await journal.untilWell()
+            }
+        }
+        return (done, refused)
+    }
+
+    @Test(
+        "a failure at any call: what is acknowledged is on disk, what is refused is not in the journal",
+        arguments: 1...20)
+    func oneFailure(call: Int) async throws {
+        for losing in [false, true] {
+            let fixture = JournalFixture(segmentBytes: 2000)
+            let journal = try fixture.open()
+            fixture.files.fail([call], losing: losing)
+            let (done, _) = try await Self.persist(0..<25, in: journal)
+            await journal.untilWell()
+            let durable = fixture.files.state.withLock { $0.durable }
+            for number in done {
+                let text = "\"kind\":\"intent\",\"call\":\"\(Fixture.call(number))\""
+                let isDurable = try durable.contains { path, length in
+                    let bytes = try fixture.directory.bytes(String(path.split(separator: "/").last ?? ""))
+                    return String(decoding: bytes.prefix(length), as: UTF8.self).contains(text)
+                }
+                #expect(isDurable, "\(number) was acknowledged and is not on disk")
+            }
+            await journal.close()
+            let lines = try fixture.lines()
+            let intents = lines.filter { $0.kind == "intent" }.compactMap(\.call)
+            #expect(intents == done.sorted().map(Fixture.call))
+            #expect(lines.filter { $0.kind == "outcome" }.compactMap(\.call).sorted() == intents.sorted())
+            #expect(lines.contains { $0.result == "write-failed" })
+            #expect(!fixture.files.state.withLock { $0.synchronisedAfterFailure }, "a sealed segment was used again")
+            // The next start finds nothing to mend.
+            await (try JournalFixture(fixture.directory).open()).close()
+            #expect(try fixture.lines().suffix(2).map(\.kind) == ["start", "stop"])
+        }
+    }
+
+    @Test("several failures in a row, those of the new segments too")
+    func manyFailures() async throws {
+        let fixture = JournalFixture(segmentBytes: 2000)
+        let journal = try fixture.open()
+        fixture.files.fail(Set(stride(from: 5, to: 60, by: 2)).union([21, 22, 23, 24]))
+        let (done, refused) = try await Self.persist(0..<40, in: journal)
+        await journal.untilWell()
+        await journal.close()
+        #expect(refused > 0)
+        let lines = try fixture.lines()
+        #expect(lines.filter { $0.kind == "intent" }.compactMap(\.call) == done.sorted().map(Fixture.call))
+        #expect(lines.count { $0.kind == "outcome" } == done.count)
+    }
+
+    @Test("during an outage calls are refused at once, outcomes are kept and written afterwards, once")
+    func outage() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        try await journal.record((0..<10).map { Fixture.intent($0) })
+        fixture.files.state.withLock { $0.failsAlways = true }
+        await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(50)]) }
+        #expect(journal.outage?.detail.contains("injected") == true)
+        for number in 0..<10 { journal.note(Fixture.outcome(number)) }
+        await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(51)]) }
+        #expect(journal.queue.load == (10, 0))
+        fixture.files.state.withLock { $0.failsAlways = false }
+        await journal.untilWell()
+        try await journal.record([Fixture.intent(52)])
+        await journal.close()
+        let lines = try fixture.lines()
+        #expect(lines.filter { $0.kind == "outcome" }.compactMap(\.call) == (0..<10).map(Fixture.call))
+        #expect(lines.filter { $0.kind == "intent" }.compactMap(\.call).last == Fixture.call(52))
+        #expect(lines.count { $0.kind == "recovered" } == 1)
+    }
+
+    @Test("a note whose batch fails is written to the next segment")
+    func noteInFailedBatch() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        try await journal.record([Fixture.intent(1)])
+        fixture.files.fail([2])
+        journal.note(Fixture.outcome(1))
+        try await Self.eventually(journal)
+        await journal.close()
+        #expect(try fixture.lines().map(\.kind) == ["start", "intent", "recovered", "outcome", "stop"])
+    }
+
+    /// Returns when everything that was noted before is on disk.
+    private static func eventually(_ journal: JournalFile) async throws {
+        while true {
+            if (try? await journal.record([])) != nil { return }
+            await journal.untilWell()
+        }
+    }
+
+    @Test("closing during an outage ends, with or without a last success", arguments: [true, false])
+    func closeDuringOutage(works: Bool) async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        try await journal.record([Fixture.intent(1)])
+        fixture.files.state.withLock { $0.failsAlways = true }
+        journal.note(Fixture.outcome(1))
+        await journal.untilIll()
+        if works { fixture.files.state.withLock { $0.failsAlways = false } }
+        await journal.close()
+        fixture.files.state.withLock { $0.failsAlways = false }
+        if works { #expect(try fixture.lines().map(\.kind) == ["start", "intent", "recovered", "outcome", "stop"]) }
+        await (try JournalFixture(fixture.directory).open()).close()
+        let outcomes = try fixture.lines().filter { $0.kind == "outcome" }
+        #expect(outcomes.map(\.result) == [works ? "accepted" : "unknown-after-crash"])
+    }
+
+    @Test("a journal that cannot be begun does not open", arguments: 1...4)
+    func failedOpen(call: Int) async throws {
+        let fixture = JournalFixture()
+        fixture.files.fail([call])
+        #expect(throws: JournalUnavailable.self) { try fixture.open() }
+        await (try fixture.open()).close()
+        #expect(try fixture.lines().map(\.kind) == ["start", "stop"])
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import GatewayCore
+import Logging
+import Synchronization
+import Testing
+
+@testable import GatewayStore
+
+/// A journal in a directory of its own, on files that can be made to fail.
+struct JournalFixture {
+    let directory: TemporaryDirectory
+    let files = FaultyFileSystem()
+    let hands: Hands
+    let configuration: JournalFile.Configuration
+
+    /// The hands of the journal's clocks.
+    final class Hands: Sendable {
+        let nanoseconds = Mutex<Int64>(0)
+
+        func pass(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
+    }
+
+    init(
+        _ directory: TemporaryDirectory = TemporaryDirectory(), segmentBytes: Int = 64 << 20, minimumFree: Int = 0,
+        queueLimit: Int = 65_536
+    ) {
+        self.directory = directory
+        let hands = Hands()
+        self.hands = hands
+        let clocks = Clocks(
+            monotonic: { MonotonicInstant(nanoseconds: hands.nanoseconds.withLock { $0 }) },
+            wall: {
+                WallTime(microseconds: 1_795_000_000_000_000 + hands.nanoseconds.withLock { $0 } / 1000)
+            })
+        var logger = Logger(label: "journal") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        var configuration = JournalFile.Configuration(directory: directory.path, clocks: clocks, logger: logger)
+        configuration.segmentBytes = segmentBytes
+        configuration.minimumFree = minimumFree
+        configuration.queueLimit = queueLimit
+        configuration.shortestDelay = .milliseconds(1)
+        configuration.longestDelay = .milliseconds(2)
+        self.configuration = configuration
+    }
+
+    func open() throws(JournalUnavailable) -> JournalFile { try JournalFile(configuration, files: files) }
+
+    /// The journal's directory as a crash at this moment would leave it.
+    func afterCrash() throws -> JournalFixture {
+        let copy = TemporaryDirectory()
+        try FileManager.default.copyItem(atPath: directory.path, toPath: copy.path)
+        return JournalFixture(copy, segmentBytes: configuration.segmentBytes)
+    }
+
+    func lines() throws -> [ReadLine] { try JournalReading.verified(directory) }
+
+    static func facts(_ number: Int, to recipient: String? = nil) -> CallFacts {
+        var facts = CallFacts(
+            call: CallID(process: 7, number: UInt64(number)), peer: Peer(address: .v4(1), text: "192.0.2.1"))
+        facts.action = .send
+        facts.user = UserName(canonical: "alice")
+        facts.recipient = UserName(canonical: recipient ?? "bob")
+        return facts
+    }
+
+    static func call(_ number: Int) -> String { CallID(process: 7, number: UInt64(number)).text }
+
+    static func intent(_ number: Int, to recipient: String? = nil) -> JournalRecord {
+        JournalRecord(.intent, facts: facts(number, to: recipient))
+    }
+
+    static func outcome(_ number: Int, to recipient: String? = nil) -> JournalRecord {
+        JournalRecord(
+            .outcome, facts: facts(number, to: recipient), result: CallResult.accepted.rawValue, status: 200,
+            milliseconds: 3)
+    }
+
+    static func refusal(_ number: Int) -> JournalRecord {
+        JournalRecord(.refusal, facts: facts(number), result: RefusalCode.rateLimited.rawValue)
+    }
+}
+
+extension JournalFile {
+    /// Returns when records are taken again.
+    func untilWell() async {
+        while outage != nil { await Task.yield() }
+    }
+
+    /// Returns when records are refused.
+    func untilIll() async {
+        while outage == nil { await Task.yield() }
+    }
+}

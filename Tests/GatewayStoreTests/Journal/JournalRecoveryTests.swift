@@ -1,0 +1,160 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+@Suite("Journal: after a restart")
+struct JournalRecoveryTests {
+    @Test("the chain goes on over orderly restarts")
+    func restarts() async throws {
+        let fixture = JournalFixture()
+        for number in 0..<4 {
+            let journal = try fixture.open()
+            try await journal.record([Fixture.intent(number), Fixture.outcome(number)])
+            await journal.close()
+        }
+        let lines = try fixture.lines()
+        #expect(lines.map(\.kind) == Array(repeating: ["start", "intent", "outcome", "stop"], count: 4).flatMap { $0 })
+    }
+
+    @Test("a segment cut at any byte yields its complete lines, keeps the rest aside, and settles what is open")
+    func tornAnywhere() async throws {
+        let origin = JournalFixture()
+        let journal = try origin.open()
+        try await journal.record([Fixture.intent(1)])
+        try await journal.record([Fixture.outcome(1), Fixture.intent(2)])
+        let crashed = try origin.afterCrash()
+        await journal.close()
+        let name = "journal-00000000000000000001.jsonl"
+        let whole = try crashed.directory.bytes(name)
+        let all = try crashed.lines()
+        for length in 0...whole.count {
+            let fixture = JournalFixture()
+            try PrivateFiles.makeDirectory(fixture.directory.path)
+            try fixture.directory.write(Array(whole[..<length]), to: name)
+            await (try fixture.open()).close()
+            let complete = whole[..<length].count { $0 == 0x0A }
+            let torn = length - (whole[..<length].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0)
+            let lines = try fixture.lines()
+            #expect(lines.prefix(complete).map(\.text) == all.prefix(complete).map(\.text))
+            let rest = lines.dropFirst(complete)
+            #expect(rest.first?.result == (torn > 0 ? "torn-tail" : rest.first?.result))
+            #expect(rest.count { $0.kind == "recovered" } == (torn > 0 ? 1 : 0))
+            #expect(rest.suffix(2).map(\.kind) == ["start", "stop"])
+            Self.expectOneOutcomeEach(lines)
+            let aside = try fixture.directory.names().filter { $0.hasPrefix("torn-") }
+            #expect(aside.count == (torn > 0 ? 1 : 0))
+            if let aside = aside.first {
+                #expect(try fixture.directory.bytes(aside) == Array(whole[(length - torn)..<length]))
+                #expect(try fixture.directory.mode(aside) == 0o600)
+            }
+        }
+    }
+
+    private static func expectOneOutcomeEach(_ lines: [ReadLine]) {
+        var open: [String: Int] = [:]
+        for line in lines where line.kind == "intent" || line.kind == "outcome" {
+            open["\(line.call ?? "") \(line.recipient ?? "")", default: 0] += line.kind == "intent" ? 1 : -1
+        }
+        #expect(open.values.allSatisfy { $0 == 0 }, "\(open)")
+    }
+
+    @Test("open intents are settled after a crash, each recipient's own, over segments, and once only")
+    func unknownAfterCrash() async throws {
+        let fixture = JournalFixture(segmentBytes: 1500)
+        let journal = try fixture.open()
+        for number in 0..<20 {
+            try await journal.record(["ann", "ben", "cai"].map { Fixture.intent(number, to: $0) })
+            journal.note(Fixture.outcome(number, to: "cai"))
+            if number != 4 { journal.note(Fixture.outcome(number, to: "ann")) }
+            if number != 17 { journal.note(Fixture.outcome(number, to: "ben")) }
+        }
+        try await journal.record([])
+        let crashed = try fixture.afterCrash()
+        await journal.close()
+        for _ in 0..<2 { await (try crashed.open()).close() }
+        let lines = try crashed.lines()
+        Self.expectOneOutcomeEach(lines)
+        let settled = lines.filter { $0.result == "unknown-after-crash" }
+        #expect(settled.map(\.call) == [Fixture.call(4), Fixture.call(17)])
+        #expect(settled.map(\.recipient) == ["ann", "ben"])
+        #expect(settled.allSatisfy { $0.members["user"] as? String == "alice" && $0.kind == "outcome" })
+    }
+
+    @Test("a crash during recovery loses no outcome")
+    func crashDuringRecovery() async throws {
+        let origin = JournalFixture()
+        let journal = try origin.open()
+        try await journal.record((0..<3).map { Fixture.intent($0) })
+        let crashed = try origin.afterCrash()
+        await journal.close()
+        await (try crashed.open()).close()
+        let second = "journal-00000000000000000005.jsonl"
+        let whole = try crashed.directory.bytes(second)
+        for length in stride(from: 0, through: whole.count, by: 37) {
+            let fixture = JournalFixture()
+            try PrivateFiles.makeDirectory(fixture.directory.path)
+            let first = "journal-00000000000000000001.jsonl"
+            try fixture.directory.write(crashed.directory.bytes(first), to: first)
+            try fixture.directory.write(Array(whole[..<length]), to: second)
+            await (try fixture.open()).close()
+            Self.expectOneOutcomeEach(try fixture.lines())
+        }
+    }
+
+    @Test("a crash soon after a failed write: void lines of the sealed segment count for nothing")
+    func crashAfterFailure() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        try await journal.record([Fixture.intent(1)])
+        fixture.files.fail([2])
+        await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(2)]) }
+        await journal.untilWell()
+        let crashed = try fixture.afterCrash()
+        await journal.close()
+        await (try crashed.open()).close()
+        let lines = try crashed.lines()
+        #expect(lines.filter { $0.kind == "intent" }.map(\.call) == [Fixture.call(1)])
+        #expect(lines.filter { $0.result == "unknown-after-crash" }.map(\.call) == [Fixture.call(1)])
+    }
+
+    @Test("zeros and rubbish after the last good line are a torn tail as well")
+    func rubbish() async throws {
+        for rubbish in [[UInt8](repeating: 0, count: 5000), Array("{}\n{\"seq\":3}\n\n".utf8), [0x0A], [0xFF, 0x0A]] {
+            let fixture = JournalFixture()
+            await (try fixture.open()).close()
+            let name = "journal-00000000000000000001.jsonl"
+            try fixture.directory.write(fixture.directory.bytes(name) + rubbish, to: name)
+            await (try fixture.open()).close()
+            let lines = try fixture.lines()
+            #expect(lines.map(\.kind) == ["start", "stop", "recovered", "start", "stop"])
+            #expect(lines[2].members["count"] as? Int == rubbish.count)
+        }
+    }
+
+    @Test("damage that no crash explains is not mended away")
+    func damage() async throws {
+        let fixture = JournalFixture()
+        try PrivateFiles.makeDirectory(fixture.directory.path)
+        let rubbish = [UInt8](repeating: UInt8(ascii: "x"), count: JournalRecovery.longestTornTail + 1)
+        try fixture.directory.write(rubbish, to: "journal-00000000000000000001.jsonl")
+        let error = #expect(throws: JournalUnavailable.self) { try fixture.open() }
+        #expect(error?.detail.contains("damaged") == true)
+        #expect(try fixture.directory.bytes("journal-00000000000000000001.jsonl").count == rubbish.count)
+    }
+
+    @Test("other files in the directory are left alone")
+    func strangers() async throws {
+        let fixture = JournalFixture()
+        try PrivateFiles.makeDirectory(fixture.directory.path)
+        let names = [
+            "journal-1.jsonl", "journal-0000000000000000000x.jsonl", "notes.txt", "journal-00000000000000000001.gz",
+        ]
+        for name in names { try fixture.directory.write(Array("mine".utf8), to: name) }
+        await (try fixture.open()).close()
+        for name in names { #expect(try fixture.directory.bytes(name) == Array("mine".utf8)) }
+    }
+}

@@ -1,0 +1,144 @@
+import GatewayCore
+import Synchronization
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+@Suite("Journal: batches, bounds and space")
+struct JournalWritingTests {
+    @Test("a lone record costs one synchronisation; what comes during one is a single next batch")
+    func batches() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        let atStart = fixture.files.state.withLock { $0.synchronisations }
+        try await journal.record([Fixture.intent(0)])
+        #expect(fixture.files.state.withLock { $0.synchronisations } == atStart + 1)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            await Self.withDiskHeld(fixture) {
+                group.addTask { try await journal.record([Fixture.intent(1)]) }
+                // The writer has taken the first and cannot finish it.
+                while journal.queue.load != (0, 2) { await Task.yield() }
+                for number in 2...500 { group.addTask { try await journal.record([Fixture.intent(number)]) } }
+                while journal.queue.load.queued < 499 { await Task.yield() }
+            }
+            try await group.waitForAll()
+        }
+        #expect(fixture.files.state.withLock { $0.synchronisations } == atStart + 3)
+        await journal.close()
+        let calls = try fixture.lines().compactMap(\.call)
+        #expect(calls.count == 501)
+        #expect(Set(calls).count == 501)
+    }
+
+    @Test("records of one call stay together and in order, among those of others")
+    func together() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    try await journal.record(["a", "b", "c"].map { Fixture.intent(number, to: $0) })
+                    for name in ["a", "b", "c"] { journal.note(Fixture.outcome(number, to: name)) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await journal.close()
+        let lines = try fixture.lines().filter { $0.kind == "intent" }
+        for start in stride(from: 0, to: lines.count, by: 3) {
+            #expect(lines[start..<start + 3].map(\.recipient) == ["a", "b", "c"])
+            #expect(Set(lines[start..<start + 3].map(\.call)).count == 1)
+            #expect(lines[start].seq + 2 == lines[start + 2].seq)
+        }
+        #expect(try fixture.lines().count { $0.kind == "outcome" } == 150)
+    }
+
+    @Test("a file that takes few bytes at a time gets all of them")
+    func shortWrites() async throws {
+        let fixture = JournalFixture()
+        fixture.files.state.withLock { $0.longestWrite = 7 }
+        let journal = try fixture.open()
+        try await journal.record([Fixture.intent(1)])
+        await journal.close()
+        #expect(try fixture.lines().count == 3)
+    }
+
+    @Test("a full queue refuses intents at once, and still has room for the outcome of each that it took")
+    func fullQueue() async throws {
+        let fixture = JournalFixture(queueLimit: 100)
+        let journal = try fixture.open()
+        try await journal.record((0..<40).map { Fixture.intent($0) })
+        #expect(journal.queue.load == (0, 40))
+        try await Self.withDiskHeld(fixture) {
+            journal.note(Fixture.outcome(0))
+            while journal.queue.load.queued > 0 { await Task.yield() }
+            // 39 are expected; 30 intents with their outcomes take 60 of the 61 places that are left.
+            async let admitted: Void = journal.record((100..<130).map { Fixture.intent($0) })
+            while journal.queue.load.queued < 30 { await Task.yield() }
+            await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(200)]) }
+            journal.note(Fixture.refusal(300))
+            for number in 1..<40 { journal.note(Fixture.outcome(number)) }
+            for number in 100..<130 { journal.note(Fixture.outcome(number)) }
+            #expect(journal.queue.load == (99, 0))
+            fixture.files.releaseDisk()
+            try await admitted
+            fixture.files.holdDisk()
+        }
+        await journal.close()
+        let lines = try fixture.lines()
+        #expect(lines.count { $0.kind == "intent" } == 70)
+        #expect(lines.count { $0.kind == "outcome" } == 70)
+        #expect(lines.count { $0.kind == "refusal" } == 0)
+        let dropped = try #require(lines.first { $0.result == "notes-dropped" })
+        #expect(dropped.members["count"] as? Int == 1)
+    }
+
+    @Test("too little space refuses calls and drops refusals, but completes intents; it ends by itself")
+    func minimumFree() async throws {
+        let fixture = JournalFixture(minimumFree: 1000)
+        let journal = try fixture.open()
+        try await journal.record([Fixture.intent(1), Fixture.intent(2)])
+        fixture.files.state.withLock { $0.free = 999 }
+        try await journal.record([Fixture.intent(3)])
+        fixture.hands.pass(seconds: 1)
+        await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(4)]) }
+        #expect(journal.outage?.detail.contains("999 bytes are free") == true)
+        journal.note(Fixture.outcome(1))
+        journal.note(Fixture.refusal(5))
+        try await journal.record([Fixture.outcome(2)])
+        #expect(fixture.files.state.withLock { $0.spaceLooks } < 5)
+        fixture.files.state.withLock { $0.free = 1000 }
+        fixture.hands.pass(seconds: 1)
+        await journal.untilWell()
+        try await journal.record([Fixture.intent(6)])
+        await journal.close()
+        let lines = try fixture.lines()
+        #expect(lines.filter { $0.kind == "intent" }.compactMap(\.call) == [1, 2, 3, 6].map(Fixture.call))
+        #expect(lines.filter { $0.kind == "outcome" }.compactMap(\.call) == [1, 2].map(Fixture.call))
+        #expect(lines.contains { $0.result == "notes-dropped" })
+    }
+
+    @Test("a closed journal writes what was noted, says stop last, and takes nothing more")
+    func close() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        for number in 0..<1000 { journal.note(Fixture.refusal(number)) }
+        await journal.close()
+        await journal.close()
+        await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(1)]) }
+        #expect(journal.outage?.detail == "the journal is closed")
+        journal.note(Fixture.outcome(1))
+        let lines = try fixture.lines()
+        #expect(lines.count == 1002)
+        #expect(lines.last?.kind == "stop")
+    }
+
+    /// Does something while no synchronisation can end.
+    static func withDiskHeld(_ fixture: JournalFixture, _ body: () async throws -> Void) async rethrows {
+        fixture.files.holdDisk()
+        defer { fixture.files.releaseDisk() }
+        try await body()
+    }
+}
