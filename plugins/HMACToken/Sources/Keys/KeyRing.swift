@@ -10,7 +10,10 @@ struct KeyRing: Sendable {
 
     /// In the order of the file; never empty.
     let keys: [TokenKey]
+    /// By id.
     let entries: [String: Entry]
+    /// By the first part of tokens, in its usual spellings.
+    let entriesByHeader: [String: Entry]
 
     /// Reads a key file on the blocking pool.
     static func load(_ file: String, context: PluginContext) async throws(TokenKeysFault) -> KeyRing {
@@ -35,13 +38,17 @@ struct KeyRing: Sendable {
         guard !document.keys.isEmpty else { throw TokenKeysFault(file: file, "has no keys") }
         keys = document.keys
         var entries: [String: Entry] = [:]
+        var entriesByHeader: [String: Entry] = [:]
         for key in document.keys {
             guard let tagger = Tagger(key.algorithm, secret: key.secret) else {
                 throw TokenKeysFault(file: file, "the system's libcrypto refuses \(key.algorithm.rawValue)")
             }
-            entries[key.id] = Entry(key: key, tagger: tagger)
+            let entry = Entry(key: key, tagger: tagger)
+            entries[key.id] = entry
+            for header in JoseHeader.usualSpellings(of: key) { entriesByHeader[header] = entry }
         }
         self.entries = entries
+        self.entriesByHeader = entriesByHeader
     }
 
     /// The key that signs at that moment: the first in the file that is valid and may.

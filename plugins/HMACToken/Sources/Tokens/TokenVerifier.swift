@@ -27,10 +27,18 @@ final class TokenVerifier: Sendable {
 
     func verify(_ token: Secret, at now: WallTime) -> Verdict {
         guard let token = token.withBytes({ CompactToken($0) }) else { return .foreign(.malformed) }
-        guard let id = token.header["kid"]?.string, let entry = ring.entries[id] else {
-            return claimedIssuer(of: token) == issuer ? .rejected(.untrusted) : .foreign(.untrusted)
+        let entry: KeyRing.Entry
+        if let known = ring.entriesByHeader[token.encodedHeader] {
+            entry = known
+        } else {
+            guard let header = token.header() else { return .foreign(.malformed) }
+            guard let named = header.keyID.flatMap({ ring.entries[$0] }) else {
+                return claimedIssuer(of: token) == issuer ? .rejected(.untrusted) : .foreign(.untrusted)
+            }
+            guard header.fits(named.key.algorithm) else { return distrust(token) }
+            entry = named
         }
-        guard token.headerFits(entry.key.algorithm), entry.key.isValid(at: now) else { return distrust(token) }
+        guard entry.key.isValid(at: now) else { return distrust(token) }
         guard let tag = entry.tagger.tag(over: token.signingInput) else { return .undecided }
         guard ConstantTime.equal(tag, token.tag) else { return distrust(token) }
         guard let claims = token.claims().flatMap(TokenClaims.init) else { return .rejected(.malformed) }

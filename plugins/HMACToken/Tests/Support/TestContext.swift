@@ -41,3 +41,12 @@ func identity(_ user: String, groups: [String] = []) -> Answer {
     return .accepted(
         Identity(user: user, groups: Set(groups.compactMap(GroupName.init)), authenticator: HMACTokenPlugin.name))
 }
+
+/// An authenticator over the forge's keys, or over others.
+func testAuthenticator(
+    _ context: PluginContext = testContext(), keys: String = Forge.keys
+) async throws -> any Authenticator {
+    let files = try TestFiles()
+    let file = try files.write(keys)
+    return try await HMACTokenPlugin.makeAuthenticator(.init(keys: file), context: context)
+}
