@@ -24,9 +24,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.loop = loop
         self.peer = peer
         self.machine = ConnectionStateMachine(limits: loop.configuration.limits)
-        let owner = Weak<ConnectionHandler>()
-        self.timer = DeadlineTimer(on: loop.eventLoop) { owner.value?.deadlinePassed() }
-        owner.value = self
+        self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 
     /// Ends the connection after the request that is in it, or at once.
@@ -40,6 +38,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        timer.start { self.deadlinePassed() }
         loop.join(self)
         updateDeadline()
     }

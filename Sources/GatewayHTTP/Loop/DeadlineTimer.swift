@@ -6,15 +6,16 @@ internal import NIOCore
 /// next one. Loop-bound: made, used and called back on its loop.
 final class DeadlineTimer: NIOScheduledCallbackHandler {
     private let loop: any EventLoop
-    private let passed: () -> Void
+    private var passed: (() -> Void)?
     private var deadline: NIODeadline?
     private var wakeUp: (at: NIODeadline, callback: NIOScheduledCallback)?
 
-    /// A timer without a deadline. The closure must not own the timer's owner.
-    init(on loop: any EventLoop, passed: @escaping () -> Void) {
-        self.loop = loop
-        self.passed = passed
-    }
+    /// A timer without a deadline.
+    init(on loop: any EventLoop) { self.loop = loop }
+
+    /// Says what to do when a deadline passes. The closure may own the timer's owner: `stop()` lets go of it. (A weak
+    /// reference instead would make each use of the owner dearer.)
+    func start(_ passed: @escaping () -> Void) { self.passed = passed }
 
     /// Replaces the deadline; nil is none.
     func set(_ deadline: NIODeadline?) {
@@ -27,9 +28,10 @@ final class DeadlineTimer: NIOScheduledCallbackHandler {
         schedule(deadline)
     }
 
-    /// Ends the timer; a wake-up would keep it alive for nothing.
+    /// Ends the timer for good; a wake-up would keep it alive for nothing.
     func stop() {
         deadline = nil
+        passed = nil
         wakeUp?.callback.cancel()
         wakeUp = nil
     }
@@ -39,7 +41,7 @@ final class DeadlineTimer: NIOScheduledCallbackHandler {
         guard let deadline else { return }
         if deadline <= loop.now {
             self.deadline = nil
-            passed()
+            passed?()
         } else {
             schedule(deadline)
         }

@@ -27,9 +27,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         self.pool = pool
         self.lastUsed = pool.eventLoop.now
         self.framer = ResponseFramer(bodyLimit: pool.configuration.body)
-        let owner = Weak<UpstreamConnection>()
-        self.timer = DeadlineTimer(on: pool.eventLoop) { owner.value?.deadlinePassed() }
-        owner.value = self
+        self.timer = DeadlineTimer(on: pool.eventLoop)
     }
 
     /// Whether a request may be written.
@@ -51,7 +49,10 @@ final class UpstreamConnection: ChannelInboundHandler {
         context?.close(promise: nil)
     }
 
-    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        timer.start { self.deadlinePassed() }
+    }
 
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 

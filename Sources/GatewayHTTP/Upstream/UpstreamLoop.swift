@@ -16,15 +16,14 @@ final class UpstreamLoop {
     private var open = 0
     private var isShutDown = false
     private var emptied: EventLoopPromise<Void>?
-    private var idleTimer: DeadlineTimer?
+    private let idleTimer: DeadlineTimer
 
     init(eventLoop: any EventLoop, configuration: UpstreamConfiguration, maximum: Int) {
         self.eventLoop = eventLoop
         self.configuration = configuration
         self.maximum = maximum
-        let owner = Weak<UpstreamLoop>()
-        idleTimer = DeadlineTimer(on: eventLoop) { owner.value?.closeIdle() }
-        owner.value = self
+        self.idleTimer = DeadlineTimer(on: eventLoop)
+        idleTimer.start { self.closeIdle() }
     }
 
     /// Sends the request, now or when a connection is free; answers it in the end.
@@ -82,7 +81,7 @@ final class UpstreamLoop {
         let promise = emptied ?? eventLoop.makePromise(of: Void.self)
         emptied = promise
         isShutDown = true
-        idleTimer?.stop()
+        idleTimer.stop()
         while let exchange = waiting.popFirst() { exchange.finish(.unreachable("the gateway is stopping")) }
         for connection in Array(connections.values) { connection.close() }
         if open == 0 { promise.succeed() }
@@ -181,7 +180,7 @@ final class UpstreamLoop {
     }
 
     private func armIdleTimer() {
-        idleTimer?.set(idle.first.map { $0.lastUsed + configuration.idle })
+        idleTimer.set(idle.first.map { $0.lastUsed + configuration.idle })
     }
 
     private func closeIdle() {

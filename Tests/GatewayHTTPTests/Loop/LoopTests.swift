@@ -36,7 +36,8 @@ import Testing
     @Test func aDeadlineThatMovesOnPassesOnce() {
         let loop = EmbeddedEventLoop()
         var passed: [NIODeadline] = []
-        let timer = DeadlineTimer(on: loop) { passed.append(loop.now) }
+        let timer = DeadlineTimer(on: loop)
+        timer.start { passed.append(loop.now) }
         let start = loop.now
         timer.set(start + .seconds(10))
         loop.advanceTime(by: .seconds(5))
@@ -52,7 +53,8 @@ import Testing
     @Test func aDeadlineThatMovesAheadPassesInTime() {
         let loop = EmbeddedEventLoop()
         var passed = 0
-        let timer = DeadlineTimer(on: loop) { passed += 1 }
+        let timer = DeadlineTimer(on: loop)
+        timer.start { passed += 1 }
         timer.set(loop.now + .seconds(60))
         timer.set(loop.now + .seconds(10))
         loop.advanceTime(by: .seconds(10))
