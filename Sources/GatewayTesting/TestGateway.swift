@@ -44,11 +44,9 @@ public struct TestGateway: Sendable {
 
     /// A gateway; `adjust` changes the rules before it is made.
     public init(
-        _ profile: BackendProfile.BuiltIn = .classic,
+        _ profile: BackendProfile.BuiltIn = .classic, adjust: (inout GatewayRules) -> Void = { _ in },
         answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent,
-        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing,
-        digestKey: [UInt8] = Array(repeating: 7, count: 32),
-        adjust: (inout GatewayRules) -> Void = { _ in }
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing
     ) {
         let clock = ManualClock()
         let timeline = Timeline()
@@ -60,11 +58,17 @@ public struct TestGateway: Sendable {
         var rules = Self.rules(profile, clock: clock)
         adjust(&rules)
         gateway = Gateway(
-            rules: rules,
-            ports: GatewayPorts(
-                ledger: ledger, journal: journal, backend: backend, clocks: clock.clocks,
-                digester: KeyedDigester(key: Secret(digestKey)), randomness: { 0x0123_4567_89AB_CDEF },
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+            rules: rules, ports: Self.ports(clock: clock, ledger: ledger, journal: journal, backend: backend))
+    }
+
+    /// Ports to doubles that a test has made itself. Random bits are always the same.
+    public static func ports(
+        clock: ManualClock, ledger: any RegistrationLedger, journal: any Journal, backend: any Backend
+    ) -> GatewayPorts {
+        GatewayPorts(
+            ledger: ledger, journal: journal, backend: backend, clocks: clock.clocks,
+            digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
+            randomness: { 0x0123_4567_89AB_CDEF }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     /// Serves one request.

@@ -35,8 +35,10 @@ struct Authentication: Sendable {
             facts.attempted = presented.name
             // The address pays before a password is looked at, and gets it back for a good one.
             let ticket = try limiter.admitLogin(from: facts.peer)
-            let caller = try judged(await chain.authenticate(presented.credential, from: facts.peer))
-            limiter.giveBack(ticket)
+            let outcome = await chain.authenticate(presented.credential, from: facts.peer)
+            // Nor does it pay for an authenticator that cannot tell: that is no failed login.
+            if outcome.isFreeOfCharge { limiter.giveBack(ticket) }
+            let caller = try judged(outcome)
             facts.user = caller.user
             facts.authenticator = caller.authenticator
             facts.attempted = nil
@@ -58,6 +60,15 @@ struct Authentication: Sendable {
             throw Refusal(.credentialsRejected, reason.rawValue)
         case .unavailable(let reason):
             throw Refusal(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
+        }
+    }
+}
+
+extension AuthenticationOutcome {
+    fileprivate var isFreeOfCharge: Bool {
+        switch self {
+        case .accepted, .unavailable: true
+        case .notMine, .rejected: false
         }
     }
 }

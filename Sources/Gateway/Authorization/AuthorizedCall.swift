@@ -48,9 +48,14 @@ struct Authorization: Sendable {
             let permitted = try await permit(identified.call, caller, &facts)
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
-            // Whoever is refused here never comes to the limits, and trying all day must not be free.
-            limiter.charge(refusedCallOf: caller.user)
-            throw error.with(facts)
+            let refusal = error
+            // Whoever is refused here never comes to the limits, and trying all day must be neither free nor without end.
+            do throws(Refusal) {
+                try limiter.admit(refusedCallOf: caller.user)
+            } catch {
+                throw error.with(facts)
+            }
+            throw refusal.with(facts)
         }
     }
 

@@ -22,6 +22,8 @@ struct ForwardResult: Sendable {
     var status: Int?
     /// The id that the backend gave last.
     var reserved: RegistrationID?
+    /// Whether the backend's id for the handle was another handle's, and the id given last was asked for without one.
+    var askedAgain = false
     /// Whether the steps for "gone" were taken.
     var followedGone = false
     /// For the log.
@@ -78,6 +80,7 @@ struct Forwarding: Sendable {
             run.end.detail = "ledger: \(error.detail)"
             return .failed
         }
+        run.end.askedAgain = true
         return await exchange(.reserve(handle: nil), &run)
     }
 

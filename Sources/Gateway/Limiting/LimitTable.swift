@@ -3,8 +3,9 @@ internal import GatewayCore
 /// The limiter's memory: theoretical arrival times by key, in two generations.
 ///
 /// What is touched moves into the present generation. A generation lasts at least as long as any limit remembers, so when the
-/// older one is dropped, every key in it has its full burst again and forgetting it changes nothing. When both are full, keys
-/// without a place share one for each limit: strangers then limit each other, and nobody gets more than the rate.
+/// older one is dropped, every key in it has its full burst again and forgetting it changes nothing. When the present one is
+/// full, a key of the older one stays there, and keys without a place share one for each limit: strangers then limit each
+/// other, and nobody gets more than a second burst in a generation.
 struct LimitTable {
     /// A limit by its index, and for whom it counts.
     enum Key: Hashable {
@@ -56,7 +57,7 @@ struct LimitTable {
         if let longest { return longest }
         for charge in charges {
             let key = place(for: charge.key)
-            present[key] = charge.rate.charged(arrival: arrival(key), now: now)
+            set(charge.rate.charged(arrival: arrival(key), now: now), for: key)
         }
         return nil
     }
@@ -65,15 +66,29 @@ struct LimitTable {
     mutating func giveBack(_ charges: [Charge]) {
         for charge in charges {
             let key = place(for: charge.key)
-            if let arrival = arrival(key) { present[key] = arrival - charge.rate.interval }
+            if let arrival = arrival(key) { set(arrival - charge.rate.interval, for: key) }
         }
     }
 
     private func arrival(_ key: Key) -> Int64? { present[key] ?? past[key] }
 
+    /// How many places are taken, in both generations.
+    var count: Int { present.count + past.count }
+
     private func place(for key: Key) -> Key {
-        if present.count < capacity / 2 || arrival(key) != nil { return key }
+        if hasRoom || arrival(key) != nil { return key }
         return .overflow(limit: key.limit)
+    }
+
+    private var hasRoom: Bool { present.count < capacity / 2 }
+
+    private mutating func set(_ arrival: Int64, for key: Key) {
+        // Moving a key of the older generation into a full one would let the table grow with every generation.
+        if !hasRoom, present[key] == nil, past[key] != nil {
+            past[key] = arrival
+        } else {
+            present[key] = arrival
+        }
     }
 
     private mutating func turn(_ now: Int64) {

@@ -59,13 +59,12 @@ public final class Limiter: Sendable {
     }
 
     /// Charges a call that was refused before it came to the limits, as far as limits count by user alone.
-    func charge(refusedCallOf user: UserName) {
+    func admit(refusedCallOf user: UserName) throws(Refusal) {
         var charges: [LimitTable.Charge] = []
         for (index, rule) in rules.enumerated() where rule.limit.per == [.user] {
             if let key = Self.key(rule.limit, index, user, nil) { charges.append(.init(key: key, rate: rule.rate)) }
         }
-        let now = clocks.monotonic().nanoseconds
-        table.withLock { _ = $0.admit(charges, now: now) }
+        try admit(charges)
     }
 
     private func admit(_ charges: [LimitTable.Charge]) throws(Refusal) {

@@ -18,8 +18,11 @@ enum MediaType {
                 separator: ";", omittingEmptySubsequences: false
             ).map { $0.trimmingBlanks }
             guard parts.removeFirst() == "application/json" else { throw refusal }
-            for part in parts where part.hasPrefix("charset=") {
-                let charset = part.dropFirst("charset=".count)
+            for part in parts {
+                // Blanks around the equals sign are against the grammar, and yet some server may read what follows them.
+                let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard pair[0].trimmingBlanks == "charset" else { continue }
+                let charset = pair.count == 2 ? pair[1].trimmingBlanks : ""
                 let bare =
                     charset.hasPrefix("\"") && charset.hasSuffix("\"") && charset.count >= 2
                     ? charset.dropFirst().dropLast() : charset

@@ -66,9 +66,12 @@ struct Rewriting: Sendable {
             return .upstream(
                 UpstreamPlan(facts: facts, caller: caller, steps: [step], purpose: .delete(id, claim)))
         case .send(let send):
-            facts.digest = digester.digest(Array(send.text.utf8))
             let step: UpstreamStep
             do throws(Refusal) {
+                guard let digest = digester.digest(Array(send.text.utf8)) else {
+                    throw Refusal(.internalError, "the message's digest cannot be made")
+                }
+                facts.digest = digest
                 step = .send(try upstream(send, from: caller.user))
             } catch {
                 throw error.with(facts)

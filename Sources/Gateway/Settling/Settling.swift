@@ -51,7 +51,8 @@ struct Settling: Sendable {
     ) async -> Settled {
         guard end.result == .accepted, let id = end.reserved else { return Settled(end.result, .empty(200)) }
         facts.registration = id
-        let result = await write(.reserved(id, handle: handle), claim, facts.call)
+        // An id that was given without the handle does not take the place of the one that the handle is bound to.
+        let result = await write(.reserved(id, handle: end.askedAgain ? nil : handle), claim, facts.call)
         return Settled(result ?? .accepted, .registrationID(id))
     }
 

@@ -1,0 +1,160 @@
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+@Suite struct AuthenticationTests {
+    private func chain(_ authenticators: (any Authenticator)...) -> AuthenticatorChain {
+        AuthenticatorChain(
+            authenticators.enumerated().map { index, authenticator in
+                .init(
+                    name: PluginName(stringLiteral: "link-\(index)"), takes: [.password], authenticator: authenticator)
+            })
+    }
+
+    private func whoami(_ authorization: ReceivedRequest.FieldValue) -> ReceivedRequest {
+        ReceivedRequest("GET /auth/whoami", authorization: authorization)
+    }
+
+    @Test func whoamiSaysWhoItIs() async {
+        let answer = await TestGateway().serve(Sample.whoami)
+        #expect(answer.status == 200)
+        #expect(answer.contentType == "application/json")
+        #expect(
+            answer.text
+                == "{\"user\":\"alice\",\"groups\":[\"dispatch\"],\"tag\":\"username:alice\",\"authenticator\":\"fixed\"}"
+        )
+        #expect(answer.values("Cache-Control") == ["no-store"])
+    }
+
+    @Test func tokensAndPasswordsAreTaken() async {
+        for field in ["Bearer alices-token", "bearer  alices-token", "BEARER alices-token"] {
+            #expect(await TestGateway().serve(whoami(.text(field))).status == 200)
+        }
+        let pair = String(decoding: Base64.encode(Array("ALICE:alice's secret".utf8), .standard), as: UTF8.self)
+        #expect(await TestGateway().serve(whoami(.text("basic \(pair)"))).status == 200)
+    }
+
+    @Test func nobodyWithoutACredential() async {
+        for request in [Sample.send(), Sample.put(), Sample.delete, Sample.create, Sample.whoami] {
+            var request = request
+            request.authorization = .absent
+            let gateway = TestGateway()
+            let answer = await gateway.expect(.credentialsMissing, for: request)
+            #expect(
+                answer.values("WWW-Authenticate") == ["Basic realm=\"notify\", charset=\"UTF-8\"", "Bearer"])
+            #expect(gateway.journal.records.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "", "Basic", "Basic ", "Bearer", "Bearer ", "Digest x", "Negotiate x", "Basic YWxpY2U6YWxpY2U",
+        "Basic YWxpY2U6YWxpY2U= x",
+        "Basic !!!!", "Basic YWxpY2U=", "Basic Og==", "Basic OnNlY3JldA==", "Basic YWxpY2U6", "Basic YWxpY2U6AA==",
+        "Basic YWwAOng=",
+        "Basic /zp4", "Bearer a b", "Bearer é", "Bearer \u{0}", "Bearer unknown", "YWxpY2U6YWxpY2U=",
+        "Basic\tYWxpY2U6YWxpY2U=",
+    ])
+    func badCredentialsAreAllTheSame(_ field: String) async {
+        let gateway = TestGateway()
+        let answer = await gateway.expect(.credentialsRejected, for: whoami(.text(field)))
+        let unknown = await gateway.expect(.credentialsRejected, for: whoami(.basic("nobody", "x")))
+        let wrong = await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", "x")))
+        #expect(answer == unknown && unknown == wrong)
+        #expect(answer.values("WWW-Authenticate").count == 2)
+        #expect(gateway.journal.records.isEmpty)
+    }
+
+    @Test func passwordsEndWhereTheyEnd() async {
+        let long = String(repeating: "x", count: 1024)
+        let gateway = TestGateway { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(
+                    name: "fixed", takes: [.password],
+                    authenticator: FixedAuthenticator(passwords: ["alice": long, "bob": "a:b"]))
+            ])
+        }
+        #expect(await gateway.serve(whoami(.basic("alice", long))).status == 200)
+        await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", long + "x")))
+        // Split at the first colon.
+        #expect(await gateway.serve(whoami(.basic("bob", "a:b"))).status == 200)
+        // The tutorial's own rule, user and password the same, is none here.
+        await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", "alice")))
+    }
+
+    @Test func credentialsThatOthersCanReadAreNotJudged() async {
+        let authenticator = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
+        let gateway = TestGateway { $0.authenticators = chain(authenticator) }
+        for field in [
+            ReceivedRequest.FieldValue.basic("alice", TestGateway.password(of: "alice")), .text("Bearer x"),
+            .text("Junk"),
+        ] {
+            await gateway.expect(
+                .insecureTransport,
+                for: ReceivedRequest("GET /auth/whoami", authorization: field, credentialsMayTravel: false))
+        }
+        #expect(authenticator.timesAsked == 0)
+    }
+
+    @Test func theFirstWhoseCredentialItIsDecides() async {
+        let last = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
+        func gateway(_ first: AuthenticationOutcome) -> TestGateway {
+            TestGateway { $0.authenticators = chain(ScriptedAuthenticator(always: first), last) }
+        }
+        #expect(await gateway(.notMine).serve(Sample.whoami).status == 200)
+        #expect(last.timesAsked == 1)
+        await gateway(.rejected(.disabled)).expect(.credentialsRejected, for: Sample.whoami)
+        await gateway(.rejected(.unmapped)).expect(.identityUnmapped, for: Sample.whoami)
+        let answer = await gateway(.unavailable(.failed)).expect(.authenticatorUnavailable, for: Sample.whoami)
+        #expect(answer.values("Retry-After") == ["5"])
+        #expect(last.timesAsked == 1)
+        let nobodys = TestGateway { $0.authenticators = chain(ScriptedAuthenticator(always: .notMine)) }
+        await nobodys.expect(.credentialsRejected, for: Sample.whoami)
+        // Only schemes that somebody takes are challenged for, and only those are asked.
+        #expect(await nobodys.serve(whoami(.absent)).values("WWW-Authenticate").count == 1)
+        await nobodys.expect(.credentialsRejected, for: whoami(.text("Bearer x")))
+    }
+
+    @Test func anAnswerThatComesLateIsAnAnswer() async {
+        let late = LateAuthenticator()
+        let gateway = TestGateway { $0.authenticators = chain(late) }
+        async let answer = gateway.serve(Sample.send())
+        await late.untilWaiting(1)
+        #expect(gateway.timeline.events.isEmpty)
+        late.answer(.accepted(Identity(user: UserName(canonical: "alice")!, authenticator: "late")))
+        #expect(await answer.status == 200)
+        #expect(gateway.journal.records(.intent).first?.facts?.authenticator == "late")
+    }
+
+    @Test func failedLoginsPayByAddressAndGoodOnesDoNot() async {
+        let clock = ManualClock()
+        let gateway = TestGateway { rules in
+            rules.limiter = Limiter(
+                [Limit(name: "login", per: [.address], count: 2, period: .seconds(60))], clocks: clock.clocks)
+        }
+        for _ in 0..<5 { #expect(await gateway.serve(Sample.whoami).status == 200) }
+        for _ in 0..<2 { await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", "x"))) }
+        let answer = await gateway.expect(.rateLimited, for: Sample.whoami)
+        #expect(answer.values("Retry-After") == ["30"])
+        clock.advance(by: .seconds(30))
+        #expect(await gateway.serve(Sample.whoami).status == 200)
+    }
+
+    @Test func anOutageIsNoFailedLogin() async {
+        let gateway = TestGateway { rules in
+            rules.authenticators = chain(ScriptedAuthenticator(always: .unavailable(.timedOut)))
+            rules.limiter = Limiter(
+                [Limit(name: "login", per: [.address], count: 2, period: .seconds(60))], clocks: ManualClock().clocks)
+        }
+        for _ in 0..<5 { await gateway.expect(.authenticatorUnavailable, for: Sample.whoami) }
+    }
+
+    @Test func identitiesAreCanonicalEverywhere() async {
+        let gateway = TestGateway { $0.names = NameRules(suffixes: ["@example.com"]) }
+        // The scripted list has no suffix rule of its own: what counts here is `to_tag`.
+        #expect(await gateway.serve(Sample.send(to: "BOB%40Example.com")).status == 200)
+        #expect(gateway.backend.requests.first?.query?.last?.value == "bob")
+    }
+}

@@ -1,0 +1,200 @@
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+/// Requests that a hostile peer bends out of good ones, all the way through `serve`: nothing traps, and whatever reaches the
+/// backend says exactly what was decided, and nothing else.
+@Suite struct HostileBytesTests {
+    private struct Seed {
+        var method: HTTPMethod?
+        var path: String
+        var query: String?
+        var contentType: String?
+        var body: String = ""
+    }
+
+    private static let seeds: [Seed] = [
+        Seed(method: .post, path: "/api/register", query: "handle=\(Sample.apns)"),
+        Seed(
+            method: .post, path: "/api/register",
+            query: "handle=https%3A%2F%2Fdb5.notify.windows.com%2F%3Ftoken%3DA%252b"),
+        Seed(method: .put, path: "/api/register/\(Sample.label)", contentType: "application/json", body: Sample.body()),
+        Seed(
+            method: .put, path: "/api/register/\(Sample.label)",
+            body: Sample.body("gcm", Sample.fcm, tags: "[\"topic:a\",\"username:alice\"]")),
+        Seed(
+            method: .put, path: "/api/register", query: "id=\(Sample.label)",
+            body: Sample.body("wns", Sample.wns, tags: "[\"topic:x\"]")),
+        Seed(method: .delete, path: "/api/register/\(Sample.label)"),
+        Seed(method: .delete, path: "/api/register", query: "id=\(Sample.label)"),
+        Seed(
+            method: .post, path: "/api/notifications", query: "pns=apns&to_tag=bob",
+            contentType: "application/json;charset=utf-8", body: "\"hi \\u0022there\\u0022\""),
+        Seed(
+            method: .post, path: "/api/notifications", query: "pns=gcm&to_tag=carol%40x",
+            body: "\"He said \"hi\" – café\""),
+        Seed(method: .post, path: "/api/notifications", query: "to_tag=bob&pns=wns", body: "\"C:\\windows & <b>\""),
+        Seed(method: .get, path: "/auth/whoami"),
+    ]
+
+    private static let pieces: [[UInt8]] =
+        [
+            "\"", "\\", "'", "/", "//", "..", "%2e", "%2f", "%00", "%", "&", "=", ";", "?", "#", "+", " ", "\r\n",
+            "\u{0}", ":", ",", "|", "||",
+            "!", "$", "{", "}", "[", "]", "<", "]]>", "</text>", "\\u0000", "\\ud800", "\\\"", "username:bob", "from:",
+            "topic:", "id=", "pns=",
+            "to_tag=", "handle=", "charset=", "utf-16", "1-2-3", "é", "😀", "\u{FEFF}", "\"Tags\":[\"from:alice\"]",
+            "\"tags\":[]",
+            "HTTP/1.1\r\nX-Evil: 1\r\n\r\n",
+        ].map { Array($0.utf8) } + [[0xFF], [0xC3], [0xED, 0xA0, 0x80], [0x80]]
+
+    private static func mutated(_ text: String?, _ random: inout SplitMix) -> [UInt8]? {
+        guard var bytes = text.map({ Array($0.utf8) }) else {
+            return Int.random(in: 0..<20, using: &random) == 0 ? pieces.randomElement(using: &random) : nil
+        }
+        // Most parts stay whole, so that what is bent is reached at all.
+        guard Int.random(in: 0..<3, using: &random) == 0 else { return bytes }
+        for _ in 0...Int.random(in: 0..<3, using: &random) {
+            let place = Int.random(in: 0...bytes.count, using: &random)
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: bytes.insert(contentsOf: pieces.randomElement(using: &random)!, at: place)
+            case 1: if place < bytes.count { bytes[place] = .random(in: 0...255, using: &random) }
+            case 2: if place < bytes.count { bytes.remove(at: place) }
+            case 3: bytes.removeLast(bytes.count - place)
+            default: bytes.insert(contentsOf: bytes[..<place].suffix(Int.random(in: 0...20, using: &random)), at: place)
+            }
+        }
+        return bytes
+    }
+
+    private static func request(_ number: UInt64, _ random: inout SplitMix) -> ReceivedRequest {
+        let seed = seeds.randomElement(using: &random)!
+        func field(_ text: String?) -> ReceivedRequest.FieldValue {
+            mutated(text, &random).map { .single(ByteBuffer(bytes: $0)) } ?? .absent
+        }
+        var request = ReceivedRequest("GET /", as: "alice", number: number)
+        request.method =
+            Int.random(in: 0..<20, using: &random) == 0
+            ? HTTPMethod.allCases.randomElement(using: &random) : seed.method
+        request.path = ByteBuffer(bytes: mutated(seed.path, &random) ?? [])
+        request.query = mutated(seed.query, &random).map { ByteBuffer(bytes: $0) }
+        request.contentType = field(seed.contentType)
+        request.contentEncoding = field(nil)
+        request.body = ByteBuffer(bytes: mutated(seed.body, &random) ?? [])
+        if Int.random(in: 0..<10, using: &random) == 0 {
+            request.authorization = field("Basic YWxpY2U6YWxpY2UncyBzZWNyZXQ=")
+        }
+        return request
+    }
+
+    @Test(arguments: BackendProfile.BuiltIn.allCases)
+    func twentyThousandBentRequests(_ profile: BackendProfile.BuiltIn) async throws {
+        var random = SplitMix(seed: 12)
+        var carriedOut = 0
+        let decisions: [LedgerDecision] = [.own(Sample.other), .unplaced, .rotation(Sample.other)]
+        for number in 0..<UInt64(7000) {
+            let decision = decisions.randomElement(using: &random)!
+            let gateway = TestGateway(
+                profile, adjust: { $0.limiter = Limiter([], clocks: ManualClock().clocks) },
+                deciding: { request in
+                    switch request {
+                    case .create(_, let handle): handle == nil ? .askWithoutHandle : .askWithHandle
+                    case .update: decision
+                    case .delete: .owned(Sample.other)
+                    }
+                })
+            let answer = await gateway.serve(Self.request(number, &random))
+            #expect((200...202).contains(answer.status) || answer.code != nil)
+            #expect(gateway.backend.unreadable.isEmpty)
+            #expect(gateway.ledger.openClaims == 0)
+            #expect(gateway.journal.records(.intent).count == gateway.journal.records(.outcome).count)
+            let requests = gateway.backend.requests
+            #expect(requests.isEmpty == gateway.journal.records(.intent).isEmpty)
+            if requests.isEmpty { continue }
+            carriedOut += 1
+            let facts = try #require(gateway.journal.records(.outcome).first?.facts)
+            for request in requests { try check(request, facts, profile) }
+        }
+        // Enough of them stay good for the checks to mean something.
+        #expect(carriedOut > 1000)
+    }
+
+    private func check(_ request: SeenRequest, _ facts: CallFacts, _ profile: BackendProfile.BuiltIn) throws {
+        let side = BackendProfile(profile).backend
+        let allowed: Set<String> = [
+            "Host", "Authorization", "Accept", "X-Request-Id", "Content-Type", "Content-Length",
+        ]
+        #expect(Set(request.fields.map(\.name)).isSubset(of: allowed))
+        #expect(Set(request.fields.map(\.name)).count == request.fields.count)
+        #expect(request.values("Host") == ["backend.test"])
+        #expect(request.values("Authorization") == ["Basic YWxpY2U6YWxpY2U="])
+        #expect(request.values("X-Request-Id") == [facts.call.text])
+        let query = try #require(request.query)
+        switch (request.method, facts.action) {
+        case ("POST", .send):
+            #expect(request.path == "/api/notifications")
+            let pns = try #require(facts.pns)
+            let recipient = try #require(facts.recipient)
+            #expect(query.map(\.name) == ["pns", "to_tag"])
+            #expect(query.map(\.value) == [side.pnsWords[pns]?.rawValue ?? "?", recipient.text])
+            try checkMessage(request.body, facts, pns)
+        case ("POST", .registerCreate), ("POST", .registerUpdate):
+            #expect(request.path == "/api/register" && request.body.isEmpty)
+            #expect(query.count <= 1)
+            if let parameter = query.first {
+                #expect(parameter.name == "handle")
+                #expect(try HandleRules().handleOfUnnamedService(parameter.value).text == parameter.value)
+            }
+        case ("PUT", .registerUpdate):
+            #expect(request.target == target(try #require(facts.registration), profile))
+            let body = try JSONParser().parse(request.body.span)
+            guard case .object(let members) = body, case .array(let tags)? = body["Tags"] else {
+                Issue.record("another body")
+                return
+            }
+            #expect(members.map(\.name) == ["Platform", "Handle", "Tags"])
+            let service = try #require(facts.platform)
+            #expect(body["Platform"]?.string == side.platformWords[service]?.rawValue)
+            let handle = try #require(body["Handle"]?.string)
+            #expect(try HandleRules().handle(handle, of: service).text == handle)
+            #expect(tags.allSatisfy { $0.string.flatMap(Tag.init)?.namespace == "topic" })
+        case ("DELETE", .registerDelete):
+            #expect(request.target == target(Sample.other, profile))
+            #expect(request.body.isEmpty)
+        default:
+            Issue.record("\(request.method) for \(String(describing: facts.action))")
+        }
+    }
+
+    private func target(_ id: RegistrationID, _ profile: BackendProfile.BuiltIn) -> String {
+        profile == .core ? "/api/register?id=\(id)" : "/api/register/\(id)"
+    }
+
+    /// The text that a device reads is the one whose digest stands in the record.
+    private func checkMessage(_ body: [UInt8], _ facts: CallFacts, _ service: PushService) throws {
+        let pasted = try #require(try JSONParser().parse(body.span).string)
+        for (frameService, before, after) in PastedPayload.frames where frameService == service {
+            let payload = "\(before)From alice: \(pasted)\(after)"
+            #expect(payload.utf8.count <= service.payloadLimit)
+            guard let text = service == .wns ? PastedPayload.text(in: payload, of: .wns) : innermost(payload) else {
+                Issue.record("a payload that does not parse")
+                return
+            }
+            let typed = Array(text.utf8.dropFirst("From alice: ".utf8.count))
+            #expect(typed.count == facts.bytes)
+            #expect(KeyedDigester(key: Secret(Array(repeating: 7, count: 32))).digest(typed) == facts.digest)
+        }
+    }
+
+    private func innermost(_ payload: String) -> String? {
+        var value = try? JSONParser().parse(Array(payload.utf8).span)
+        while case .object(let members)? = value {
+            guard members.count == 1 else { return nil }
+            value = members[0].value
+        }
+        return value?.string
+    }
+}

@@ -1,0 +1,211 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite struct CellRateTests {
+    private let second: Int64 = 1_000_000_000
+
+    @Test func aBurstAndThenTheSteadyRate() {
+        let rate = CellRate(count: 2, period: second, burst: 3)
+        var arrival: Int64?
+        for _ in 0..<3 {
+            #expect(rate.wait(arrival: arrival, now: 0) == 0)
+            arrival = rate.charged(arrival: arrival, now: 0)
+        }
+        #expect(rate.wait(arrival: arrival, now: 0) == second / 2)
+        #expect(rate.wait(arrival: arrival, now: second / 2 - 1) == 1)
+        #expect(rate.wait(arrival: arrival, now: second / 2) == 0)
+        // After its memory the key has its burst again.
+        #expect(rate.wait(arrival: arrival, now: rate.memory) == 0)
+        #expect(
+            rate.charged(arrival: arrival, now: rate.memory + second)
+                == rate.charged(arrival: nil, now: rate.memory + second))
+    }
+
+    /// In any window no more than the burst and what the rate gives, however calls are spread.
+    @Test func neverMoreThanTheRate() {
+        var random = SplitMix(seed: 10)
+        for _ in 0..<200 {
+            let count = Int.random(in: 1...20, using: &random)
+            let period = Int64.random(in: 1...60, using: &random) * second
+            let burst = Int.random(in: 1...20, using: &random)
+            let rate = CellRate(count: count, period: period, burst: burst)
+            var arrival: Int64?
+            var now: Int64 = 0
+            var admitted: Int64 = 0
+            for _ in 0..<400 {
+                now += Int64.random(in: 0...(period / Int64(count)), using: &random)
+                if rate.wait(arrival: arrival, now: now) == 0 {
+                    arrival = rate.charged(arrival: arrival, now: now)
+                    admitted += 1
+                }
+            }
+            #expect(admitted <= Int64(burst) + now / (period / Int64(count)))
+        }
+    }
+
+    @Test func absurdNumbersDoNotTrap() {
+        for count in [Int.min, 0, 1, .max] {
+            for burst in [Int.min, 0, 1, .max] {
+                for period in [1, 86_400 * second] {
+                    let rate = CellRate(count: count, period: period, burst: burst)
+                    let arrival = rate.charged(arrival: nil, now: second)
+                    #expect(rate.wait(arrival: arrival, now: second) >= 0)
+                    #expect(rate.memory > 0)
+                }
+            }
+        }
+    }
+}
+
+@Suite struct LimiterTests {
+    private let clock = ManualClock()
+    private let alice = UserName(canonical: "alice")!
+    private let bob = UserName(canonical: "bob")!
+    private let carol = UserName(canonical: "carol")!
+
+    private func limiter(_ limits: [Limit], capacity: Int = 1000) -> Limiter {
+        Limiter(limits, clocks: clock.clocks, capacity: capacity)
+    }
+
+    private func send(to recipient: UserName, _ service: PushService = .apns) -> RequestedSend {
+        RequestedSend(service: service, recipient: recipient, text: "hi")
+    }
+
+    /// The name and wait of the limit that is spent, or nil.
+    private func spent(_ body: () throws -> Void) -> (name: String, seconds: Int)? {
+        do {
+            try body()
+            return nil
+        } catch {
+            let refusal = error as? Refusal
+            #expect(refusal?.code == .rateLimited)
+            guard case .limit(let name, let seconds) = refusal?.extra else { return ("?", 0) }
+            return (name, seconds)
+        }
+    }
+
+    @Test func limitsCountByTheirKeys() {
+        let limiter = limiter([
+            Limit(name: "pair", per: [.sender, .recipient], count: 1, period: .seconds(60)),
+            Limit(name: "service", per: [.sender, .pns], count: 3, period: .seconds(60)),
+        ])
+        #expect(spent { try limiter.admit(alice, sending: send(to: bob)) } == nil)
+        #expect(spent { try limiter.admit(alice, sending: send(to: bob)) }?.name == "pair")
+        #expect(spent { try limiter.admit(alice, sending: send(to: carol)) } == nil)
+        #expect(spent { try limiter.admit(bob, sending: send(to: carol)) } == nil)
+        // Another service is another key of one limit, and not of the other.
+        #expect(spent { try limiter.admit(alice, sending: send(to: bob, .wns)) }?.name == "pair")
+        #expect(spent { try limiter.admit(alice, sending: send(to: alice)) } == nil)
+        #expect(spent { try limiter.admit(alice, sending: send(to: UserName(canonical: "dave")!)) }?.name == "service")
+        // What is no send is not counted by limits of sends.
+        for _ in 0..<10 { #expect(spent { try limiter.admit(alice, sending: nil) } == nil) }
+    }
+
+    @Test func theLongestWaitIsSaidRoundedUp() {
+        let limiter = limiter([
+            Limit(name: "short", per: [.user], count: 1, period: .milliseconds(1500)),
+            Limit(name: "long", per: [.sender], count: 1, period: .milliseconds(2500)),
+        ])
+        #expect(spent { try limiter.admit(alice, sending: send(to: bob)) } == nil)
+        let spent1 = spent { try limiter.admit(alice, sending: send(to: bob)) }
+        #expect(spent1?.name == "long" && spent1?.seconds == 3)
+        clock.advance(by: .milliseconds(2499))
+        #expect(spent { try limiter.admit(alice, sending: send(to: bob)) }?.seconds == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(spent { try limiter.admit(alice, sending: send(to: bob)) } == nil)
+    }
+
+    @Test func aRefusedCallChargesNone() {
+        let limiter = limiter([
+            Limit(name: "user", per: [.user], count: 2, period: .seconds(60)),
+            Limit(name: "inbox", per: [.recipient], count: 1, period: .seconds(60)),
+        ])
+        #expect(spent { try limiter.admit(alice, sending: send(to: bob)) } == nil)
+        for _ in 0..<5 { #expect(spent { try limiter.admit(alice, sending: send(to: bob)) }?.name == "inbox") }
+        #expect(spent { try limiter.admit(alice, sending: send(to: carol)) } == nil)
+        #expect(spent { try limiter.admit(alice, sending: nil) }?.name == "user")
+    }
+
+    @Test func goodLoginsGetTheirChargeBack() throws {
+        let limiter = limiter([Limit(name: "login", per: [.address], count: 2, period: .seconds(60))])
+        for _ in 0..<10 { limiter.giveBack(try limiter.admitLogin(from: .documentation)) }
+        _ = try limiter.admitLogin(from: .documentation)
+        _ = try limiter.admitLogin(from: .documentation)
+        #expect(spent { _ = try limiter.admitLogin(from: .documentation) }?.name == "login")
+        _ = try limiter.admitLogin(from: Peer(address: .v4(9), text: "0.0.0.9"))
+        // One host owns a /64.
+        _ = try limiter.admitLogin(from: Peer(address: .v6(1, 1), text: "a"))
+        _ = try limiter.admitLogin(from: Peer(address: .v6(1, 2), text: "b"))
+        #expect(spent { _ = try limiter.admitLogin(from: Peer(address: .v6(1, 3), text: "c")) } != nil)
+        _ = try limiter.admitLogin(from: Peer(address: .v6(2, 1), text: "d"))
+    }
+
+    @Test func debtOutlivesAGeneration() {
+        let limiter = limiter([Limit(name: "user", per: [.user], count: 10, period: .seconds(100))])
+        for _ in 0..<10 { #expect(spent { try limiter.admit(alice, sending: nil) } == nil) }
+        // A generation lasts 100 s. Ten seconds give one call; the rest is remembered across the turn.
+        for _ in 0..<30 {
+            clock.advance(by: .seconds(10))
+            #expect(spent { try limiter.admit(alice, sending: nil) } == nil)
+            #expect(spent { try limiter.admit(alice, sending: nil) } != nil)
+        }
+        clock.advance(by: .seconds(1000))
+        for _ in 0..<10 { #expect(spent { try limiter.admit(alice, sending: nil) } == nil) }
+        #expect(spent { try limiter.admit(alice, sending: nil) } != nil)
+    }
+
+    @Test func strangersShareAPlaceWhenTheTableIsFull() {
+        let limiter = limiter([Limit(name: "user", per: [.user], count: 3, period: .seconds(60))], capacity: 8)
+        let users = (0..<40).map { UserName(canonical: "user\($0)")! }
+        let admitted = users.filter { user in spent { try limiter.admit(user, sending: nil) } == nil }
+        // Four have a place of their own, and the others three calls together.
+        #expect(admitted.count == 7)
+        // Who has a place goes on undisturbed.
+        #expect(spent { try limiter.admit(users[0], sending: nil) } == nil)
+    }
+
+    /// Keys that are used in every generation must not pile up.
+    @Test func theTableNeverOutgrowsItsCapacity() {
+        var table = LimitTable(capacity: 100, memory: 10, now: 0)
+        let rate = CellRate(count: 10, period: 10, burst: 10)
+        var used: [LimitTable.Key] = []
+        for generation in 0..<20 {
+            let now = Int64(generation) * 10 + 1
+            for number in 0..<60 {
+                used.append(.address(limit: 0, .v4(UInt32(generation * 1000 + number))))
+                _ = table.admit([.init(key: used[used.count - 1], rate: rate)], now: now)
+            }
+            for key in used { _ = table.admit([.init(key: key, rate: rate)], now: now) }
+            // One more for the place that strangers share.
+            #expect(table.count <= 100 + 2)
+        }
+    }
+
+    @Test func aCallOverALimitIsRefusedWithItsName() async {
+        let gateway = TestGateway { rules in
+            rules.limiter = Limiter(
+                [Limit(name: "sends", per: [.sender], count: 1, period: .seconds(60))], clocks: ManualClock().clocks)
+        }
+        #expect(await gateway.serve(Sample.send()).status == 200)
+        let answer = await gateway.serve(Sample.send())
+        #expect(answer.code == .rateLimited)
+        #expect(answer.values("Retry-After") == ["60"])
+        #expect(answer.json?["limit"]?.string == "sends")
+        #expect(gateway.backend.requests.count == 1)
+        #expect(gateway.journal.records(.refusal).map(\.result) == ["rate-limited"])
+    }
+
+    @Test func callsThatPolicyRefusesCountToo() async {
+        let gateway = TestGateway { rules in
+            rules.policy.send = []
+            rules.limiter = Limiter(
+                [Limit(name: "calls", per: [.user], count: 3, period: .seconds(60))], clocks: ManualClock().clocks)
+        }
+        for _ in 0..<3 { await gateway.expect(.sendNotAllowed, for: Sample.send()) }
+        await gateway.expect(.rateLimited, for: Sample.send())
+        await gateway.expect(.rateLimited, for: Sample.whoami)
+    }
+}

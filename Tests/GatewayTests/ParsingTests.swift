@@ -1,0 +1,132 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite struct ParsingTests {
+    private func parse(
+        _ request: ReceivedRequest, _ profile: BackendProfile.BuiltIn = .classic
+    ) throws -> (Call, CallFacts) {
+        let profile = BackendProfile(profile)
+        let parsing = Parsing(
+            routes: RouteTable(profile.client), names: NameRules(), handles: HandleRules(), profile: profile,
+            messages: .auto)
+        let parsed = try parsing.parse(request)
+        return (parsed.call, parsed.facts)
+    }
+
+    private func update(
+        _ request: ReceivedRequest, _ profile: BackendProfile.BuiltIn = .classic
+    ) throws
+        -> (RegistrationID, RequestedRegistration)
+    {
+        guard case .update(let label, let registration) = try parse(request, profile).0 else { throw Missing() }
+        return (label, registration)
+    }
+
+    private func send(_ request: ReceivedRequest, _ profile: BackendProfile.BuiltIn = .classic) throws -> RequestedSend
+    {
+        guard case .send(let send) = try parse(request, profile).0 else { throw Missing() }
+        return send
+    }
+
+    private struct Missing: Error {}
+
+    @Test func create() throws {
+        guard case .create(let handle?) = try parse(Sample.create).0 else { throw Missing() }
+        #expect(handle == Sample.handle())
+        // No handle, an empty one, and the content type of Windows' clients on no body at all.
+        for line in [
+            "POST /api/register", "POST /api/register?", "POST /api/register?handle=", "POST /api/register?HANDLE",
+        ] {
+            let request = ReceivedRequest(line, contentType: .text("text/plain; charset=utf-8"))
+            guard case .create(nil) = try parse(request).0 else { throw Missing() }
+        }
+    }
+
+    @Test func updateInEveryPlatformWord() throws {
+        for (word, handle, service) in [
+            ("apns", Sample.apns, PushService.apns), ("APNS", Sample.apns, .apns), ("gcm", Sample.fcm, .fcm),
+            ("fcm", Sample.fcm, .fcm), ("FcmV1", Sample.fcm, .fcm), ("wns", Sample.wns, .wns),
+            ("mpns", "http://sn1.notify.live.net/x", .mpns),
+        ] {
+            let (label, registration) = try update(Sample.put(Sample.body(word, handle)))
+            #expect(label == Sample.label)
+            #expect(registration.handle == Sample.handle(handle, service))
+            #expect(registration.tags.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "{\"platform\":\"apns\",\"HANDLE\":\"\(Sample.apns)\",\"tAgS\":[\"a\"]}",
+        " \r\n{\n  \"Tags\" : [\n\"a\"\n  ],\n  \"Handle\" : \"\(Sample.apns.lowercased())\",\n \"Platform\" : \"apns\"\n}\n",
+        "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"a\"],\"Extra\":{\"x\":[1]},\"Id\":\"1-2-3\"}",
+        "\u{FEFF}{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"\\u0061\"]}",
+    ])
+    func updateHoweverItIsWritten(_ body: String) throws {
+        let (_, registration) = try update(Sample.put(body))
+        #expect(registration == RequestedRegistration(handle: Sample.handle(), tags: ["a"]))
+    }
+
+    @Test(arguments: [
+        "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\"}",
+        "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":null}",
+    ])
+    func tagsMayBeAbsent(_ body: String) throws {
+        #expect(try update(Sample.put(body)).1.tags.isEmpty)
+    }
+
+    @Test func theIDStandsWhereTheProfileSays() throws {
+        let query = "/api/register?id=\(Sample.label)"
+        for profile in BackendProfile.BuiltIn.allCases {
+            guard case .delete(Sample.label) = try parse(Sample.delete, profile).0 else { throw Missing() }
+        }
+        guard case .delete(Sample.label) = try parse(ReceivedRequest("DELETE \(query)"), .core).0 else {
+            throw Missing()
+        }
+        #expect(try update(ReceivedRequest("PUT \(query)", json: Sample.body()), .core).0 == Sample.label)
+    }
+
+    @Test func sends() throws {
+        let expected = RequestedSend(service: .apns, recipient: UserName(canonical: "bob")!, text: "hi")
+        for line in ["?pns=apns&to_tag=bob", "?to_tag=BOB&pns=APNS", "?PNS=ap%6Es&To_Tag=%62ob"] {
+            let request = ReceivedRequest("POST /api/notifications\(line)", json: "\"hi\"")
+            #expect(try send(request) == expected)
+        }
+        #expect(try parse(Sample.send()).1.recipient?.text == "bob")
+        #expect(try parse(Sample.send()).1.bytes == 2)
+        for (profile, word) in [(BackendProfile.BuiltIn.classic, "fcmv1"), (.core, "gcm"), (.net6, "fcm")] {
+            #expect(try send(Sample.send(pns: word), profile).service == .fcm)
+        }
+        #expect(try send(Sample.send(to: "a%40b.example")).recipient.text == "a@b.example")
+    }
+
+    @Test func mediaTypesThatAreTaken() throws {
+        for type in [
+            "application/json", "Application/JSON", "application/json;charset=utf-8", "application/json; charset=UTF-8",
+            "application/json ; charset=\"iso-8859-1\"", "application/json;charset=us-ascii;x=y",
+        ] {
+            var request = Sample.send()
+            request.contentType = .text(type)
+            #expect(try send(request).text == "hi")
+        }
+        var request = Sample.send()
+        request.contentType = .absent
+        request.contentEncoding = .text("Identity")
+        #expect(try send(request).text == "hi")
+    }
+
+    @Test func whoami() throws {
+        guard case .whoami = try parse(Sample.whoami).0 else { throw Missing() }
+    }
+
+    @Test func latin1IsTakenForWhatItIs() throws {
+        let body =
+            Array("{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"caf".utf8) + [0xE9]
+            + Array("\"]}".utf8)
+        let request = ReceivedRequest(
+            "PUT /api/register/\(Sample.label)", contentType: .text("application/json"), body: body)
+        #expect(try update(request).1.tags == ["café"])
+    }
+}

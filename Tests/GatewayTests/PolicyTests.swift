@@ -1,0 +1,138 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite struct PolicyTests {
+    private let alice = Identity(
+        user: UserName(canonical: "alice")!, groups: [GroupName("dispatch")!], authenticator: FixedAuthenticator.name)
+    private let eve = Identity(user: UserName(canonical: "eve")!, authenticator: FixedAuthenticator.name)
+    private let bob = UserName(canonical: "bob")!
+
+    @Test func theFirstRuleThatCoversASendAllowsIt() {
+        let policy = Policy(send: [
+            .init(from: .user(eve.user), to: .sender), .init(from: .group(GroupName("dispatch")!), to: .anyUser),
+            .init(from: .anyUser, to: .user(bob)),
+        ])
+        #expect(policy.rule(for: alice, to: eve.user) == "send[1]")
+        #expect(policy.rule(for: eve, to: eve.user) == "send[0]")
+        #expect(policy.rule(for: eve, to: bob) == "send[2]")
+        #expect(policy.rule(for: eve, to: alice.user) == nil)
+        #expect(Policy(send: []).rule(for: alice, to: bob) == nil)
+        // Groups are compared with case, as account databases do.
+        #expect(
+            Policy(send: [.init(from: .group(GroupName("Dispatch")!), to: .anyUser)]).rule(for: alice, to: bob) == nil)
+    }
+
+    private func tags(
+        _ requested: [String], by caller: Identity, _ allow: [String], drop: Bool = false
+    ) throws -> [String] {
+        let rules = [Policy.TagRule(user: .group(GroupName("dispatch")!), allow: allow.map { TagPattern($0)! })]
+        let policy = Policy(send: [], tags: rules, tagsNotAllowed: drop ? .drop : .refuse)
+        return try policy.registeredTags(requested, by: caller).map(\.text)
+    }
+
+    @Test func tagsAreAllowedByRuleSortedAndOnce() throws {
+        #expect(try tags(["topic:b", "Topic:A", "TOPIC:a"], by: alice, ["topic:*"]) == ["Topic:A", "topic:b"])
+        #expect(try tags([], by: eve, ["*"]).isEmpty)
+        // The own name is accepted in any case, and left to the backend.
+        #expect(try tags(["username:alice", "UserName:ALICE", "x"], by: alice, ["x"]) == ["x"])
+    }
+
+    @Test(arguments: [
+        "from:alice", "FROM:alice", "from:", "username:bob", "UserName:bob", "username:alice:x", "username:",
+        "username:alice ",
+        "x,username:bob", "$UserId:{bob}", "$InstallationId:{1}", "", "a b", "é", "a||b", "\u{0}",
+        "username\u{3A}\u{301}bob",
+        "u\u{17F}ername:bob", "username：bob", String(repeating: "x", count: 121),
+    ])
+    func reservedAndMalformedTagsAreNobodysWhateverTheRules(_ tag: String) {
+        for drop in [true, false] {
+            #expect(throws: Refusal.self) { try tags([tag], by: alice, ["*"], drop: drop) }
+            #expect(throws: Refusal.self) { try tags(["ok", tag], by: alice, ["*"], drop: drop) }
+        }
+    }
+
+    @Test func tagsOutsideTheRulesAreRefusedOrDropped() throws {
+        #expect(throws: Refusal.self) { try tags(["topic:a", "region:x"], by: alice, ["topic:*"]) }
+        #expect(try tags(["topic:a", "region:x"], by: alice, ["topic:*"], drop: true) == ["topic:a"])
+        #expect(throws: Refusal.self) { try tags(["topic:a"], by: eve, ["topic:*"]) }
+        #expect(try tags(["topic:a"], by: eve, ["topic:*"], drop: true).isEmpty)
+    }
+
+    @Test func thereAreAtMostFiftyNine() throws {
+        #expect(try tags((0..<59).map { "t\($0)" }, by: alice, ["*"]).count == 59)
+        #expect(throws: Refusal.self) { try tags((0..<60).map { "t\($0)" }, by: alice, ["*"]) }
+    }
+
+    @Test(arguments: [
+        ("*", "anything", true), ("topic:*", "topic:", true), ("topic:*", "TOPIC:x:y", true),
+        ("topic:*", "topi", false),
+        ("Topic:News", "topic:news", true), ("topic", "topic:", false), ("*:x", "a:x", true), ("*:x", ":x", true),
+        ("*:x", "a:xy", false), ("a*b*c", "abc", true), ("a*b*c", "aXbYbc", true), ("a*b*c", "acb", false),
+        ("ab*ba", "aba", false),
+        ("ab*ba", "abba", true), ("**", "x", true), ("a**a", "aa", true), ("a**a", "a", false), ("*a*", "xax", true),
+        ("*a*", "xbx", false), ("*aab*", "aaaab", true),
+    ])
+    func patterns(_ pattern: String, _ tag: String, _ fits: Bool) throws {
+        #expect(try #require(TagPattern(pattern)).matches(try #require(Tag(tag))) == fits)
+    }
+
+    @Test(arguments: ["", " ", "a b", "é*", "*,*", "$*", "a?", "[a]", "*\u{301}", String(repeating: "x", count: 121)])
+    func patternsThatNoTagFits(_ pattern: String) {
+        #expect(TagPattern(pattern) == nil)
+    }
+
+    /// Against a matcher that tries everything.
+    @Test func patternsAgreeWithThePlainDefinition() throws {
+        func fits(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
+            guard let first = pattern.first else { return text.isEmpty }
+            if first == UInt8(ascii: "*") {
+                return (0...text.count).contains { fits(pattern.dropFirst(), text.dropFirst($0)) }
+            }
+            return text.first == first && fits(pattern.dropFirst(), text.dropFirst())
+        }
+        var random = SplitMix(seed: 9)
+        for _ in 0..<20_000 {
+            let pattern = String(
+                (0..<Int.random(in: 1...6, using: &random)).map { _ in "ab*".randomElement(using: &random)! })
+            let tag = String(
+                (0..<Int.random(in: 1...8, using: &random)).map { _ in "ab".randomElement(using: &random)! })
+            let expected = fits(Array(pattern.utf8)[...], Array(tag.utf8)[...])
+            #expect(try #require(TagPattern(pattern)).matches(try #require(Tag(tag))) == expected, "\(pattern) \(tag)")
+        }
+    }
+
+    /// A pattern that makes backtracking matchers run for ages.
+    @Test func hostilePatternsTakeNoTime() throws {
+        let pattern = try #require(TagPattern(String(repeating: "*a", count: 60) + "*b"))
+        let tag = try #require(Tag(String(repeating: "a", count: 120)))
+        let time = ContinuousClock().measure { for _ in 0..<100 { #expect(!pattern.matches(tag)) } }
+        #expect(time < .seconds(2))
+    }
+
+    @Test func eveGetsNoneOfHerFourTags() async {
+        for tag in ["from:alice", "username:bob", "x,username:bob", "$UserId:{bob}"] {
+            let gateway = TestGateway { rules in
+                rules.policy.tags = [.init(user: .anyUser, allow: [TagPattern("*")!])]
+                rules.policy.tagsNotAllowed = .drop
+            }
+            await gateway.expect(.tagNotAllowed, for: Sample.put(Sample.body(tags: "[\"\(tag)\"]"), as: "eve"))
+            #expect(gateway.journal.records(.refusal).map(\.result) == ["tag-not-allowed"])
+            #expect(gateway.journal.records(.refusal).first?.facts?.user == eve.user)
+            #expect(gateway.ledger.requests.isEmpty)
+        }
+    }
+
+    @Test func sendsThatNoRuleAllowsAreRefusedAndRecorded() async {
+        let gateway = TestGateway { $0.policy.send = [.init(from: .anyUser, to: .sender)] }
+        await gateway.expect(.sendNotAllowed, for: Sample.send())
+        let record = gateway.journal.records(.refusal).first
+        #expect(record?.result == "send-not-allowed")
+        #expect(record?.facts?.user?.text == "alice")
+        #expect(record?.facts?.recipient?.text == "bob")
+        #expect(await gateway.serve(Sample.send(to: "alice")).status == 200)
+        #expect(gateway.journal.records(.intent).first?.facts?.rule == "send[0]")
+    }
+}

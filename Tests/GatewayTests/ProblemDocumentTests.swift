@@ -1,0 +1,71 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite struct ProblemDocumentTests {
+    private static let statuses: [RefusalCode: Int] = [
+        .malformedRequest: 400, .malformedMessage: 400, .unknownPlatform: 400, .handleUnusable: 400,
+        .credentialsMissing: 401,
+        .credentialsRejected: 401, .identityUnmapped: 403, .insecureTransport: 403, .notOwner: 403,
+        .sendNotAllowed: 403,
+        .tagNotAllowed: 403, .noRoute: 404, .methodNotAllowed: 405, .requestTimeout: 408, .idempotencyInProgress: 409,
+        .payloadTooLarge: 413, .uriTooLong: 414, .unsupportedMediaType: 415, .expectationFailed: 417,
+        .idempotencyMismatch: 422,
+        .rateLimited: 429, .registrationLimit: 429, .headersTooLarge: 431, .internalError: 500, .backendFailed: 502,
+        .backendUnreachable: 502, .authenticatorUnavailable: 503, .journalUnavailable: 503, .overloaded: 503,
+        .draining: 503,
+        .backendTimedOut: 504,
+    ]
+
+    @Test(arguments: RefusalCode.allCases)
+    func everyCode(_ code: RefusalCode) throws {
+        let gateway = TestGateway().gateway
+        let answer = gateway.refuse(Refusal(code, "s3ntinel: internal"), id: CallID(process: 1, number: 1))
+        #expect(answer.status == Self.statuses[code])
+        #expect(answer.contentType == "application/problem+json")
+        #expect(answer.code == code)
+        #expect(answer.json?["title"]?.string?.isEmpty == false)
+        #expect(answer.values("Cache-Control") == ["no-store"])
+        #expect(answer.values("WWW-Authenticate").count == (answer.status == 401 ? 2 : 0))
+        #expect(answer.values("Retry-After").isEmpty && answer.values("Allow").isEmpty)
+        #expect(!answer.text.contains("s3ntinel"))
+        guard case .object(let members)? = answer.json else {
+            Issue.record("no object")
+            return
+        }
+        #expect(members.map(\.name) == ["type", "title", "status"])
+    }
+
+    @Test func hintsAndExtras() {
+        func answer(_ extra: Refusal.Extra?, hint: String? = nil) -> Answer {
+            ProblemDocument.answer(Refusal(.rateLimited, "x", hint: hint, extra: extra))
+        }
+        #expect(answer(nil, hint: "a \"hint\"").json?["detail"]?.string == "a \"hint\"")
+        #expect(answer(.allow([.put, .delete])).values("Allow") == ["PUT, DELETE"])
+        // An integer of at least 1.
+        #expect(answer(.retryAfter(seconds: 0)).values("Retry-After") == ["1"])
+        #expect(answer(.retryAfter(seconds: -5)).values("Retry-After") == ["1"])
+        let limited = answer(.limit(name: "se\"nds\n", retryAfterSeconds: 7))
+        #expect(limited.values("Retry-After") == ["7"])
+        #expect(limited.json?["limit"]?.string == "se\"nds\n")
+    }
+
+    @Test func refusalsOfTheListenerAreAnsweredAndNotRecorded() {
+        let gateway = TestGateway()
+        let answer = gateway.gateway.refuse(Refusal(.headersTooLarge, "x"), id: CallID(process: 1, number: 1))
+        #expect(answer.status == 431)
+        #expect(gateway.journal.records.isEmpty)
+    }
+
+    @Test func everyResultHasItsAnswer() {
+        let codes: [CallResult: RefusalCode] = [
+            .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
+            .backendTimedOut: .backendTimedOut,
+            .overloaded: .overloaded, .ledgerFailed: .internalError, .unknownAtStop: .backendFailed,
+            .unknownAfterCrash: .backendFailed,
+        ]
+        for result in CallResult.allCases { #expect(result.refusal == codes[result]) }
+    }
+}
