@@ -1,0 +1,72 @@
+import Gateway
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import GatewayHTTP
+
+/// A client that sends faster than it is answered, or does not read its answers, is not read from.
+@Suite struct BackPressureTests {
+    private static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    /// Counts the reads that reach the socket.
+    private final class ReadCounter: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+        var reads = 0
+
+        func read(context: ChannelHandlerContext) {
+            reads += 1
+            context.read()
+        }
+    }
+
+    @Test func nothingIsReadWhileACallIsServedAndMoreHasCome() throws {
+        let gate = Gate()
+        let connection = try EmbeddedConnection(
+            ClosureServing { _ in
+                await gate.pass()
+                return Answer(status: 200)
+            })
+        let counter = ReadCounter()
+        try connection.channel.pipeline.syncOperations.addHandler(counter, position: .first)
+        try connection.send(Self.get)
+        // The end of the connection must be seen, so one read is let through.
+        connection.channel.read()
+        #expect(counter.reads == 1)
+        try connection.send(Self.get)
+        connection.channel.read()
+        connection.channel.read()
+        #expect(counter.reads == 1)
+        gate.open()
+        connection.loop.run()
+        // The second call is served now and nothing is left of what came: the read that was held is made up for, once.
+        #expect(counter.reads == 2)
+        gate.open()
+        connection.loop.run()
+        #expect(try connection.answers().count == 2)
+        #expect(counter.reads == 2)
+    }
+
+    @Test func aClientThatDoesNotReadItsAnswersGetsNoMore() throws {
+        let connection = try EmbeddedConnection()
+        let counter = ReadCounter()
+        try connection.channel.pipeline.syncOperations.addHandler(counter, position: .first)
+        connection.channel.isWritable = false
+        try connection.send(Self.get + Self.get)
+        connection.channel.read()
+        #expect(try connection.answers() == [])
+        #expect(counter.reads == 0)
+        connection.channel.isWritable = true
+        connection.channel.pipeline.fireChannelWritabilityChanged()
+        #expect(try connection.answers() == ["200 /a", "200 /a"])
+        #expect(counter.reads == 1)
+    }
+
+    @Test func aClientThatNeverReadsItsAnswersIsClosed() throws {
+        let connection = try EmbeddedConnection()
+        connection.channel.isWritable = false
+        try connection.send(Self.get)
+        connection.loop.advanceTime(by: .minutes(2))
+        #expect(!connection.isOpen)
+    }
+}
