@@ -20,7 +20,7 @@ private final class QueueExecutor: TaskExecutor {
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 }
 
-@Suite("Stores: callers resume on their own executor")
+@Suite("Stores: callers resume on their own executor", .timeLimit(.minutes(5)))
 struct ExecutorTests {
     @Test("after each wait for the ledger, contended ones too")
     func ledger() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: when the disk fails")
+@Suite("Journal: when the disk fails", .timeLimit(.minutes(5)))
 struct JournalFailureTests {
     /// Records calls until each was acknowledged once; returns how many attempts were refused.
     private static func persist(

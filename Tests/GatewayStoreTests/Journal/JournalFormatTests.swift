@@ -5,7 +5,7 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: lines and segments")
+@Suite("Journal: lines and segments", .timeLimit(.minutes(5)))
 struct JournalFormatTests {
     @Test("every member in its place, absent ones left out")
     func shape() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: after a restart")
+@Suite("Journal: after a restart", .timeLimit(.minutes(5)))
 struct JournalRecoveryTests {
     @Test("the chain goes on over orderly restarts")
     func restarts() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: batches, bounds and space")
+@Suite("Journal: batches, bounds and space", .timeLimit(.minutes(5)))
 struct JournalWritingTests {
     @Test("a lone record costs one synchronisation; what comes during one is a single next batch")
     func batches() async throws {

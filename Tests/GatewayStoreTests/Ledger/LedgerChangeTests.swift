@@ -5,7 +5,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: what a change writes")
+@Suite("Ledger: what a change writes", .timeLimit(.minutes(5)))
 struct LedgerChangeTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob

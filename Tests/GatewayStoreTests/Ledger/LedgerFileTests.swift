@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: its files")
+@Suite("Ledger: its files", .timeLimit(.minutes(5)))
 struct LedgerFileTests {
     @Test("everything is still there after a restart, for labels and handles alike")
     func restart() async throws {

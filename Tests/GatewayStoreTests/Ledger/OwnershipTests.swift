@@ -5,7 +5,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: who owns a device (contract: ownership)")
+@Suite("Ledger: who owns a device (contract: ownership)", .timeLimit(.minutes(5)))
 struct OwnershipTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob
