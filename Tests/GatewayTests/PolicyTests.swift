@@ -108,8 +108,8 @@ import Testing
     @Test func hostilePatternsTakeNoTime() throws {
         let pattern = try #require(TagPattern(String(repeating: "*a", count: 60) + "*b"))
         let tag = try #require(Tag(String(repeating: "a", count: 120)))
-        let time = ContinuousClock().measure { for _ in 0..<100 { #expect(!pattern.matches(tag)) } }
-        #expect(time < .seconds(2))
+        let time = cpuTime { for _ in 0..<100 { #expect(!pattern.matches(tag)) } }
+        #expect(time < .seconds(1))
     }
 
     @Test func eveGetsNoneOfHerFourTags() async {
