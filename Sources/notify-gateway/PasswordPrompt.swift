@@ -8,7 +8,9 @@ enum PasswordPrompt {
         guard Console.isInteractive else { return try accepted(readLine(strippingNewline: true)) }
         let first = try accepted(readHidden("New password for \(user): "))
         let second = try accepted(readHidden("Once more: "))
-        guard first.isEqual(to: second) else { throw CommandFailure.refused("The two passwords differ; nothing was changed.") }
+        guard first.isEqual(to: second) else {
+            throw CommandFailure.refused("The two passwords differ; nothing was changed.")
+        }
         return first
     }
 

@@ -57,9 +57,9 @@ public final class ConfigurationReader {
     public func finish() {
         guard isUsable else { return }
         let known = Set(known)
-        let allowed = known.sorted().joined(separator: ", ")
+        let hint = known.isEmpty ? "nothing is" : "known are: \(known.sorted().joined(separator: ", "))"
         for entry in entriesInOrder where !known.contains(entry.name) {
-            report(at: entry.location, under: entry.name, "is not known here; known are: \(allowed)")
+            report(at: entry.location, under: entry.name, "is not known here; \(hint)")
         }
     }
 

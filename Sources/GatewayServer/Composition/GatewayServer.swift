@@ -31,7 +31,7 @@ public struct GatewayServer: Sendable {
     /// Runs until SIGTERM, SIGINT, graceful shutdown of the surrounding service group, or cancellation. Calls in flight are
     /// finished first.
     ///
-    /// - Throws: `StartProblems` for what `check` would have found, and the errors of stores and sockets.
+    /// - Throws: `ConfigurationFault` for what `check` would have found, and the errors of stores and sockets.
     public func run() async throws {
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
@@ -53,7 +53,7 @@ public struct GatewayServer: Sendable {
             plugins: configuration.authenticators, names: configuration.names, pool: pool, clocks: clocks,
             logger: logger)
         let problems = await assembly.problems()
-        if problems.contains(where: { $0.severity == .error }) { throw StartProblems(problems: problems) }
+        if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
         let chain = try await assembly.makeChain()
         let stores = try OpenStores(configuration, clocks: clocks, logger: logger)
         let readiness = Readiness { [journal = stores.journal] in journal.outage?.detail }

@@ -58,6 +58,13 @@ public enum ConfigurationFile {
 }
 
 extension ConfigurationFile {
+    /// How names become canonical by a file; the defaults where it says nothing, or cannot be read.
+    public static func names(in path: String) -> NameRules {
+        guard let root = try? document(path) else { return NameRules() }
+        let reader = ConfigurationReader(root, directory: "", problems: ConfigurationProblems())
+        return ServerConfiguration.readIdentity(reader.mapping("identity"))
+    }
+
     /// The settings that a file gives the first authenticator of a kind, for commands that work on its files. Problems elsewhere
     /// in the file do not matter here.
     public static func settings<Plugin: AuthenticatorPlugin>(

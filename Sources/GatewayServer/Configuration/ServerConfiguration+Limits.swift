@@ -90,7 +90,8 @@ extension UInt8 {
         switch self | 0x20 {
         case UInt8(ascii: "a")...UInt8(ascii: "z"): true
         default:
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || self == UInt8(ascii: "_") || self == UInt8(ascii: "-")
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || self == UInt8(ascii: "_")
+                || self == UInt8(ascii: "-")
         }
     }
 }

@@ -77,7 +77,7 @@ extension ServerConfiguration {
         return readAddress(reader) ?? standard
     }
 
-    private static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {
+    static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {
         guard let reader else { return NameRules() }
         defer { reader.finish() }
         var prefixes: [String] = []

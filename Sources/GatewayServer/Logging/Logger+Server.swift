@@ -1,5 +1,5 @@
-public import Logging
 internal import GatewayCore
+public import Logging
 
 extension Logger {
     /// The gateway's log, on standard error, as the configuration wants it.

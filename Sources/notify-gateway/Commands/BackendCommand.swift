@@ -1,7 +1,7 @@
-import ArgumentParser
+public import ArgumentParser
 import GatewayServer
 import Logging
-import NotifyBackend
+public import NotifyBackend
 
 /// `backend`: the embedded backend alone, to try the gateway against over a socket.
 struct BackendCommand: AsyncParsableCommand {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayCore
 import GatewayServer
 
 /// `check`: finds everything that is wrong with a configuration, and changes nothing.

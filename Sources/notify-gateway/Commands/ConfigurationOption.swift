@@ -11,7 +11,9 @@ struct ConfigurationOption: ParsableArguments {
     func load() throws -> ServerConfiguration {
         let (configuration, problems) = ConfigurationFile.load(config, catalog: .all)
         for problem in problems { Console.complain(problem.description) }
-        guard let configuration else { throw CommandFailure.refused("The configuration has errors; nothing was started.") }
+        guard let configuration else {
+            throw CommandFailure.refused("The configuration has errors; nothing was started.")
+        }
         return configuration
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayCore
 import GatewayServer
 import Logging
 
@@ -21,7 +22,7 @@ extension GatewayServer {
     func runReportingProblems() async throws {
         do {
             try await run()
-        } catch let problems as StartProblems {
+        } catch let problems as ConfigurationFault {
             throw CommandFailure.refused(problems.description)
         } catch {
             throw CommandFailure.unavailable("The gateway stopped: \(error)")

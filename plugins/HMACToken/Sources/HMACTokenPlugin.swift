@@ -69,7 +69,7 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
 
     /// Reads the key file once more and makes the authenticator.
     ///
-    /// - Throws: `TokenKeysFault` where the file has changed for the worse since `problems` read it.
+    /// - Throws: `ConfigurationFault` where the file has changed for the worse since `problems` read it.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

@@ -109,17 +109,17 @@ struct TokenKeysFileTests {
         #expect(
             [first.id, second.id, third.id] == ["k20261121T070000Z", "k20261121T070000Z-2", "k20261121T070000Z-3"])
         #expect(!first.secret.isEqual(to: second.secret))
-        #expect(throws: TokenKeysFault.self) { try file.rotate(now: testNow, overlap: .zero, id: first.id) }
-        #expect(throws: TokenKeysFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "../x") }
-        #expect(throws: TokenKeysFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "") }
+        #expect(throws: ConfigurationFault.self) { try file.rotate(now: testNow, overlap: .zero, id: first.id) }
+        #expect(throws: ConfigurationFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "../x") }
+        #expect(throws: ConfigurationFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "") }
         #expect(file.keys.count == 3)
         var theirs = try TokenKeysFile.load(path)
         try file.write()
         try theirs.rotate(now: testNow, overlap: .zero)
-        #expect(throws: TokenKeysFault.self) { try theirs.write() }
+        #expect(throws: ConfigurationFault.self) { try theirs.write() }
         #expect(try TokenKeysFile.load(path).keys.count == 3)
         _ = try files.write("keys: [{ id: a }]")
-        #expect(throws: TokenKeysFault.self) { try TokenKeysFile.load(path) }
+        #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path) }
     }
 
     @Test("a hundred rotations: no token that is still good is refused, none is accepted after its key's end")

@@ -80,6 +80,6 @@ struct TokenSignerTests {
         }
         let many = Set((0..<200).compactMap { GroupName("group-with-a-long-name-\($0)") })
         #expect(throws: TokenSigner.Fault.tooLong) { try free.issue(subject: alice, groups: many, now: testNow) }
-        #expect(throws: TokenKeysFault.self) { try signer("keys: []") }
+        #expect(throws: ConfigurationFault.self) { try signer("keys: []") }
     }
 }

@@ -36,7 +36,7 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
 
     /// Reads the users file once more and makes the authenticator.
     ///
-    /// - Throws: `UsersFileFault` where the file has changed for the worse since `problems` read it.
+    /// - Throws: `ConfigurationFault` where the file has changed for the worse since `problems` read it.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

@@ -110,7 +110,7 @@ struct StaticUsersAuthenticatorTests {
 
     @Test("a file that has gone bad before the start ends it")
     func makingThrows() async throws {
-        await #expect(throws: UsersFileFault.self) {
+        await #expect(throws: ConfigurationFault.self) {
             _ = try await StaticUsersPlugin.makeAuthenticator(
                 .init(file: "/nonexistent/users.yaml"), context: testContext())
         }

@@ -71,7 +71,8 @@ struct UsersFileTests {
         let path = try files.write("users: { Alice: { hash: \"\(Hashes.sha512)\" } }")
         var file = try UsersFile.load(path, names: NameRules())
         func says(_ work: () throws -> Void) -> String? {
-            #expect(throws: UsersFileFault.self, performing: work)?.description.replacing(files.path + "/", with: "")
+            #expect(throws: ConfigurationFault.self, performing: work)?.description.replacing(
+                files.path + "/", with: "")
         }
         #expect(
             says { try file.add("alice", passwordHash: Hashes.sha512) } == "users.yaml: has the user \"Alice\" already")
@@ -90,10 +91,10 @@ struct UsersFileTests {
     func broken() throws {
         let files = try TestFiles()
         let path = try files.write("users: { a: { hash: hunter2 }, b: {} }")
-        let fault = #expect(throws: UsersFileFault.self) { try UsersFile.load(path, names: NameRules()) }
+        let fault = #expect(throws: ConfigurationFault.self) { try UsersFile.load(path, names: NameRules()) }
         #expect(fault?.problems.count == 2)
         let open = try files.write("users: {}", to: "open.yaml", mode: 0o644)
-        #expect(throws: UsersFileFault.self) { try UsersFile.load(open, names: NameRules()) }
+        #expect(throws: ConfigurationFault.self) { try UsersFile.load(open, names: NameRules()) }
     }
 
     @Test("a change by somebody else is not undone")
@@ -105,7 +106,7 @@ struct UsersFileTests {
         try theirs.add("b", passwordHash: Hashes.sha512)
         try theirs.write()
         try mine.add("c", passwordHash: Hashes.sha512)
-        #expect(throws: UsersFileFault.self) { try mine.write() }
+        #expect(throws: ConfigurationFault.self) { try mine.write() }
         #expect(try UsersFile.load(path, names: NameRules()).users.map(\.name) == ["a", "b"])
         #expect(try files.names() == ["users.yaml"])
     }
@@ -116,7 +117,7 @@ struct UsersFileTests {
         let path = try files.write("alice:\(Hashes.bcrypt)\n", to: "users.htpasswd")
         var file = try UsersFile.load(path, names: NameRules())
         try file.add("bob", passwordHash: Hashes.sha512)
-        #expect(throws: UsersFileFault.self) {
+        #expect(throws: ConfigurationFault.self) {
             try file.add("carol", passwordHash: Hashes.sha512, groups: [try #require(GroupName("x"))])
         }
         try file.write()

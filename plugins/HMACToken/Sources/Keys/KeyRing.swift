@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import SecretFiles
 
 /// The keys that tokens are judged by: a key file that was found good.
 struct KeyRing: Sendable {
@@ -16,32 +17,32 @@ struct KeyRing: Sendable {
     let entriesByHeader: [String: Entry]
 
     /// Reads a key file on the blocking pool.
-    static func load(_ file: String, context: PluginContext) async throws(TokenKeysFault) -> KeyRing {
-        let result: Result<KeyRing, TokenKeysFault>
+    static func load(_ file: String, context: PluginContext) async throws(ConfigurationFault) -> KeyRing {
+        let result: Result<KeyRing, ConfigurationFault>
         do {
             result = try await context.blockingPool.run {
-                do throws(TokenKeysFault) { return .success(try KeyRing(file)) } catch { return .failure(error) }
+                do throws(ConfigurationFault) { return .success(try KeyRing(file)) } catch { return .failure(error) }
             }
         } catch {
-            throw TokenKeysFault(file: file, "was not read: too much other work is waiting")
+            throw ConfigurationFault(file: file, "was not read: too much other work is waiting")
         }
         return try result.get()
     }
 
     /// Reads a key file. Blocks.
-    init(_ file: String) throws(TokenKeysFault) {
+    init(_ file: String) throws(ConfigurationFault) {
         let problems = ConfigurationProblems()
         let text: String
-        do { text = try PrivateFile.text(at: file) } catch { throw TokenKeysFault([error]) }
+        do { text = try SecretFile.text(at: file) } catch { throw ConfigurationFault([error]) }
         let document = TokenKeysDocument(text, file: file, problems: problems)
-        guard problems.all.isEmpty else { throw TokenKeysFault(problems.all) }
-        guard !document.keys.isEmpty else { throw TokenKeysFault(file: file, "has no keys") }
+        guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
+        guard !document.keys.isEmpty else { throw ConfigurationFault(file: file, "has no keys") }
         keys = document.keys
         var entries: [String: Entry] = [:]
         var entriesByHeader: [String: Entry] = [:]
         for key in document.keys {
             guard let tagger = Tagger(key.algorithm, secret: key.secret) else {
-                throw TokenKeysFault(file: file, "the system's libcrypto refuses \(key.algorithm.rawValue)")
+                throw ConfigurationFault(file: file, "the system's libcrypto refuses \(key.algorithm.rawValue)")
             }
             let entry = Entry(key: key, tagger: tagger)
             entries[key.id] = entry

@@ -1,5 +1,6 @@
 internal import CLibcrypto
 public import GatewayCore
+internal import SecretFiles
 
 /// A key file being edited: what the command `keys rotate` works on.
 ///
@@ -10,7 +11,7 @@ public struct TokenKeysFile: Sendable {
     public let path: String
     /// The keys, in the order of the file.
     public private(set) var keys: [TokenKey]
-    private let stamp: PrivateFile.Stamp?
+    private let stamp: SecretFile.Stamp?
 
     /// How long a key stays in the file after its end: long enough to see in the file what became of a token.
     public static let retention: Duration = .seconds(7 * 86_400)
@@ -18,14 +19,14 @@ public struct TokenKeysFile: Sendable {
     /// Reads the file. One that does not exist is one without keys.
     ///
     /// - Throws: everything that is wrong with the file: what the gateway would not start with is not edited either.
-    public static func load(_ path: String) throws(TokenKeysFault) -> TokenKeysFile {
-        let stamp = PrivateFile.Stamp(path)
-        if stamp == nil, PrivateFile.isAbsent(path) { return TokenKeysFile(path: path, keys: [], stamp: nil) }
+    public static func load(_ path: String) throws(ConfigurationFault) -> TokenKeysFile {
+        let stamp = SecretFile.Stamp(path)
+        if stamp == nil, SecretFile.isAbsent(path) { return TokenKeysFile(path: path, keys: [], stamp: nil) }
         let text: String
-        do { text = try PrivateFile.text(at: path) } catch { throw TokenKeysFault([error]) }
+        do { text = try SecretFile.text(at: path) } catch { throw ConfigurationFault([error]) }
         let problems = ConfigurationProblems()
         let document = TokenKeysDocument(text, file: path, problems: problems)
-        guard problems.all.isEmpty else { throw TokenKeysFault(problems.all) }
+        guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
         return TokenKeysFile(path: path, keys: document.keys, stamp: stamp)
     }
 
@@ -45,7 +46,7 @@ public struct TokenKeysFile: Sendable {
     public mutating func rotate(
         now: WallTime, overlap: Duration, algorithm: TokenAlgorithm = .hs256, id: String? = nil,
         startsIn: Duration = .zero
-    ) throws(TokenKeysFault) -> TokenKey {
+    ) throws(ConfigurationFault) -> TokenKey {
         let start = now.seconds + startsIn.components.seconds
         let id = id ?? freshID(at: now)
         guard TokenKey.isID(id) else { throw fault("\"\(id)\" is no key id: 1 to 64 of A-Z a-z 0-9 . _ -") }
@@ -69,9 +70,9 @@ public struct TokenKeysFile: Sendable {
     /// Replaces the file at once: readers see the old one or the new one. A new file has mode 0600.
     ///
     /// - Throws: where the file has been changed since it was loaded, or cannot be written; it is then as it was.
-    public func write() throws(TokenKeysFault) {
-        guard PrivateFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
-        do { try PrivateFile.replace(path, with: text) } catch { throw TokenKeysFault([error]) }
+    public func write() throws(ConfigurationFault) {
+        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
+        do { try SecretFile.replace(path, with: text) } catch { throw ConfigurationFault([error]) }
     }
 
     /// `k20261121T070000Z`, with a number behind where there is such a key already.
@@ -82,7 +83,7 @@ public struct TokenKeysFile: Sendable {
         return (1...keys.count + 1).lazy.map { $0 == 1 ? date : "\(date)-\($0)" }.first { !taken.contains($0) } ?? date
     }
 
-    private func freshSecret(for algorithm: TokenAlgorithm) throws(TokenKeysFault) -> Secret {
+    private func freshSecret(for algorithm: TokenAlgorithm) throws(ConfigurationFault) -> Secret {
         var bytes = [UInt8](repeating: 0, count: algorithm.keyByteCount)
         defer { OPENSSL_cleanse(&bytes, bytes.count) }
         guard RAND_priv_bytes(&bytes, Int32(bytes.count)) == 1 else {
@@ -91,5 +92,5 @@ public struct TokenKeysFile: Sendable {
         return Secret(bytes)
     }
 
-    private func fault(_ message: String) -> TokenKeysFault { TokenKeysFault(file: path, message) }
+    private func fault(_ message: String) -> ConfigurationFault { ConfigurationFault(file: path, message) }
 }

@@ -34,7 +34,7 @@ public struct TokenSigner: Sendable {
     /// Reads the key file. Blocks.
     ///
     /// - Throws: everything that is wrong with it.
-    public init(_ settings: HMACTokenPlugin.Settings) throws(TokenKeysFault) {
+    public init(_ settings: HMACTokenPlugin.Settings) throws(ConfigurationFault) {
         ring = try KeyRing(settings.keys)
         self.settings = settings
     }

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import SecretFiles
 
 /// The users that logins are judged by: a users file that was found good.
 struct UserTable: Sendable {
@@ -17,31 +18,31 @@ struct UserTable: Sendable {
     let hashes: [PasswordHash]
 
     /// Reads and tries a users file on the blocking pool.
-    static func load(_ file: String, context: PluginContext) async throws(UsersFileFault) -> UserTable {
+    static func load(_ file: String, context: PluginContext) async throws(ConfigurationFault) -> UserTable {
         let names = context.names
-        let result: Result<UserTable, UsersFileFault>
+        let result: Result<UserTable, ConfigurationFault>
         do {
             result = try await context.blockingPool.run { read(file, names: names) }
         } catch {
-            throw UsersFileFault(file: file, "was not read: too much other work is waiting")
+            throw ConfigurationFault(file: file, "was not read: too much other work is waiting")
         }
         return try result.get()
     }
 
     /// Reads and tries a users file. Blocks.
-    private static func read(_ file: String, names: NameRules) -> Result<UserTable, UsersFileFault> {
+    private static func read(_ file: String, names: NameRules) -> Result<UserTable, ConfigurationFault> {
         let problems = ConfigurationProblems()
         do throws(ConfigurationProblem) {
-            let text = try PrivateFile.text(at: file)
+            let text = try SecretFile.text(at: file)
             let document = UsersDocument(text, file: file, names: names, problems: problems)
             if problems.all.isEmpty, document.records.isEmpty {
                 problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
             }
             if problems.all.isEmpty { tryOut(document.records, problems: problems) }
-            guard problems.all.isEmpty else { return .failure(UsersFileFault(problems.all)) }
+            guard problems.all.isEmpty else { return .failure(ConfigurationFault(problems.all)) }
             return .success(UserTable(document.records))
         } catch {
-            return .failure(UsersFileFault([error]))
+            return .failure(ConfigurationFault([error]))
         }
     }
 

@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import SecretFiles
 
 /// A users file being edited: what the commands `users add|list|remove|passwd` work on.
 ///
@@ -10,21 +11,21 @@ public struct UsersFile: Sendable {
     /// The users, in the order of the file.
     public private(set) var users: [UserRecord]
     private let names: NameRules
-    private let stamp: PrivateFile.Stamp?
+    private let stamp: SecretFile.Stamp?
 
     /// Reads the file. One that does not exist is one without users.
     ///
     /// - Throws: everything that is wrong with the file: what the gateway would not start with is not edited either.
-    public static func load(_ path: String, names: NameRules) throws(UsersFileFault) -> UsersFile {
-        let stamp = PrivateFile.Stamp(path)
-        if stamp == nil, PrivateFile.isAbsent(path) {
+    public static func load(_ path: String, names: NameRules) throws(ConfigurationFault) -> UsersFile {
+        let stamp = SecretFile.Stamp(path)
+        if stamp == nil, SecretFile.isAbsent(path) {
             return UsersFile(path: path, users: [], names: names, stamp: nil)
         }
         let text: String
-        do { text = try PrivateFile.text(at: path) } catch { throw UsersFileFault([error]) }
+        do { text = try SecretFile.text(at: path) } catch { throw ConfigurationFault([error]) }
         let problems = ConfigurationProblems()
         let document = UsersDocument(text, file: path, names: names, problems: problems)
-        guard problems.all.isEmpty else { throw UsersFileFault(problems.all) }
+        guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
         return UsersFile(path: path, users: document.records, names: names, stamp: stamp)
     }
 
@@ -35,7 +36,7 @@ public struct UsersFile: Sendable {
     ///   - passwordHash: as `PasswordHash.make(password:)` gives it, or any other accepted one.
     public mutating func add(
         _ name: String, passwordHash: String, groups: [GroupName] = []
-    ) throws(UsersFileFault) {
+    ) throws(ConfigurationFault) {
         guard let canonical = names.canonical(name) else {
             throw fault("\"\(name)\" is no user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -")
         }
@@ -52,26 +53,26 @@ public struct UsersFile: Sendable {
     }
 
     /// Takes a user out.
-    public mutating func remove(_ name: String) throws(UsersFileFault) {
+    public mutating func remove(_ name: String) throws(ConfigurationFault) {
         users.remove(at: try index(of: name))
     }
 
     /// Gives a user another password.
-    public mutating func setHash(_ passwordHash: String, for name: String) throws(UsersFileFault) {
+    public mutating func setHash(_ passwordHash: String, for name: String) throws(ConfigurationFault) {
         users[try index(of: name)].hash = try hash(passwordHash)
     }
 
     /// Replaces the file at once: readers see the old one or the new one.
     ///
     /// - Throws: where the file has been changed since it was loaded, or cannot be written; it is then as it was.
-    public func write() throws(UsersFileFault) {
-        guard PrivateFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
-        do { try PrivateFile.replace(path, with: text) } catch { throw UsersFileFault([error]) }
+    public func write() throws(ConfigurationFault) {
+        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
+        do { try SecretFile.replace(path, with: text) } catch { throw ConfigurationFault([error]) }
     }
 
     var isHtpasswd: Bool { UsersDocument.isHtpasswd(path) }
 
-    private func index(of name: String) throws(UsersFileFault) -> Int {
+    private func index(of name: String) throws(ConfigurationFault) -> Int {
         let canonical = names.canonical(name)
         guard let index = users.firstIndex(where: { $0.canonicalName == canonical }) else {
             throw fault("has no user \"\(name)\"")
@@ -79,9 +80,9 @@ public struct UsersFile: Sendable {
         return index
     }
 
-    private func hash(_ text: String) throws(UsersFileFault) -> PasswordHash {
+    private func hash(_ text: String) throws(ConfigurationFault) -> PasswordHash {
         do { return try PasswordHash(text) } catch { throw fault("the new hash \(error)") }
     }
 
-    private func fault(_ message: String) -> UsersFileFault { UsersFileFault(file: path, message) }
+    private func fault(_ message: String) -> ConfigurationFault { ConfigurationFault(file: path, message) }
 }

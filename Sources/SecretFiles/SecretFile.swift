@@ -1,4 +1,4 @@
-internal import GatewayCore
+public import GatewayCore
 
 #if canImport(Glibc)
 internal import Glibc
@@ -7,9 +7,9 @@ internal import Musl
 #endif
 
 /// Reads and replaces files that hold keys or hashes. Blocks; never called on an event loop.
-enum PrivateFile {
+public enum SecretFile {
     /// The text of a regular file that only its owner may write, and that others may not read.
-    static func text(at path: String) throws(ConfigurationProblem) -> String {
+    public static func text(at path: String) throws(ConfigurationProblem) -> String {
         // Non-blocking, or a FIFO of that name would be waited for.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw problem(path, "cannot be read: \(lastError())") }
@@ -28,7 +28,7 @@ enum PrivateFile {
     }
 
     /// Whether there is nothing of that name.
-    static func isAbsent(_ path: String) -> Bool {
+    public static func isAbsent(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) != 0 && errno == ENOENT
     }

@@ -1,4 +1,4 @@
-internal import GatewayCore
+public import GatewayCore
 
 #if canImport(Glibc)
 internal import Glibc
@@ -6,9 +6,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-extension PrivateFile {
+extension SecretFile {
     /// Which file it was that was read: another one in its place, or a change to it, has another stamp.
-    struct Stamp: Sendable, Equatable {
+    public struct Stamp: Sendable, Equatable {
         private let device: UInt
         private let inode: UInt
         private let size: Int
@@ -16,7 +16,7 @@ extension PrivateFile {
         private let nanoseconds: Int
 
         /// The stamp of a file, or nil where there is none.
-        init?(_ path: String) {
+        public init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
             device = UInt(status.st_dev)
@@ -31,7 +31,7 @@ extension PrivateFile {
     ///
     /// A new file has mode 0600. One that is replaced keeps its owner and its group, and the group its reading, so that a
     /// gateway under another user than the operator's still reads it.
-    static func replace(_ path: String, with text: String) throws(ConfigurationProblem) {
+    public static func replace(_ path: String, with text: String) throws(ConfigurationProblem) {
         let target = resolved(path)
         var old = stat()
         let hasOld = stat(target, &old) == 0

@@ -1,0 +1,122 @@
+internal import GatewayCore
+
+/// The bytes that shipped clients send, as their HTTP stacks write them: header order, spacing, escaping or the lack of it.
+///
+/// What differs from client to client is what the gateway must get along with; see the contract's chapter on clients.
+public struct ClientRequests: Sendable {
+    /// The generations of clients that there are.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// Objective-C on iOS.
+        case ios
+        /// C# on Windows.
+        case windows
+        /// Java on Android.
+        case android
+    }
+
+    /// Which client.
+    public var kind: Kind
+    /// `Host`.
+    public var host: String
+    /// User and password.
+    public var user: String
+    /// The device's handle.
+    public var handle: String
+    /// Whom the message is for.
+    public var recipient: String
+    /// The message, as a person typed it.
+    public var message: String
+
+    /// A client with its values.
+    public init(kind: Kind, host: String, user: String, handle: String, recipient: String, message: String) {
+        self.kind = kind
+        self.host = host
+        self.user = user
+        self.handle = handle
+        self.recipient = recipient
+        self.message = message
+    }
+
+    /// `POST /api/register`.
+    public var reservation: [UInt8] {
+        switch kind {
+        case .ios:
+            request("POST /api/register?handle=\(handle)", [hostField, "Accept: */*", authorization], body: [])
+        case .windows:
+            request(
+                "POST /api/register",
+                [authorization, "Content-Type: text/plain; charset=utf-8", hostField, "Content-Length: 0"], body: [])
+        case .android:
+            request(
+                "POST /api/register?handle=\(handle)", [authorization, "Content-Length: 0", hostField] + apache,
+                body: [])
+        }
+    }
+
+    /// `PUT /api/register/{id}`.
+    public func registration(id: String) -> [UInt8] {
+        let line = "PUT /api/register/\(id)"
+        switch kind {
+        case .ios:
+            let body = Array(
+                "{\n  \"Tags\" : [\n\n  ],\n  \"Handle\" : \"\(handle)\",\n  \"Platform\" : \"apns\"\n}".utf8)
+            return request(
+                line, [hostField, "Accept: */*", "Content-Type: application/json", authorization, length(body)],
+                body: body)
+        case .windows:
+            let body = Array(#"{"Platform":"wns","Handle":"\#(handle)","Tags":["myTag"]}"#.utf8)
+            return request(
+                line, [authorization, "Content-Type: application/json; charset=utf-8", hostField, length(body)],
+                body: body)
+        case .android:
+            let body = Array(#"{"Platform":"gcm","Handle":"\#(handle)","Tags":[]}"#.utf8)
+            return request(
+                line, [authorization, "Content-Type: application/json", length(body), hostField] + apache, body: body)
+        }
+    }
+
+    /// `POST /api/notifications`: the message between quotation marks, escaped by nobody.
+    public var send: [UInt8] {
+        let quoted = "\"\(message)\""
+        func line(_ pns: String) -> String { "POST /api/notifications?pns=\(pns)&to_tag=\(recipient)" }
+        switch kind {
+        case .ios:
+            let body = Array(quoted.utf8)
+            return request(
+                line("apns"),
+                [
+                    hostField, "Accept: */*", "Content-Type: application/json;charset=utf-8", authorization,
+                    length(body),
+                ],
+                body: body)
+        case .windows:
+            let body = Array(quoted.utf8)
+            return request(
+                line("wns"), [authorization, "Content-Type: application/json; charset=utf-8", hostField, length(body)],
+                body: body)
+        case .android:
+            // ISO-8859-1, and nothing says so; what that lacks becomes a question mark.
+            let body = quoted.unicodeScalars.map { UInt8(exactly: $0.value) ?? UInt8(ascii: "?") }
+            return request(
+                line("gcm"), [authorization, "Content-Type: application/json", length(body), hostField] + apache,
+                body: body)
+        }
+    }
+
+    private var apache: [String] {
+        ["Connection: Keep-Alive", "User-Agent: Apache-HttpClient/UNAVAILABLE (java 1.4)"]
+    }
+
+    private var authorization: String {
+        let pair = Base64.encode("\(user):\(user)".utf8, .standard)
+        return "Authorization: Basic \(String(decoding: pair, as: UTF8.self))"
+    }
+
+    private var hostField: String { "Host: \(host)" }
+
+    private func length(_ body: [UInt8]) -> String { "Content-Length: \(body.count)" }
+
+    private func request(_ line: String, _ fields: [String], body: [UInt8]) -> [UInt8] {
+        Array("\(line) HTTP/1.1\r\n\(fields.joined(separator: "\r\n"))\r\n\r\n".utf8) + body
+    }
+}

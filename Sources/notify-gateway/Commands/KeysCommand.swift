@@ -1,0 +1,49 @@
+public import ArgumentParser
+import GatewayCore
+import GatewayServer
+public import HMACToken
+
+/// `keys`: the keys that tokens are signed with.
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Change the keys that tokens are signed with.", subcommands: [Rotate.self])
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Put a fresh key first; the former one verifies until its last token has ended.",
+            discussion: """
+                Makes the key file where there is none.
+
+                Example: notify-gateway keys rotate --algorithm HS512 --config gateway.yaml
+                """)
+
+        @Option(help: "HS256, HS384 or HS512.") var algorithm: TokenAlgorithm = .hs256
+        @Option(help: "The fresh key's id; unless given, made of the date.") var id: String?
+        @Option(help: "How long the former key verifies, such as 2h; unless given, as long as its last token.")
+        var overlap: String?
+        @OptionGroup var file: ConfigurationOption
+
+        func run() async throws {
+            let settings = try file.settings(of: HMACTokenPlugin.self)
+            let span = try overlap.map { text in
+                guard let span = Duration(configured: text) else {
+                    throw ValidationError("\"\(text)\" is not a time; write a number and s, min, h or d.")
+                }
+                return span
+            }
+            let fresh: TokenKey
+            do {
+                var keys = try TokenKeysFile.load(settings.keys)
+                fresh = try keys.rotate(
+                    now: Clocks.system.wall(), overlap: span ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
+                    algorithm: algorithm, id: id)
+                try keys.write()
+            } catch {
+                throw CommandFailure.refused(error.description)
+            }
+            Console.complain("\(settings.keys): \(fresh.id) signs from now on; restart the gateway to use it.")
+        }
+    }
+}
+
+extension TokenAlgorithm: ExpressibleByArgument {}

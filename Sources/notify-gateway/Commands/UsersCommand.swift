@@ -1,0 +1,129 @@
+import ArgumentParser
+import GatewayCore
+import GatewayServer
+import StaticUsers
+
+/// `users`: edits the users file of `static-users`.
+struct UsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users", abstract: "Edit the users file.",
+        discussion: """
+            Passwords are asked for without echo, or read from the first line of standard input; never from the command line.
+
+            Example: notify-gateway users add alice --group dispatch --config gateway.yaml
+            """,
+        subcommands: [Add.self, List.self, Remove.self, Passwd.self])
+
+    /// Which users file.
+    struct FileOption: ParsableArguments {
+        @OptionGroup var configuration: ConfigurationOption
+
+        @Option(
+            help: ArgumentHelp("The users file; unless given, the one that the configuration names.", valueName: "file")
+        )
+        var file: String?
+
+        func load() throws -> UsersFile {
+            let path = try file ?? configuration.settings(of: StaticUsersPlugin.self).file
+            return try refusing { () throws(ConfigurationFault) in try UsersFile.load(path, names: names) }
+        }
+
+        /// How names become canonical in front of this file.
+        var names: NameRules { ConfigurationFile.names(in: configuration.config) }
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Add a user.", discussion: "Example: notify-gateway users add alice --group dispatch")
+
+        @Argument(help: "The user's name.") var name: String
+        @Option(help: "A group of the user's; may be given several times.") var group: [String] = []
+        @OptionGroup var file: FileOption
+
+        func run() async throws {
+            var users = try file.load()
+            let groups = try group.map { text in
+                guard let group = GroupName(text) else { throw ValidationError("\"\(text)\" is not a group's name.") }
+                return group
+            }
+            guard let user = file.names.canonical(name) else {
+                throw CommandFailure.refused("\"\(name)\" is not a user's name.")
+            }
+            // Said before anybody types a password for nothing.
+            guard !users.users.contains(where: { file.names.canonical($0.name) == user }) else {
+                throw CommandFailure.refused("\(users.path) has the user \(user) already.")
+            }
+            let hash = try hash(of: PasswordPrompt.ask(for: user))
+            try refusing { () throws(ConfigurationFault) in
+                try users.add(name, passwordHash: hash, groups: groups)
+                try users.write()
+            }
+            Console.complain("\(user) was added to \(users.path).")
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List the users, their groups and what bars them.")
+
+        @OptionGroup var file: FileOption
+
+        func run() async throws {
+            for user in try file.load().users {
+                var line = user.name
+                if !user.groups.isEmpty { line += "\t" + user.groups.map(\.text).joined(separator: ",") }
+                if user.isDisabled { line += "\tdisabled" }
+                if let expires = user.expires { line += "\texpires \(expires)" }
+                Console.say(line)
+            }
+        }
+    }
+
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Remove a user.")
+
+        @Argument(help: "The user's name.") var name: String
+        @OptionGroup var file: FileOption
+
+        func run() async throws {
+            var users = try file.load()
+            try refusing { () throws(ConfigurationFault) in
+                try users.remove(name)
+                try users.write()
+            }
+            Console.complain("\(name) was removed from \(users.path).")
+        }
+    }
+
+    struct Passwd: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Give a user another password.")
+
+        @Argument(help: "The user's name.") var name: String
+        @OptionGroup var file: FileOption
+
+        func run() async throws {
+            var users = try file.load()
+            guard let user = file.names.canonical(name),
+                users.users.contains(where: { file.names.canonical($0.name) == user })
+            else { throw CommandFailure.refused("\(users.path) has no user \"\(name)\".") }
+            let hash = try hash(of: PasswordPrompt.ask(for: user))
+            try refusing { () throws(ConfigurationFault) in
+                try users.setHash(hash, for: name)
+                try users.write()
+            }
+            Console.complain("\(user) has another password.")
+        }
+    }
+}
+
+/// What a users file says no to, as a line for a person.
+private func refusing<Result>(_ work: () throws(ConfigurationFault) -> Result) throws -> Result {
+    do { return try work() } catch { throw CommandFailure.refused(error.description) }
+}
+
+private func hash(of password: Secret) throws -> String {
+    do {
+        return try PasswordHash.make(password: password)
+    } catch {
+        throw CommandFailure.refused("The password cannot be hashed: \(error)")
+    }
+}

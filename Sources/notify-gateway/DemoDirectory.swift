@@ -1,0 +1,53 @@
+import Foundation
+import GatewayCore
+import HMACToken
+import StaticUsers
+
+/// The files of a demo: a configuration, two users, a fresh key, and room for ledger and journal.
+struct DemoDirectory {
+    let path: String
+
+    var configurationPath: String { "\(path)/gateway.yaml" }
+
+    init(listen: String, profile: String) throws {
+        path = NSTemporaryDirectory() + "notify-gateway-demo-" + UUID().uuidString.prefix(8)
+        let manager = FileManager.default
+        try manager.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try Self.configuration(listen: listen, profile: profile).write(
+            toFile: configurationPath, atomically: false, encoding: .utf8)
+        var users = try UsersFile.load("\(path)/users.yaml", names: NameRules())
+        for name in ["alice", "bob"] {
+            try users.add(name, passwordHash: PasswordHash.make(password: Secret(name.utf8)))
+        }
+        try users.write()
+        var keys = try TokenKeysFile.load("\(path)/token-keys.yaml")
+        try keys.rotate(now: Clocks.system.wall(), overlap: .zero)
+        try keys.write()
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+    private static func configuration(listen: String, profile: String) -> String {
+        """
+        listen:
+          - address: "\(listen)"
+        admin: { address: "127.0.0.1:0" }
+        backend:
+          url: embedded
+          profile: \(profile)
+        authenticators:
+          - static-users: { file: users.yaml }
+          - hmac-token: { keys: token-keys.yaml, issuer: notify-gateway, audience: notify, lifetime: 1h }
+        policy:
+          send:
+            - { from: "*", to: "*" }
+          tags:
+            - { user: "*", allow: ["topic:*", "myTag"] }
+        journal: { directory: journal, minimum-free: 0 }
+        ledger: { file: ledger.sqlite }
+        log: { level: notice, format: text }
+
+        """
+    }
+}

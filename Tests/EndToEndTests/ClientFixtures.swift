@@ -1,0 +1,56 @@
+import Foundation
+import GatewayTesting
+
+/// The files under `Tests/Fixtures/clients`: what the project's own clients send, one file a request.
+struct ClientFixtures {
+    let name: String
+    let requests: ClientRequests
+    /// The message as it must arrive.
+    var message: String { requests.message }
+    var pns: String { ["ios": "apns", "windows": "wns", "android": "gcm"][name] ?? name }
+
+    static let id = "6150337204881239465-7700236381151834022-3"
+
+    /// The project's own.
+    static let own = [
+        client(
+            .ios, handle: "5F1C0E9B8A7D6E5F4C3B2A190817263544536271809FAEBDCCDBEAF908172635",
+            message: #"Say "when" – naïve & <now>"#),
+        client(
+            .windows, handle: "https://am3.notify.windows.com/?token=BgUAAACz%2fR7kq9&v=2",
+            message: #"D:\reports & "totals" <b>"#),
+        client(
+            .android, handle: "eXamPle-Token_01:APA91bFZ2q7Yc9LmNoPqRsTuVwXyZ",
+            message: #"très "bien" \ & <fini>"#),
+    ]
+
+    private static func client(_ kind: ClientRequests.Kind, handle: String, message: String) -> ClientFixtures {
+        ClientFixtures(
+            name: kind.rawValue,
+            requests: ClientRequests(
+                kind: kind, host: "notify.example", user: "alice", handle: handle, recipient: "bob", message: message))
+    }
+
+    /// File names and bytes, in the order of a client's life.
+    var files: [(name: String, bytes: [UInt8])] {
+        [
+            ("\(name)-1-reserve.http", requests.reservation),
+            ("\(name)-2-register.http", requests.registration(id: Self.id)),
+            ("\(name)-3-send.http", requests.send),
+        ]
+    }
+
+    /// The root of the package.
+    static var root: URL {
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    }
+
+    static var folder: URL { root.appending(path: "Tests/Fixtures/clients") }
+
+    /// Recorded requests of the same clients, where this machine has them.
+    static var recorded: URL? {
+        let path = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_FIXTURES"]
+        let folder = path.map { URL(filePath: $0) } ?? root.appending(path: "../shared/fixtures/clients")
+        return FileManager.default.fileExists(atPath: folder.path()) ? folder : nil
+    }
+}

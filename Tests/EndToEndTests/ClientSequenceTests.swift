@@ -1,0 +1,91 @@
+import Foundation
+import GatewayTesting
+import NotifyBackend
+import Testing
+
+#if canImport(FoundationXML)
+import FoundationXML
+#endif
+
+@Suite("Unmodified clients in front of unmodified backends")
+struct ClientSequenceTests {
+    @Test(
+        "A client's whole life: an id, a registration, a message that arrives whole",
+        arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
+    func sequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
+        let fixture = try #require(ClientFixtures.own.first { $0.requests.kind == kind })
+        let files = fixture.files.map { ClientFixtures.folder.appending(path: $0.name) }
+        try await check(
+            flavor, fixture.requests, try files.map { try [UInt8](Data(contentsOf: $0)) }, id: ClientFixtures.id)
+    }
+
+    @Test(
+        "The same with the requests that were recorded",
+        .enabled(if: ClientFixtures.recorded != nil, "no recorded requests on this machine"),
+        arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
+    func recordedSequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
+        let folder = try #require(ClientFixtures.recorded)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
+            .filter { $0.hasPrefix(kind.rawValue) }
+        let requests = try names.map { try [UInt8](Data(contentsOf: folder.appending(path: $0))) }
+        #expect(requests.count == 3)
+        let message = ["ios": "He said \"hi\" – café", "windows": #"C:\windows & <b>"#, "android": "café"]
+        let client = ClientRequests(
+            kind: kind, host: "gateway.example", user: "alice", handle: "", recipient: "bob",
+            message: try #require(message[kind.rawValue]))
+        try await check(flavor, client, requests, id: "2372532420827572008-85883004107185159-4")
+    }
+
+    private func check(
+        _ flavor: BackendFlavor, _ client: ClientRequests, _ requests: [[UInt8]], id placeholder: String
+    ) async throws {
+        try await GatewayUnderTest.run(flavor) { gateway in
+            // The recipient's phone is of the same make.
+            let platform = ["ios": "apns", "windows": "wns", "android": "gcm"][client.kind.rawValue] ?? ""
+            let bobs = Self.handles[platform] ?? ""
+            #expect((200...202).contains(try await gateway.client.register("bob", platform, bobs).status))
+
+            let reserved = try await gateway.client.send(requests[0])
+            #expect(reserved.status == 200)
+            #expect(reserved.field("Content-Type") == "application/json")
+            // Clients drop the first and the last character, whatever they are.
+            let id = String(reserved.text.dropFirst().dropLast())
+            #expect(reserved.text == "\"\(id)\"")
+            #expect(id.wholeMatch(of: /[0-9]{1,20}-[0-9]{1,20}-[0-9]{1,3}/) != nil)
+
+            let registered = try await gateway.client.send(Self.replacing(placeholder, with: id, in: requests[1]))
+            #expect(registered.status == (client.kind == .windows ? 202 : 200))
+            #expect(registered.body.isEmpty)
+
+            let sent = try await gateway.client.send(requests[2])
+            #expect(sent.status == 200)
+            #expect(sent.body.isEmpty)
+            let delivered = gateway.hub.inbox(ofHandle: bobs)
+            #expect(delivered.count == 1)
+            let payload = try #require(delivered.first?.payload)
+            #expect(try Self.text(in: payload) == "From alice: \(client.message)")
+        }
+    }
+
+    private static let handles = [
+        "apns": "B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0B0",
+        "wns": "https://am3.notify.windows.com/?token=bob",
+        "gcm": "bobs-token-bobs-token",
+    ]
+
+    private static func replacing(_ old: String, with new: String, in bytes: [UInt8]) -> [UInt8] {
+        guard let range = bytes.firstRange(of: Array(old.utf8)) else { return bytes }
+        return Array(bytes[..<range.lowerBound]) + Array(new.utf8) + Array(bytes[range.upperBound...])
+    }
+
+    /// The text in a payload, as a device would read it: by a JSON or XML parser.
+    private static func text(in payload: String) throws -> String? {
+        if payload.hasPrefix("<") {
+            return try XMLDocument(xmlString: payload).nodes(forXPath: "//text").first?.stringValue
+        }
+        let object = try JSONSerialization.jsonObject(with: Data(payload.utf8)) as? [String: Any]
+        if let aps = object?["aps"] as? [String: Any] { return aps["alert"] as? String }
+        let message = object?["message"] as? [String: Any] ?? object
+        return (message?["data"] as? [String: Any])?["message"] as? String
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+@Suite("The commands")
+struct CommandTests {
+    @Test("check prints each of five mistakes with line and column, and exits 1")
+    func checkFindsAll() async throws {
+        let directory = try TestDirectory()
+        defer { directory.remove() }
+        try directory.write(
+            """
+            backend:
+              url: nowhere
+              timeout: soon
+            authenticators:
+              - static-users: {}
+            policy:
+              send:
+                - { from: "*", to: "*", when: always }
+              hand-over: maybe
+            """, to: "gateway.yaml")
+        let outcome = try await Program.run(["check", "--config", "gateway.yaml"], in: directory.path)
+        #expect(outcome.status == 1)
+        let places = outcome.output.split(separator: "\n").map { $0.split(separator: " ")[0] }
+        #expect(
+            places == [
+                "gateway.yaml:2:8:", "gateway.yaml:3:12:", "gateway.yaml:5:19:", "gateway.yaml:8:29:",
+                "gateway.yaml:9:14:",
+            ])
+        #expect(outcome.errors == "5 errors.\n")
+    }
+
+    @Test("Users are added, listed, changed and removed; check then likes the file")
+    func users() async throws {
+        let directory = try TestDirectory()
+        defer { directory.remove() }
+        try directory.write(
+            """
+            backend: { url: embedded }
+            authenticators: [{ static-users: { file: users.yaml } }]
+            policy: { send: [{ from: "*", to: "*" }] }
+            """, to: "gateway.yaml")
+        func run(_ arguments: String..., input: String = "") async throws -> Program.Outcome {
+            try await Program.run(arguments + ["--config", "gateway.yaml"], input: input, in: directory.path)
+        }
+        #expect(try await run("check").status == 1)
+        #expect(try await run("users", "add", "Alice", "--group", "staff", input: "correct horse\n").status == 0)
+        #expect(try await run("users", "add", "alice", input: "another\n").status == 1)
+        #expect(try await run("users", "add", "no/name", input: "x\n").status == 1)
+        #expect(try await run("users", "add", "bob", input: "\n").status == 1)
+        #expect(try await run("users", "list").output == "Alice\tstaff\n")
+        #expect(try await run("users", "passwd", "alice", input: "battery staple\n").status == 0)
+        #expect(try await run("users", "passwd", "nobody", input: "x\n").status == 1)
+        let check = try await run("check")
+        #expect(check.status == 0, "\(check.output)")
+        let text = try String(contentsOfFile: directory.path + "/users.yaml", encoding: .utf8)
+        #expect(text.contains("$y$") && !text.contains("staple"))
+        #expect(try await run("users", "remove", "alice").status == 0)
+        #expect(try await run("users", "remove", "alice").status == 1)
+    }
+
+    @Test("A token that was issued is taken, and one from before a rotation too")
+    func tokens() async throws {
+        let directory = try TestDirectory()
+        defer { directory.remove() }
+        try directory.write(
+            """
+            backend: { url: embedded }
+            authenticators:
+              - hmac-token: { keys: token-keys.yaml, issuer: notify-gateway, audience: notify, lifetime: 1h }
+            policy: { send: [{ from: "*", to: "*" }] }
+            """, to: "gateway.yaml")
+        func run(_ arguments: String...) async throws -> Program.Outcome {
+            try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
+        }
+        #expect(try await run("tokens", "issue", "--user", "alice").status == 1)
+        #expect(try await run("keys", "rotate").status == 0)
+        let first = try await run("tokens", "issue", "--user", "Alice", "--group", "staff")
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(first.output.split(separator: ".").count == 3)
+        #expect(try await run("keys", "rotate").status == 0)
+        let keys = try String(contentsOfFile: directory.path + "/token-keys.yaml", encoding: .utf8)
+        try await GatewayUnderTest.run(keys: keys) { gateway in
+            let token = first.output.trimmingCharacters(in: .newlines)
+            let answer = try await gateway.client.call("GET", "/auth/whoami", token: token)
+            #expect(
+                answer.text
+                    == #"{"user":"alice","groups":["staff"],"tag":"username:alice","authenticator":"hmac-token"}"#)
+            #expect(try await gateway.client.call("GET", "/auth/whoami", token: token + "A").status == 401)
+        }
+        #expect(try await run("tokens", "issue", "--user", "a b").status == 1)
+    }
+
+    @Test("Help and version are results; a mistake in usage is 2")
+    func usage() async throws {
+        let version = try await Program.run(["version"])
+        #expect(version.status == 0)
+        #expect(version.output.hasPrefix("notify-gateway "))
+        let help = try await Program.run(["--help"])
+        #expect(help.status == 0)
+        #expect(help.output.contains("check"))
+        let mistake = try await Program.run(["serve", "--colour"])
+        #expect(mistake.status == 2)
+        #expect(mistake.output.isEmpty)
+        #expect(!mistake.errors.isEmpty)
+        #expect(try await Program.run(["check", "--config", "/does/not/exist"]).status == 1)
+        #expect(try await Program.run(["demo", "--listen", "0.0.0.0:80"]).status == 2)
+    }
+}

@@ -1,0 +1,108 @@
+import GatewayTesting
+import NotifyBackend
+import Testing
+
+@Suite("Who receives what")
+struct DeliveryTests {
+    private static let alices = String(repeating: "A1", count: 32)
+    private static let bobs = String(repeating: "B0", count: 32)
+    private static let bobsOther = "bobs-android-token-0001"
+    private static let eves = String(repeating: "EE", count: 32)
+
+    @Test("A send reaches the recipient's devices and no others", arguments: BackendFlavor.allCases)
+    func reachesRecipientOnly(flavor: BackendFlavor) async throws {
+        try await GatewayUnderTest.run(flavor) { gateway in
+            let client = gateway.client
+            #expect(try await client.register("alice", "apns", Self.alices).status == 200)
+            #expect(try await client.register("bob", "apns", Self.bobs).status == 200)
+            #expect(try await client.register("bob", "gcm", Self.bobsOther).status == 200)
+            #expect(try await client.register("eve", "apns", Self.eves).status == 200)
+            for pns in ["apns", "fcm"] {
+                let sent = try await client.call(
+                    "POST", "/api/notifications?pns=\(pns)&to_tag=bob", as: "alice", body: #""hello""#)
+                #expect(sent.status == 200)
+            }
+            #expect(gateway.hub.inbox(ofHandle: Self.bobs).count == 1)
+            #expect(gateway.hub.inbox(ofHandle: Self.bobsOther).count == 1)
+            #expect(gateway.hub.inbox(ofHandle: Self.alices).isEmpty)
+            #expect(gateway.hub.inbox(ofHandle: Self.eves).isEmpty)
+        }
+    }
+
+    @Test(
+        "Tags by which one would receive another's notifications are refused", arguments: BackendFlavor.allCases,
+        ["from:alice", "username:bob", "x,username:bob", "$UserId:{bob}", "FROM:alice", "Username:Bob"])
+    func hostileTags(flavor: BackendFlavor, tag: String) async throws {
+        try await GatewayUnderTest.run(flavor) { gateway in
+            let client = gateway.client
+            let refused = try await client.register("eve", "apns", Self.eves, tags: [tag])
+            #expect(refused.status == 403)
+            #expect(refused.problem == "tag-not-allowed")
+            let sent = try await client.call(
+                "POST", "/api/notifications?pns=apns&to_tag=bob", as: "alice", body: #""for bob alone""#)
+            #expect(sent.status == 200)
+            #expect(gateway.hub.inbox(ofHandle: Self.eves).isEmpty)
+            #expect(gateway.hub.registrations().allSatisfy { $0.handle != Self.eves })
+        }
+    }
+
+    @Test("A device that changes hands receives its new owner's notifications only")
+    func handOver() async throws {
+        try await GatewayUnderTest.run { gateway in
+            let client = gateway.client
+            #expect(try await client.register("alice", "apns", Self.alices).status == 200)
+            #expect(try await client.register("bob", "apns", Self.alices).status == 200)
+            #expect(gateway.hub.registrations().count == 1)
+            for recipient in ["alice", "bob"] {
+                _ = try await client.call(
+                    "POST", "/api/notifications?pns=apns&to_tag=\(recipient)", as: "carol", body: "\"to \(recipient)\"")
+            }
+            let payloads = gateway.hub.inbox(ofHandle: Self.alices).map(\.payload)
+            #expect(payloads == [#"{"aps":{"alert":"From carol: to bob"}}"#])
+            #expect(try gateway.journal().contains { $0["action"] as? String == "hand-over" })
+        }
+    }
+
+    @Test("A registration of somebody else's is neither overwritten nor deleted")
+    func foreignRegistration() async throws {
+        try await GatewayUnderTest.run { gateway in
+            let client = gateway.client
+            #expect(try await client.register("bob", "apns", Self.bobs).status == 200)
+            let bobs = try #require(gateway.hub.registrations().first)
+            let taken = try await client.call(
+                "PUT", "/api/register/\(bobs.id)", as: "eve",
+                body: #"{"Platform":"apns","Handle":"\#(Self.eves)","Tags":[]}"#)
+            // The phone is registered, but not under what it named.
+            #expect(taken.status == 200)
+            #expect(gateway.hub.registrations().contains { $0.id == bobs.id && $0.handle == Self.bobs })
+            let deleted = try await client.call("DELETE", "/api/register/\(bobs.id)", as: "carol")
+            #expect(deleted.status == 403)
+            #expect(deleted.problem == "not-owner")
+            let unknown = try await client.call("DELETE", "/api/register/1-2-3", as: "carol")
+            #expect(unknown.body == deleted.body)
+            #expect(gateway.hub.registrations().count == 2)
+            let own = try await client.call("DELETE", "/api/register/\(bobs.id)", as: "bob")
+            #expect(own.status == 200)
+            #expect(gateway.hub.registrations().map(\.handle) == [Self.eves])
+        }
+    }
+
+    @Test("A registration that the backend lost is made anew", arguments: BackendFlavor.allCases)
+    func healing(flavor: BackendFlavor) async throws {
+        try await GatewayUnderTest.run(flavor) { gateway in
+            let client = gateway.client
+            #expect(try await client.register("bob", "apns", Self.bobs).status == 200)
+            let lost = try #require(gateway.hub.registrations().first)
+            #expect(gateway.hub.expire(registration: lost.id))
+            let again = try await client.call(
+                "PUT", "/api/register/\(lost.id)", as: "bob",
+                body: #"{"Platform":"apns","Handle":"\#(Self.bobs)","Tags":[]}"#)
+            #expect(again.status == 200)
+            // A backend that says 200 whether or not it registered cannot be healed: nothing tells.
+            if flavor != .net6 {
+                #expect(gateway.hub.registrations().map(\.handle) == [Self.bobs])
+                #expect(try gateway.journal().contains { $0["result"] as? String == "healed" })
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@Suite("The demo")
+struct DemoTests {
+    @Test("Its three lines work when they are pasted, and it cleans up", arguments: ["classic", "core", "net6"])
+    func pastedLines(profile: String) async throws {
+        let process = Process()
+        process.executableURL = URL(filePath: Program.path)
+        process.arguments = ["demo", "--listen", "127.0.0.1:0", "--profile", profile]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        let ended = AsyncStream<Int32>.makeStream()
+        process.terminationHandler = {
+            ended.continuation.yield($0.terminationStatus)
+            ended.continuation.finish()
+        }
+        try process.run()
+        defer { process.terminate() }
+        let guide = try await Self.guide(from: output.fileHandleForReading)
+        let lines = guide.split(separator: "\n").filter { $0.contains("curl") && !$0.hasPrefix("Who notified whom") }
+        #expect(lines.count == 3)
+        let outcomes = try await lines.asyncMap { try await Program.execute("/bin/bash", ["-c", String($0)]) }
+        #expect(outcomes.map(\.output).dropLast() == ["registered: 200\n", "sent: 200\n"])
+        #expect(outcomes.last?.output.contains(#"From alice: He said \\\"hi\\\" & left"#) == true)
+
+        let directory = try #require(guide.firstMatch(of: /Everything is in (\S+) until/)?.1)
+        #expect(FileManager.default.fileExists(atPath: String(directory)))
+        process.interrupt()
+        for await status in ended.stream { #expect(status == 0) }
+        #expect(!FileManager.default.fileExists(atPath: String(directory)))
+    }
+
+    /// What the demo prints once it serves.
+    private static func guide(from handle: FileHandle) async throws -> String {
+        // Reading blocks, and a test's thread may not.
+        try await withCheckedThrowingContinuation { continuation in
+            let thread = Thread {
+                var text = ""
+                while !text.contains("Who notified whom") {
+                    let data = handle.availableData
+                    if data.isEmpty { break }
+                    text += String(decoding: data, as: UTF8.self)
+                }
+                continuation.resume(returning: text)
+            }
+            thread.start()
+        }
+    }
+}
+
+extension Collection {
+    fileprivate func asyncMap<Result>(_ transform: (Element) async throws -> Result) async rethrows -> [Result] {
+        var results: [Result] = []
+        for element in self { results.append(try await transform(element)) }
+        return results
+    }
+}

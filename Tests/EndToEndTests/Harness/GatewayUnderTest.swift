@@ -1,0 +1,129 @@
+import Foundation
+import GatewayCore
+import GatewayServer
+import HMACToken
+import Logging
+import NotifyBackend
+import StaticUsers
+import Synchronization
+
+/// A whole gateway with an embedded backend behind it, in a directory of its own, for the time of one test.
+struct GatewayUnderTest {
+    let client: RawClient
+    let adminPort: Int
+    let hub: NotificationHub
+    let seen: SeenRequests
+    let directory: TestDirectory
+
+    /// What the backend saw, in order.
+    final class SeenRequests: Sendable {
+        private let requests = Mutex<[RequestSummary]>([])
+
+        var all: [RequestSummary] { requests.withLock { $0 } }
+
+        func add(_ request: RequestSummary) { requests.withLock { $0.append(request) } }
+    }
+
+    /// Names and passwords are the same, so that the tutorial's clients can log in.
+    static let users = """
+        users:
+          alice: { hash: "$5$rounds=1000$alice$20.kuhUgjZX.hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3" }
+          bob: { hash: "$5$rounds=1000$bob$cr6R9EWEuhFKkx1neuJY8.iqd.V7.VzOb7/ApSr1wV0", groups: [staff] }
+          carol: { hash: "$5$rounds=1000$carol$RxqPFyk2Jn8csCSPNDvlLZKuLJDMKnrdIOImgci780B" }
+          eve: { hash: "$5$rounds=1000$eve$yaZS2lnwniOjIWirFa7bClYgF96QEeE/twUZ0QW7B3C" }
+
+        """
+
+    static let keys = """
+        keys:
+          - { id: k1, algorithm: HS256, secret: "bm90aWZ5IGdhdGV3YXkgdGVzdCBrZXkgbnVtYmVyIDE=" }
+
+        """
+
+    static let policy = """
+        policy:
+          send:
+            - { from: "*", to: "*" }
+          tags:
+            - { user: "*", allow: ["topic:*", "myTag"] }
+
+        """
+
+    /// Runs the body with a gateway in front of an embedded backend of the flavour.
+    static func run<Result: Sendable>(
+        _ flavor: BackendFlavor = .classic, policy: String = policy, more: String = "", keys: String = keys,
+        _ body: (GatewayUnderTest) async throws -> Result
+    ) async throws -> Result {
+        let hub = NotificationHub()
+        let seen = SeenRequests()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try await Running.run { started in
+            let backend = EmbeddedBackend(
+                flavor: flavor, hub: hub, logger: logger, onListening: { started($0) }, onRequest: { seen.add($0) })
+            try await backend.run()
+        } whileRunning: { port in
+            try await run(
+                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, keys: keys,
+                hub: hub, seen: seen, body)
+        }
+    }
+
+    /// Runs the body with a gateway in front of a backend that is there already.
+    static func run<Result: Sendable>(
+        backend url: String, profile: String = "classic", policy: String = policy, more: String = "",
+        keys: String = keys, timeout: String = "65s", hub: NotificationHub = NotificationHub(),
+        seen: SeenRequests = SeenRequests(),
+        _ body: (GatewayUnderTest) async throws -> Result
+    ) async throws -> Result {
+        let directory = try TestDirectory()
+        defer { directory.remove() }
+        try directory.write(users, to: "users.yaml", mode: 0o600)
+        try directory.write(keys, to: "token-keys.yaml", mode: 0o600)
+        let text = """
+            listen: [{ address: "127.0.0.1:0" }]
+            admin: { address: "127.0.0.1:0" }
+            backend: { url: "\(url)", profile: \(profile), timeout: \(timeout) }
+            authenticators:
+              - static-users: { file: users.yaml }
+              - hmac-token: { keys: token-keys.yaml, issuer: notify-gateway, audience: notify, lifetime: 1h }
+            journal: { directory: journal, minimum-free: 0 }
+            ledger: { file: ledger.sqlite }
+            \(policy)
+            \(more)
+            """
+        let (configuration, problems) = ConfigurationFile.read(
+            text, file: "gateway.yaml", directory: directory.path,
+            catalog: PluginCatalog([StaticUsersPlugin.self, HMACTokenPlugin.self]))
+        guard let configuration else { throw StartFailure(description: "\(problems)") }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try await Running.run { started in
+            try await GatewayServer(configuration: configuration, logger: logger) { started($0) }.run()
+        } whileRunning: { (gateway: StartedGateway) in
+            guard case .tcp(_, let port)? = gateway.listeners.first, case .tcp(_, let adminPort) = gateway.admin else {
+                throw StartFailure(description: "no listener")
+            }
+            return try await body(
+                GatewayUnderTest(
+                    client: RawClient(port: port), adminPort: adminPort, hub: hub, seen: seen, directory: directory))
+        }
+    }
+
+    struct StartFailure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The journal's records so far, in order.
+    func journal() throws -> [[String: Any]] {
+        try Self.journal(in: directory)
+    }
+
+    static func journal(in directory: TestDirectory) throws -> [[String: Any]] {
+        let folder = directory.path + "/journal"
+        let segments = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jsonl") }
+        return try segments.sorted().flatMap { segment in
+            try String(contentsOfFile: "\(folder)/\(segment)", encoding: .utf8).split(separator: "\n").map { line in
+                try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+
+/// The program as an operator runs it.
+struct Program {
+    struct Outcome {
+        let status: Int32
+        let output: String
+        let errors: String
+    }
+
+    /// Beside the bundle of the tests, where the build put it.
+    static var path: String {
+        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "notify-gateway").path()
+    }
+
+    /// Runs a command to its end.
+    static func run(_ arguments: [String], input: String = "", in directory: String? = nil) async throws -> Outcome {
+        try await execute(path, arguments, input: input, in: directory)
+    }
+
+    /// Runs any program to its end.
+    static func execute(
+        _ executable: String, _ arguments: [String], input: String = "", in directory: String? = nil
+    ) async throws -> Outcome {
+        let process = Process()
+        process.executableURL = URL(filePath: executable)
+        process.arguments = arguments
+        if let directory { process.currentDirectoryURL = URL(filePath: directory) }
+        let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())
+        process.standardInput = standardInput
+        process.standardOutput = output
+        process.standardError = errors
+        let status: Int32 = try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+                try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+                try standardInput.fileHandleForWriting.close()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: error)
+            }
+        }
+        // No command prints more than a pipe holds.
+        return Outcome(
+            status: status, output: String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self),
+            errors: String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
+    }
+}

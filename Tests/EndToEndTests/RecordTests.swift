@@ -1,0 +1,106 @@
+import Foundation
+import GatewayTesting
+import NotifyBackend
+import Synchronization
+import Testing
+
+@Suite("What is recorded")
+struct RecordTests {
+    private static let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    private static let send = "/api/notifications?pns=apns&to_tag=bob"
+
+    @Test("The intent is on disk before the backend sees a send, its outcome after; a refusal of a known user too")
+    func intentBeforeEffect() async throws {
+        let directory = Mutex<TestDirectory?>(nil)
+        let atBackend = Mutex<[[String: String]]>([])
+        try await ScriptedServer.run { _ in
+            // What the journal's file holds at the moment at which the backend is asked.
+            let records = directory.withLock { $0 }.flatMap { try? GatewayUnderTest.journal(in: $0) } ?? []
+            atBackend.withLock { $0 = records.map { $0.compactMapValues { $0 as? String } } }
+            return .answer(Self.accepted)
+        } _: { port in
+            try await GatewayUnderTest.run(
+                backend: "http://127.0.0.1:\(port)", policy: #"policy: { send: [{ from: alice, to: bob }] }"#
+            ) { gateway in
+                directory.withLock { $0 = gateway.directory }
+                let sent = try await gateway.client.call("POST", Self.send, as: "alice", body: #""secret text""#)
+                #expect(sent.status == 200)
+                let intents = atBackend.withLock { $0 }.filter { $0["kind"] == "intent" }
+                #expect(intents.count == 1)
+                #expect(intents.first?["user"] == "alice")
+                #expect(intents.first?["recipient"] == "bob")
+                #expect(intents.first?["call"] == sent.field("X-Request-Id"))
+                #expect(intents.first?["rule"] == "send[0]")
+
+                let refused = try await gateway.client.call("POST", Self.send, as: "eve", body: #""x""#)
+                #expect(refused.problem == "send-not-allowed")
+                #expect(try await gateway.client.call("POST", Self.send, body: #""x""#).status == 401)
+                let records = try await Self.settled(gateway, count: 3)
+                let outcome = try #require(records.first { $0["kind"] as? String == "outcome" })
+                #expect(outcome["call"] as? String == sent.field("X-Request-Id"))
+                #expect(outcome["result"] as? String == "accepted")
+                #expect(outcome["status"] as? Int == 200)
+                let refusals = records.filter { $0["kind"] as? String == "refusal" }
+                #expect(refusals.map { $0["user"] as? String } == ["eve"])
+                #expect(refusals.first?["result"] as? String == "send-not-allowed")
+                let text = try String(
+                    contentsOfFile: #require(Self.segments(of: gateway.directory).first), encoding: .utf8)
+                #expect(!text.contains("secret text"))
+            }
+        }
+    }
+
+    @Test("A backend that is cut off in its answer is 502 and an outcome; one that never answers is 504")
+    func brokenBackends() async throws {
+        let reactions = Mutex<[ScriptedServer.Reaction]>([
+            .breakOff("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .silence, .answer(Self.accepted),
+        ])
+        let seen = Mutex(0)
+        try await ScriptedServer.run { _ in
+            seen.withLock { $0 += 1 }
+            return reactions.withLock { $0.isEmpty ? .answer(Self.accepted) : $0.removeFirst() }
+        } _: { port in
+            try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(port)", timeout: "300ms") { gateway in
+                let cut = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
+                #expect(cut.status == 502)
+                #expect(cut.problem == "backend-failed")
+                let silent = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
+                #expect(silent.status == 504)
+                #expect(silent.problem == "backend-timed-out")
+                // It serves on, and has sent nothing twice.
+                #expect(try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#).status == 200)
+                #expect(seen.withLock { $0 } == 3)
+                let outcomes = try await Self.settled(gateway, count: 6).filter { $0["kind"] as? String == "outcome" }
+                #expect(
+                    outcomes.map { $0["result"] as? String } == ["backend-failed", "backend-timed-out", "accepted"])
+            }
+        }
+    }
+
+    @Test("A backend that is not there is 502")
+    func unreachableBackend() async throws {
+        // A port that was free a moment ago.
+        let port = try await ScriptedServer.run({ _ in .silence }, { $0 })
+        try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(port)") { gateway in
+            let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
+            #expect(answer.status == 502)
+            #expect(answer.problem == "backend-unreachable")
+        }
+    }
+
+    private static func segments(of directory: TestDirectory) throws -> [String] {
+        let folder = directory.path + "/journal"
+        return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jsonl") }
+            .map { "\(folder)/\($0)" }
+    }
+
+    /// The records of calls, once there are so many: outcomes are written without anybody waiting for the disk.
+    private static func settled(_ gateway: GatewayUnderTest, count: Int) async throws -> [[String: Any]] {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while true {
+            let records = try gateway.journal().filter { $0["call"] != nil }
+            if records.count >= count || ContinuousClock.now > deadline { return records }
+            await Task.yield()
+        }
+    }
+}

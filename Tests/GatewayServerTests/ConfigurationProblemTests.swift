@@ -1,0 +1,177 @@
+import Gateway
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Everything wrong with a configuration, at its place")
+struct ConfigurationProblemTests {
+    private static let good = """
+        backend: { url: embedded }
+        authenticators: [{ fixed: {} }]
+        policy: { send: [{ from: "*", to: "*" }] }
+
+        """
+
+    private func problems(_ text: String, environment: [String: String] = [:]) -> [String] {
+        ConfigurationFile.read(
+            text, file: "gateway.yaml", directory: "/etc/notify-gateway", catalog: PluginCatalog([FixedPlugin.self]),
+            environment: environment
+        ).problems.map(\.description)
+    }
+
+    @Test("A minimal configuration has none")
+    func minimal() throws {
+        let (configuration, problems) = ConfigurationFile.read(
+            Self.good, file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self]))
+        #expect(problems.isEmpty)
+        let read = try #require(configuration)
+        #expect(read.listeners.map(\.address) == [.tcp(host: "127.0.0.1", port: 8080)])
+        #expect(read.admin == .tcp(host: "127.0.0.1", port: 9090))
+        #expect(read.limits.map(\.name) == ["sends", "pair", "inbox", "calls", "login"])
+        #expect(read.journal.minimumFree == 256 << 20)
+    }
+
+    @Test("Five mistakes are five problems, each with line and column")
+    func fiveMistakes() {
+        let text = """
+            listen:
+              - address: localhost
+            backend: { url: ftp://backend, profile: classics }
+            authenticators:
+              - fixed: { colour: red }
+            policy: { send: [{ from: "*", to: "*" }] }
+            limits:
+              - { name: sends, per: sender, rate: 30/mim }
+            """
+        #expect(
+            problems(text) == [
+                "gateway.yaml:2:14: listen[0].address: \"localhost\" is not an address; write an IP address and a port "
+                    + "such as 127.0.0.1:8080 or [::1]:8080, or unix: and an absolute path",
+                "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend; write http://host:port, unix: and "
+                    + "an absolute path, or embedded",
+                "gateway.yaml:3:41: backend.profile: \"classics\" is none of: classic, core, net6",
+                "gateway.yaml:5:14: authenticators[0].fixed.colour: is not known here; nothing is",
+                "gateway.yaml:8:39: limits[0].rate: \"30/mim\" is not a rate; write a number, a slash, and s, min, h or d",
+            ])
+    }
+
+    @Test(
+        "One mistake is one problem",
+        arguments: [
+            ("listen: []\n", "gateway.yaml:1:9: listen: must name at least one listener"),
+            (
+                "lissen: []\n",
+                "gateway.yaml:1:1: lissen: is not known here; known are: admin, authenticators, backend, "
+                    + "identity, journal, ledger, limits, listen, log, policy"
+            ),
+            (
+                "log: { level: loud }\n",
+                "gateway.yaml:1:15: log.level: \"loud\" is none of: trace, debug, info, notice, "
+                    + "warning, error, critical"
+            ),
+            (
+                "journal: { minimum-free: lots }\n",
+                "gateway.yaml:1:26: journal.minimum-free: \"lots\" is not a size; "
+                    + "write a number of bytes, or a number and KiB, MiB or GiB"
+            ),
+            (
+                "identity: { strip: [example] }\n",
+                "gateway.yaml:1:20: identity.strip: \"example\" is neither a domain "
+                    + "and \\, nor @ and a domain"
+            ),
+            (
+                "limits: [{ name: a, per: [user, address], rate: 1/s }]\n",
+                "gateway.yaml:1:26: limits[0].per: address "
+                    + "stands alone: it is asked before it is known who calls"
+            ),
+            (
+                "limits: [{ name: a, per: user, rate: 1/s, burst: 0 }]\n",
+                "gateway.yaml:1:50: limits[0].burst: must be a "
+                    + "whole number from 1 to 1000000"
+            ),
+            ("limits: []\n", "gateway.yaml:1:9: warning: limits: is empty: nothing is limited"),
+        ])
+    func oneMistake(line: String, problem: String) {
+        #expect(problems(line + Self.good) == [problem])
+    }
+
+    @Test("A configuration that protects nothing does not start")
+    func protectsNothing() {
+        #expect(
+            problems("backend: { url: embedded }\npolicy: {}\nauthenticators: []") == [
+                "gateway.yaml:3:17: authenticators: must name at least one of: fixed",
+                "gateway.yaml:2:9: warning: policy: has no \"send\": nobody may notify anybody",
+            ])
+        #expect(
+            problems("") == [
+                "gateway.yaml:1:1: \"backend\" is missing",
+                "gateway.yaml:1:1: authenticators: must name at least one of: fixed",
+                "gateway.yaml:1:1: \"policy\" is missing: without rules nobody may notify anybody",
+            ])
+    }
+
+    @Test("Groups stand in \"from\" alone, and reserved tags in no rule")
+    func policyMistakes() {
+        let text = """
+            backend: { url: embedded }
+            authenticators: [{ fixed: {} }]
+            policy:
+              send: [{ from: "group:staff", to: "group:staff" }, { from: "a b", to: self }]
+              tags: [{ user: "*", allow: ["username:*", "a,b"] }]
+            """
+        #expect(
+            problems(text) == [
+                "gateway.yaml:4:37: policy.send[0].to: \"group:staff\" is a group; groups stand in \"from\" only",
+                "gateway.yaml:4:62: policy.send[1].from: \"a b\" is no user, nor group: and a group, nor *",
+                "gateway.yaml:5:30: warning: policy.tags[0].allow: \"username:*\" can never match: username: and from: "
+                    + "are reserved",
+                "gateway.yaml:5:30: policy.tags[0].allow: \"a,b\" is not a pattern of tags; write letters, digits, _ @ "
+                    + "# . : - and *",
+            ])
+    }
+
+    @Test("Variables are expanded once, after parsing, and a missing one is a problem at its place")
+    func variables() throws {
+        let text = """
+            backend:
+              url: http://backend:5000
+              credential: { shared-password: "${WORD}" }
+            authenticators: [{ fixed: {} }]
+            policy: { send: [] }
+            """
+        let (configuration, found) = ConfigurationFile.read(
+            text, file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self]),
+            environment: ["WORD": "${OTHER}: {"])
+        #expect(found.isEmpty)
+        guard case .sharedPassword(let password)? = configuration?.backend.credential else {
+            Issue.record("no shared password")
+            return
+        }
+        #expect(password.isEqual(to: Secret("${OTHER}: {".utf8)))
+        #expect(
+            problems(text) == [
+                "gateway.yaml:3:34: backend.credential.shared-password: the environment variable WORD is not set",
+                "gateway.yaml:3:34: backend.credential.shared-password: must not be empty",
+            ])
+    }
+
+    @Test("YAML that cannot be read says where")
+    func notYAML() {
+        #expect(problems("backend: {\n  url: [").count == 1)
+        #expect(problems("a: 1\na: 2\n").first?.hasPrefix("gateway.yaml:1:1: stands more than once") == true)
+    }
+}
+
+/// An authenticator without settings.
+enum FixedPlugin: AuthenticatorPlugin {
+    static let name: PluginName = "fixed"
+    static let takes: Set<CredentialKind> = [.password]
+
+    static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }
+    static func problems(in settings: Bool, context: PluginContext) async -> [ConfigurationProblem] { [] }
+    static func makeAuthenticator(_ settings: Bool, context: PluginContext) async throws -> any Authenticator {
+        ScriptedAuthenticator(always: .rejected(.wrong))
+    }
+}
