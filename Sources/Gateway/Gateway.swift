@@ -22,7 +22,8 @@ public struct Gateway: CallServing {
         authorization = Authorization(
             policy: rules.policy, ledger: ports.ledger, limiter: rules.limiter, clocks: ports.clocks)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(digester: ports.digester, randomness: ports.randomness)
+        rewriting = Rewriting(
+            pnsWords: rules.profile.backend.pnsWords, digester: ports.digester, randomness: ports.randomness)
         recording = Recording(journal: ports.journal)
         forwarding = Forwarding(
             backend: ports.backend,
@@ -52,12 +53,12 @@ public struct Gateway: CallServing {
                 return await settling.settle(forwarding.forward(recorded))
             }
         } catch {
-            return refusing.answer(error)
+            return refusing.answer(error, of: request.id)
         }
     }
 
     /// The answer to a request that could not be framed.
     public func refuse(_ refusal: Refusal, id: CallID) -> Answer {
-        refusing.answer(refusal)
+        refusing.answer(refusal, of: id)
     }
 }

@@ -31,10 +31,10 @@ struct Authentication: Sendable {
                     .insecureTransport, "a credential on a plaintext listener",
                     hint: "Credentials are taken over TLS only.")
             }
+            // The address pays before a credential is looked at, and gets it back for a good one.
+            let ticket = try limiter.admitLogin(from: facts.peer)
             let presented = try PresentedCredential(field, names: names)
             facts.attempted = presented.name
-            // The address pays before a password is looked at, and gets it back for a good one.
-            let ticket = try limiter.admitLogin(from: facts.peer)
             let outcome = await chain.authenticate(presented.credential, from: facts.peer)
             // Nor does it pay for an authenticator that cannot tell: that is no failed login.
             if outcome.isFreeOfCharge { limiter.giveBack(ticket) }

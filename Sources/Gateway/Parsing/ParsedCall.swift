@@ -40,10 +40,8 @@ struct Parsing: Sendable {
                 facts.pns = send.service
                 facts.bytes = send.text.utf8.count
             }
-            if case .update(let label, let registration) = call {
-                facts.platform = registration.handle.service
-                facts.registration = label
-            }
+            // The label that the client presents is nobody's registration until the ledger says so, and is not recorded as one.
+            if case .update(_, let registration) = call { facts.platform = registration.handle.service }
             return ParsedCall(
                 facts: facts, call: call, authorization: request.authorization,
                 credentialsMayTravel: request.credentialsMayTravel)

@@ -7,20 +7,20 @@ struct Refusing: Sendable {
     let journal: any Journal
     let logger: Logger
 
-    func answer(_ refusal: Refusal) -> Answer {
+    func answer(_ refusal: Refusal, of call: CallID) -> Answer {
         if let facts = refusal.facts, facts.user != nil {
             journal.note(JournalRecord(.refusal, facts: facts, result: refusal.code.rawValue))
         }
-        log(refusal)
+        log(refusal, of: call)
         return ProblemDocument.answer(refusal, challenges: challenges)
     }
 
-    private func log(_ refusal: Refusal) {
+    private func log(_ refusal: Refusal, of call: CallID) {
         // A caller's fault is everyday; the gateway's own is what somebody must see.
         logger.log(
             level: refusal.side == .caller ? .info : .warning, "A call was refused",
             metadata: [
-                "call": "\(refusal.facts.map(\.call.text) ?? "-")",
+                "call": "\(call)",
                 "code": "\(refusal.code.rawValue)",
                 "detail": "\(refusal.detail)",
                 "peer": "\(refusal.facts.map(\.peer.text) ?? "-")",

@@ -31,17 +31,10 @@ enum RewrittenCall: ~Copyable {
 
 /// The fifth phase: the call becomes the gateway's own requests. Pure and synchronous.
 struct Rewriting: Sendable {
+    /// The backend's word for each service: it decides the payload's frame.
+    let pnsWords: [PushService: Platform]
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
-
-    /// Bytes of the payloads that backends build, without user and message: the longest of the profiles' frames.
-    private static func frame(of service: PushService) -> Int {
-        switch service {
-        case .apns: 27
-        case .fcm: 45
-        case .wns, .mpns: 101
-        }
-    }
 
     func rewrite(_ admitted: consuming AdmittedCall) throws(Refusal) -> RewrittenCall {
         var facts = admitted.facts
@@ -98,7 +91,10 @@ struct Rewriting: Sendable {
 
     private func upstream(_ send: RequestedSend, from sender: UserName) throws(Refusal) -> UpstreamSend {
         let text = try PayloadText(send.text, for: send.service)
-        let length = text.payloadLength(from: sender, frame: Self.frame(of: send.service))
+        guard let word = pnsWords[send.service] else {
+            throw Refusal(.unknownPlatform, "the backend has no word for the service")
+        }
+        let length = text.payloadLength(from: sender, as: word)
         guard length <= send.service.payloadLimit else {
             throw Refusal(
                 .payloadTooLarge, "the payload would have \(length) bytes",

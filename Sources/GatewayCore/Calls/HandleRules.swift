@@ -31,7 +31,9 @@ public struct HandleRules: Sendable, Hashable {
         do {
             return try handle(text, of: .wns)
         } catch {
-            return try handle(text, of: .mpns)
+            // What neither takes is told by the rules of the one that is still in use.
+            guard let mpns = try? handle(text, of: .mpns) else { throw error }
+            return mpns
         }
     }
 

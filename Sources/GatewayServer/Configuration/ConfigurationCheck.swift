@@ -1,3 +1,4 @@
+internal import Foundation
 public import GatewayCore
 internal import Logging
 internal import NIOPosix
@@ -18,7 +19,16 @@ public enum ConfigurationCheck {
             logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
         let found = await assembly.problems()
         try? await threads.shutdownGracefully()
-        return sorted(problems) + found
+        return sorted(problems) + found + directories(of: configuration, path)
+    }
+
+    private static func directories(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        let check = DirectoryCheck(file: path)
+        let ledger = (configuration.ledgerFile as NSString).deletingLastPathComponent
+        return [
+            check.problem(with: configuration.journal.directory, under: "journal.directory"),
+            check.problem(with: ledger, under: "ledger.file"),
+        ].compactMap(\.self)
     }
 
     private static func sorted(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
