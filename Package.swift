@@ -84,21 +84,22 @@ let package = Package(
             name: "StaticUsers", dependencies: ["GatewayCore", "SecretFiles", "CLibcrypt", logging],
             path: "plugins/StaticUsers/Sources", swiftSettings: strict),
         .testTarget(
-            name: "StaticUsersTests", dependencies: ["StaticUsers", "GatewayCore", logging, nioPosix],
+            name: "StaticUsersTests", dependencies: ["StaticUsers", "GatewayCore", "GatewayTesting"],
             path: "plugins/StaticUsers/Tests", swiftSettings: strict),
         .target(
             name: "HMACToken", dependencies: ["GatewayCore", "SecretFiles", "CLibcrypto", logging],
             path: "plugins/HMACToken/Sources", swiftSettings: strict),
         .testTarget(
-            name: "HMACTokenTests", dependencies: ["HMACToken", "GatewayCore", logging, nioPosix],
+            name: "HMACTokenTests", dependencies: ["HMACToken", "GatewayCore", "GatewayTesting"],
             path: "plugins/HMACToken/Tests", swiftSettings: strict),
 
-        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
+        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewayTesting"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "GatewayCore", "GatewayTesting", logging, nioCore],
             swiftSettings: strict),
         .testTarget(
-            name: "GatewayStoreTests", dependencies: ["GatewayStore", "GatewayCore", logging, nioCore, nioPosix, grdb],
+            name: "GatewayStoreTests",
+            dependencies: ["GatewayStore", "GatewayCore", "GatewayTesting", logging, nioCore, nioPosix, grdb],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayHTTPTests",

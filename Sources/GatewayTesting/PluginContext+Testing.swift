@@ -26,3 +26,21 @@ extension PluginContext {
         }
     }
 }
+
+extension WallTime {
+    /// 2026-11-21T07:00:00Z: what it is in tests where no time passes.
+    public static let test = WallTime(seconds: 1_795_244_400)
+}
+
+extension PluginContext {
+    /// A plug-in's context in which no time passes, with the process's own threads.
+    public static func test(
+        now: WallTime = .test, names: NameRules = NameRules(), isLastOfItsKind: Bool = true, capacity: Int = 64
+    ) -> PluginContext {
+        PluginContext(
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            blockingPool: BlockingPool(threads: NIOThreadPool.singleton, capacity: capacity),
+            clocks: Clocks(monotonic: { MonotonicInstant(nanoseconds: 0) }, wall: { now }), names: names,
+            isLastOfItsKind: isLastOfItsKind)
+    }
+}

@@ -38,4 +38,19 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
         }
         return text
     }
+
+    /// A scalar from anywhere in Unicode, ASCII every other time.
+    public mutating func scalar() -> Unicode.Scalar {
+        if Bool.random(using: &self) { return Unicode.Scalar(UInt8.random(in: 0x20..<0x7F, using: &self)) }
+        while true {
+            if let scalar = Unicode.Scalar(UInt32.random(in: 0x80...0x1_FFFF, using: &self)) { return scalar }
+        }
+    }
+
+    /// Text of so many such scalars.
+    public mutating func text(_ counts: ClosedRange<Int>) -> String {
+        var text = String.UnicodeScalarView()
+        for _ in 0..<Int.random(in: counts, using: &self) { text.append(scalar()) }
+        return String(text)
+    }
 }

@@ -19,9 +19,9 @@ struct ClientFixtureTests {
 
     @Test(
         "The generator makes what real clients were recorded to send",
-        .enabled(if: ClientFixtures.recorded != nil, "no recorded requests on this machine"))
+        .enabled(if: TestData.recordedClients != nil, "no recorded requests on this machine"))
     func generatorMatchesRecordings() throws {
-        let folder = try #require(ClientFixtures.recorded)
+        let folder = try #require(TestData.recordedClients)
         let id = "2372532420827572008-85883004107185159-4"
         let clients: [(ClientRequests, [String])] = [
             (

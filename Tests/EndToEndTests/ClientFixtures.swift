@@ -40,17 +40,5 @@ struct ClientFixtures {
         ]
     }
 
-    /// The root of the package.
-    static var root: URL {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    }
-
-    static var folder: URL { root.appending(path: "Tests/Fixtures/clients") }
-
-    /// Recorded requests of the same clients, where this machine has them.
-    static var recorded: URL? {
-        let path = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_FIXTURES"]
-        let folder = path.map { URL(filePath: $0) } ?? root.appending(path: "../shared/fixtures/clients")
-        return FileManager.default.fileExists(atPath: folder.path()) ? folder : nil
-    }
+    static var folder: URL { TestData.package.appending(path: "Tests/Fixtures/clients") }
 }

@@ -21,10 +21,10 @@ struct ClientSequenceTests {
 
     @Test(
         "The same with the requests that were recorded",
-        .enabled(if: ClientFixtures.recorded != nil, "no recorded requests on this machine"),
+        .enabled(if: TestData.recordedClients != nil, "no recorded requests on this machine"),
         arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
     func recordedSequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
-        let folder = try #require(ClientFixtures.recorded)
+        let folder = try #require(TestData.recordedClients)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
             .filter { $0.hasPrefix(kind.rawValue) }
         let requests = try names.map { try [UInt8](Data(contentsOf: folder.appending(path: $0))) }

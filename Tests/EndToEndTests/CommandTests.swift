@@ -1,12 +1,12 @@
 import Foundation
+import GatewayTesting
 import Testing
 
 @Suite("The commands")
 struct CommandTests {
     @Test("check prints each of five mistakes with line and column, and exits 1")
     func checkFindsAll() async throws {
-        let directory = try TestDirectory()
-        defer { directory.remove() }
+        let directory = try TestFiles()
         try directory.write(
             """
             backend:
@@ -32,8 +32,7 @@ struct CommandTests {
 
     @Test("Users are added, listed, changed and removed; check then likes the file")
     func users() async throws {
-        let directory = try TestDirectory()
-        defer { directory.remove() }
+        let directory = try TestFiles()
         try directory.write(
             """
             backend: { url: embedded }
@@ -61,8 +60,7 @@ struct CommandTests {
 
     @Test("A token that was issued is taken, and one from before a rotation too")
     func tokens() async throws {
-        let directory = try TestDirectory()
-        defer { directory.remove() }
+        let directory = try TestFiles()
         try directory.write(
             """
             backend: { url: embedded }

@@ -19,7 +19,7 @@ struct OwnEndpointTests {
     @Test("Health is asked on the admin listener")
     func health() async throws {
         try await GatewayUnderTest.run { gateway in
-            let admin = RawClient(port: gateway.adminPort)
+            let admin = try RawClient(port: gateway.adminPort)
             let live = try await admin.call("GET", "/health/live")
             #expect(live.text == "{\"status\":\"live\"}\n")
             let ready = try await admin.call("GET", "/health/ready")

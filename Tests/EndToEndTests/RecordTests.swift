@@ -11,7 +11,7 @@ struct RecordTests {
 
     @Test("The intent is on disk before the backend sees a send, its outcome after; a refusal of a known user too")
     func intentBeforeEffect() async throws {
-        let directory = Mutex<TestDirectory?>(nil)
+        let directory = Mutex<TestFiles?>(nil)
         let atBackend = Mutex<[[String: String]]>([])
         try await ScriptedServer.run { _ in
             // What the journal's file holds at the moment at which the backend is asked.
@@ -88,7 +88,7 @@ struct RecordTests {
         }
     }
 
-    private static func segments(of directory: TestDirectory) throws -> [String] {
+    private static func segments(of directory: TestFiles) throws -> [String] {
         let folder = directory.path + "/journal"
         return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jsonl") }
             .map { "\(folder)/\($0)" }

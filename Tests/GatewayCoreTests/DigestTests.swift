@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @Suite struct DigestTests {
@@ -91,7 +92,7 @@ import Testing
 }
 
 /// Wycheproof's vectors (C2SP, Apache-2.0), where they are present.
-@Suite(.enabled(if: Corpora.wycheproof != nil, "Wycheproof's vectors are not beside the package"))
+@Suite(.enabled(if: TestData.wycheproof != nil, "Wycheproof's vectors are not beside the package"))
 struct WycheproofTests {
     private struct File: Decodable {
         struct Group: Decodable {
@@ -109,7 +110,7 @@ struct WycheproofTests {
     }
 
     @Test func hmacSHA256() throws {
-        let file = try JSONDecoder().decode(File.self, from: try #require(Corpora.wycheproof))
+        let file = try JSONDecoder().decode(File.self, from: try #require(TestData.wycheproof))
         func bytes(_ hex: String) -> [UInt8] {
             stride(from: 0, to: hex.utf8.count, by: 2).map { UInt8(hex.dropFirst($0).prefix(2), radix: 16)! }
         }

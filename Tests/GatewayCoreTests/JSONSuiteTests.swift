@@ -1,9 +1,10 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 /// The cases of JSONTestSuite (Nicolas Seriot, MIT), where they are present.
-@Suite(.enabled(if: !Corpora.jsonTestSuite.isEmpty, "JSONTestSuite is not beside the package"))
+@Suite(.enabled(if: !TestData.jsonTestSuite.isEmpty, "JSONTestSuite is not beside the package"))
 struct JSONSuiteTests {
     /// Valid JSON that our shape forbids: names that stand twice.
     private static let forbiddenByShape: Set<String> = [
@@ -11,7 +12,7 @@ struct JSONSuiteTests {
     ]
 
     private func files(_ prefix: String) -> [URL] {
-        Corpora.jsonTestSuite.filter { $0.lastPathComponent.hasPrefix(prefix) }
+        TestData.jsonTestSuite.filter { $0.lastPathComponent.hasPrefix(prefix) }
     }
 
     private func parse(_ file: URL) throws -> (Result<JSONValue, JSONParser.Fault>, Duration) {
@@ -53,10 +54,10 @@ struct JSONSuiteTests {
 }
 
 /// The Big List of Naughty Strings (Max Woolf, MIT), where it is present.
-@Suite(.enabled(if: Corpora.naughtyStrings != nil, "the Big List of Naughty Strings is not beside the package"))
+@Suite(.enabled(if: TestData.naughtyStrings != nil, "the Big List of Naughty Strings is not beside the package"))
 struct NaughtyStringTests {
     @Test func surviveBeingWrittenAndRead() throws {
-        for text in Corpora.naughtyStrings ?? [] {
+        for text in TestData.naughtyStrings ?? [] {
             let bytes = JSONWriter.bytes(of: .string(text))
             #expect(try JSONParser().parse(bytes.span) == .string(text))
             #expect((try? JSONDecoder().decode([String].self, from: Data("[".utf8 + bytes + "]".utf8))) == [text])
@@ -64,7 +65,7 @@ struct NaughtyStringTests {
     }
 
     @Test func haveACanonicalNameWithinTheAlphabetOrNone() {
-        for text in Corpora.naughtyStrings ?? [] {
+        for text in TestData.naughtyStrings ?? [] {
             for rules in [NameRules(), NameRules(escaping: .hex)] {
                 if let user = rules.canonical(text) { #expect(UserName(canonical: user.text) == user) }
             }

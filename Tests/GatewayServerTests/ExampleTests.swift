@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import HMACToken
 import StaticUsers
 import Testing
@@ -8,34 +9,38 @@ import Testing
 
 @Suite("The examples that ship")
 struct ExampleTests {
-    private static let folder = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "deploy/examples")
+    private static let folder = TestData.package.appending(path: "deploy/examples")
 
     private static func files(_ folder: URL) -> [URL] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path())) ?? []
         return names.filter { $0.hasSuffix(".yaml") }.sorted().map { folder.appending(path: $0) }
     }
 
-    private static func errors(in file: URL) throws -> [String] {
+    private static func problems(in file: URL) throws -> [ConfigurationProblem] {
         ConfigurationFile.read(
             try String(contentsOf: file, encoding: .utf8), file: file.lastPathComponent, directory: folder.path(),
             catalog: PluginCatalog([StaticUsersPlugin.self, HMACTokenPlugin.self]),
             environment: ["BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example"]
-        ).problems.filter { $0.severity == .error }.map(\.description)
+        ).problems.filter { $0.severity == .error }
     }
 
     @Test("Each loads")
     func valid() throws {
         let files = Self.files(Self.folder)
         #expect(files.count >= 3)
-        for file in files { #expect(try Self.errors(in: file) == [], "\(file.lastPathComponent)") }
+        for file in files { #expect(try Self.problems(in: file) == [], "\(file.lastPathComponent)") }
     }
 
     @Test("Each that shows a mistake is refused")
     func invalid() throws {
         let files = Self.files(Self.folder.appending(path: "invalid"))
         #expect(files.count >= 3)
-        for file in files { #expect(try !Self.errors(in: file).isEmpty, "\(file.lastPathComponent)") }
+        for file in files {
+            // `# problem at PATH: what`, where `root` is the file as a whole.
+            let line = try String(contentsOf: file, encoding: .utf8).prefix { $0 != "\n" }
+            let named = try #require(line.firstMatch(of: /^. problem at ([^ ]+):/)?.1, "\(file.lastPathComponent)")
+            let paths = try Self.problems(in: file).map { $0.path.isEmpty ? "root" : $0.path }
+            #expect(paths == [String(named)], "\(file.lastPathComponent)")
+        }
     }
 }

@@ -12,16 +12,6 @@ enum Call: Sendable {
     case send(RequestedSend)
     /// The caller asks who it is.
     case whoami
-
-    var action: Action {
-        switch self {
-        case .create: .registerCreate
-        case .update: .registerUpdate
-        case .delete: .registerDelete
-        case .send: .send
-        case .whoami: .whoami
-        }
-    }
 }
 
 /// What a device wants registered. The tags are as the client sent them: whether they may be registered is for policy.

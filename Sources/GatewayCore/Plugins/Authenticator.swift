@@ -8,7 +8,7 @@ public protocol Authenticator: Sendable {
 }
 
 /// What an authenticator says of a credential.
-public enum AuthenticationOutcome: Sendable {
+public enum AuthenticationOutcome: Sendable, Hashable {
     /// Not this authenticator's: its kind of credential, but not its name or issuer. The next one is asked.
     case notMine
     /// Good.

@@ -14,12 +14,14 @@ struct DirectoryCheck {
             let parent = (nearest as NSString).deletingLastPathComponent
             nearest = parent.isEmpty ? "." : parent
         }
-        if !isDirectory.boolValue { return problem(path, "\(nearest) is not a directory") }
-        if !manager.isWritableFile(atPath: nearest) { return problem(path, "\(nearest) cannot be written by this user") }
-        return nil
-    }
-
-    private func problem(_ path: String, _ message: String) -> ConfigurationProblem {
-        ConfigurationProblem(at: SourceLocation(file: file), path: path, message)
+        let obstacle: String? =
+            if !isDirectory.boolValue {
+                "\(nearest) is not a directory"
+            } else if !manager.isWritableFile(atPath: nearest) {
+                "\(nearest) cannot be written by this user"
+            } else {
+                nil
+            }
+        return obstacle.map { ConfigurationProblem(at: SourceLocation(file: file), path: path, $0) }
     }
 }

@@ -20,22 +20,16 @@ struct KeysCommand: AsyncParsableCommand {
         @Option(help: "HS256, HS384 or HS512.") var algorithm: TokenAlgorithm = .hs256
         @Option(help: "The fresh key's id; unless given, made of the date.") var id: String?
         @Option(help: "How long the former key verifies, such as 2h; unless given, as long as its last token.")
-        var overlap: String?
+        var overlap: Duration?
         @OptionGroup var file: ConfigurationOption
 
         func run() async throws {
             let settings = try file.settings(of: HMACTokenPlugin.self)
-            let span = try overlap.map { text in
-                guard let span = Duration(configured: text) else {
-                    throw ValidationError("\"\(text)\" is not a time; write a number and s, min, h or d.")
-                }
-                return span
-            }
             let fresh: TokenKey
             do {
                 var keys = try TokenKeysFile.load(settings.keys)
                 fresh = try keys.rotate(
-                    now: Clocks.system.wall(), overlap: span ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
+                    now: Clocks.system.wall(), overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
                     algorithm: algorithm, id: id)
                 try keys.write()
             } catch {

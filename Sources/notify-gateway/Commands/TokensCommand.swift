@@ -18,8 +18,8 @@ struct TokensCommand: AsyncParsableCommand {
                 """)
 
         @Option(help: "Whose token it is.") var user: String
-        @Option(help: "A group that the token vouches for; may be given several times.") var group: [String] = []
-        @Option(help: "How long it is good for, such as 30min; unless given, as configured.") var lifetime: String?
+        @Option(help: "A group that the token vouches for; may be given several times.") var group: [GroupName] = []
+        @Option(help: "How long it is good for, such as 30min; unless given, as configured.") var lifetime: Duration?
         @OptionGroup var file: ConfigurationOption
 
         func run() async throws {
@@ -27,20 +27,10 @@ struct TokensCommand: AsyncParsableCommand {
             guard let subject = ConfigurationFile.names(in: file.config).canonical(user) else {
                 throw CommandFailure.refused("\"\(user)\" is not a user's name.")
             }
-            let groups = try group.map { text in
-                guard let group = GroupName(text) else { throw ValidationError("\"\(text)\" is not a group's name.") }
-                return group
-            }
-            let span = try lifetime.map { text in
-                guard let span = Duration(configured: text) else {
-                    throw ValidationError("\"\(text)\" is not a time; write a number and s, min, h or d.")
-                }
-                return span
-            }
             let issued: IssuedToken
             do {
                 issued = try TokenSigner(settings).issue(
-                    subject: subject, groups: Set(groups), lifetime: span, now: Clocks.system.wall())
+                    subject: subject, groups: Set(group), lifetime: lifetime, now: Clocks.system.wall())
             } catch {
                 throw CommandFailure.refused("No token was issued: \(error)")
             }

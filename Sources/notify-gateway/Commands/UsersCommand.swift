@@ -37,15 +37,11 @@ struct UsersCommand: AsyncParsableCommand {
             abstract: "Add a user.", discussion: "Example: notify-gateway users add alice --group dispatch")
 
         @Argument(help: "The user's name.") var name: String
-        @Option(help: "A group of the user's; may be given several times.") var group: [String] = []
+        @Option(help: "A group of the user's; may be given several times.") var group: [GroupName] = []
         @OptionGroup var file: FileOption
 
         func run() async throws {
             var users = try file.load()
-            let groups = try group.map { text in
-                guard let group = GroupName(text) else { throw ValidationError("\"\(text)\" is not a group's name.") }
-                return group
-            }
             guard let user = file.names.canonical(name) else {
                 throw CommandFailure.refused("\"\(name)\" is not a user's name.")
             }
@@ -55,7 +51,7 @@ struct UsersCommand: AsyncParsableCommand {
             }
             let hash = try hash(of: PasswordPrompt.ask(for: user))
             try refusing { () throws(ConfigurationFault) in
-                try users.add(name, passwordHash: hash, groups: groups)
+                try users.add(name, passwordHash: hash, groups: group)
                 try users.write()
             }
             Console.complain("\(user) was added to \(users.path).")

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import GatewayServer
+import GatewayTesting
 import HMACToken
 import Logging
 import NotifyBackend
@@ -13,7 +14,7 @@ struct GatewayUnderTest {
     let adminPort: Int
     let hub: NotificationHub
     let seen: SeenRequests
-    let directory: TestDirectory
+    let directory: TestFiles
 
     /// What the backend saw, in order.
     final class SeenRequests: Sendable {
@@ -71,16 +72,15 @@ struct GatewayUnderTest {
     /// Runs the body with a gateway in front of a backend that is there already.
     static func run<Result: Sendable>(
         backend url: String, profile: String = "classic", policy: String = policy, more: String = "",
-        keys: String = keys, timeout: String = "65s", hub: NotificationHub = NotificationHub(),
+        keys: String = keys, timeout: String = "65s", socket: String? = nil, hub: NotificationHub = NotificationHub(),
         seen: SeenRequests = SeenRequests(),
         _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
-        let directory = try TestDirectory()
-        defer { directory.remove() }
-        try directory.write(users, to: "users.yaml", mode: 0o600)
-        try directory.write(keys, to: "token-keys.yaml", mode: 0o600)
+        let directory = try TestFiles()
+        try directory.write(users, to: "users.yaml")
+        try directory.write(keys, to: "token-keys.yaml")
         let text = """
-            listen: [{ address: "127.0.0.1:0" }]
+            listen: [{ address: "\(socket.map { "unix:\($0)" } ?? "127.0.0.1:0")" }]
             admin: { address: "127.0.0.1:0" }
             backend: { url: "\(url)", profile: \(profile), timeout: \(timeout) }
             authenticators:
@@ -99,12 +99,17 @@ struct GatewayUnderTest {
         return try await Running.run { started in
             try await GatewayServer(configuration: configuration, logger: logger) { started($0) }.run()
         } whileRunning: { (gateway: StartedGateway) in
-            guard case .tcp(_, let port)? = gateway.listeners.first, case .tcp(_, let adminPort) = gateway.admin else {
+            guard let listener = gateway.listeners.first, case .tcp(_, let adminPort) = gateway.admin else {
                 throw StartFailure(description: "no listener")
             }
+            let client =
+                switch listener {
+                case .tcp(_, let port): try RawClient(port: port)
+                case .unix(let path): try RawClient(socket: path)
+                }
             return try await body(
                 GatewayUnderTest(
-                    client: RawClient(port: port), adminPort: adminPort, hub: hub, seen: seen, directory: directory))
+                    client: client, adminPort: adminPort, hub: hub, seen: seen, directory: directory))
         }
     }
 
@@ -117,7 +122,7 @@ struct GatewayUnderTest {
         try Self.journal(in: directory)
     }
 
-    static func journal(in directory: TestDirectory) throws -> [[String: Any]] {
+    static func journal(in directory: TestFiles) throws -> [[String: Any]] {
         let folder = directory.path + "/journal"
         let segments = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jsonl") }
         return try segments.sorted().flatMap { segment in

@@ -4,7 +4,13 @@ import NIOPosix
 
 /// An HTTP client that sends exactly the bytes it is given, one connection each.
 struct RawClient {
-    let port: Int
+    private let address: SocketAddress
+
+    /// A client of what listens on this machine.
+    init(port: Int) throws { address = try SocketAddress(ipAddress: "127.0.0.1", port: port) }
+
+    /// A client of what listens on a Unix socket.
+    init(socket path: String) throws { address = try SocketAddress(unixDomainSocketPath: path) }
 
     struct Response: Sendable {
         let status: Int
@@ -34,7 +40,7 @@ struct RawClient {
     /// Sends the bytes and reads one response.
     func send(_ bytes: [UInt8]) async throws -> Response {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connect(host: "127.0.0.1", port: port) { channel in
+            .connect(to: address) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }

@@ -1,4 +1,5 @@
 import Foundation
+import GatewayTesting
 import Testing
 
 @testable import GatewayHTTP
@@ -15,15 +16,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    private static let folder: URL? = {
-        let package = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let named = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_CORPORA"].map(URL.init(fileURLWithPath:))
-        let corpora = named ?? package.appendingPathComponent("../shared/corpora").standardizedFileURL
-        let folder = corpora.appendingPathComponent("llhttp/request")
-        return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
-    }()
+    private static let folder = TestData.corpus("llhttp/request")
 
     @Test(.enabled(if: CorpusTests.folder != nil, "no llhttp fixtures: set NOTIFY_GATEWAY_CORPORA"))
     func fixturesAreFramedOrRefused() throws {

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import GatewayStore
@@ -155,22 +156,22 @@ struct LedgerChangeTests {
         var limits = SQLiteLedger.Limits()
         limits.handOvers = .max
         let fixture = try LedgerFixture(limits: limits)
-        var random = SplitMix(state: 42)
+        var random = SplitMix(seed: 42)
         let users = [Fixture.alice, Fixture.bob, Fixture.eve]
         var fresh = 100
         /// The registration of each handle, as a model has it.
         var model: [DeviceHandle: (id: RegistrationID, owner: UserName)] = [:]
         for _ in 0..<400 {
-            let user = users[random.below(3)]
-            let handle = try Fixture.handle(random.below(5))
-            let label = Fixture.id(100 + random.below(max(1, fresh - 99)))
+            let user = users[Int.random(in: 0..<3, using: &random)]
+            let handle = try Fixture.handle(Int.random(in: 0..<5, using: &random))
+            let label = Fixture.id(100 + Int.random(in: 0..<max(1, fresh - 99), using: &random))
             fresh += 1
-            switch random.below(4) {
+            switch Int.random(in: 0..<4, using: &random) {
             case 0:
                 let asked = try await fixture.create(user, handle, given: model[handle]?.id ?? Fixture.id(fresh))
                 #expect((asked == .askWithoutHandle) == (model[handle].map { $0.owner != user } ?? false))
             case 1, 2:
-                let lost = random.below(4) == 0
+                let lost = Int.random(in: 0..<4, using: &random) == 0
                 let decision = try await fixture.update(user, label, handle, fresh: Fixture.id(fresh), lost: lost)
                 let known: RegistrationID? =
                     switch decision {
@@ -190,18 +191,5 @@ struct LedgerChangeTests {
             #expect(Set(live.map { "\($0.id) \($0.owner)" }) == Set(model.values.map { "\($0.id) \($0.owner)" }))
         }
         #expect(fixture.ledger.claims.heldKeys == 0)
-    }
-}
-
-/// Numbers that look random and are the same in each run.
-struct SplitMix {
-    var state: UInt64
-
-    mutating func below(_ bound: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
     }
 }

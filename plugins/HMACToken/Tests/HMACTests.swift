@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import HMACToken
@@ -43,9 +44,9 @@ struct HMACTests {
         let testGroups: [Group]
     }
 
-    @Test("all vectors of Wycheproof", .enabled(if: Corpora.file("wycheproof/hmac_sha256_test.json") != nil))
+    @Test("all vectors of Wycheproof", .enabled(if: TestData.corpus("wycheproof/hmac_sha256_test.json") != nil))
     func wycheproof() throws {
-        let file = try #require(Corpora.file("wycheproof/hmac_sha256_test.json"))
+        let file = try #require(TestData.corpus("wycheproof/hmac_sha256_test.json"))
         let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: file))
         var count = 0
         for group in vectors.testGroups {

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import HMACToken
 import Testing
 
@@ -36,9 +37,9 @@ struct HMACTokenAuthenticatorTests {
               - { id: k2, algorithm: HS256, secret: "\(Forge.secret())", not-before: 2026-11-21T07:00:00Z, not-after: 2026-11-21T08:00:00Z }
             """
         let token = Forge.token(claims: Forge.claims(["exp": "1795330000"]))
-        func answer(_ microseconds: Int64) async throws -> Answer {
-            let now = WallTime(microseconds: testNow.microseconds + microseconds)
-            return try await testAuthenticator(testContext(now: now), keys: keys).present(token)
+        func answer(_ microseconds: Int64) async throws -> AuthenticationOutcome {
+            let now = WallTime(microseconds: WallTime.test.microseconds + microseconds)
+            return try await testAuthenticator(PluginContext.test(now: now), keys: keys).present(token)
         }
         #expect(try await answer(-1) == .rejected(.untrusted))
         #expect(try await answer(0) == identity("alice"))
@@ -51,7 +52,7 @@ struct HMACTokenAuthenticatorTests {
     func boundKeys() async throws {
         let authenticator = try await testAuthenticator()
         let bytes = Forge.bytes + Forge.bytes
-        func present(_ key: String, _ offset: Int, _ changes: [String: String]) async -> Answer {
+        func present(_ key: String, _ offset: Int, _ changes: [String: String]) async -> AuthenticationOutcome {
             await authenticator.present(
                 Forge.token(
                     header: "{\"alg\":\"HS256\",\"kid\":\"\(key)\"}", claims: Forge.claims(changes),
@@ -73,7 +74,7 @@ struct HMACTokenAuthenticatorTests {
 
     @Test("what is not ours goes to the next authenticator, if there is one")
     func foreign() async throws {
-        let shared = try await testAuthenticator(testContext(isLastOfItsKind: false))
+        let shared = try await testAuthenticator(PluginContext.test(isLastOfItsKind: false))
         let alone = try await testAuthenticator()
         let foreign = Forge.claims(["iss": "\"https://idp.example\""])
         let tokens: [(String, RejectionReason)] = [
@@ -99,12 +100,12 @@ struct HMACTokenAuthenticatorTests {
 
     @Test("subjects under identity rules")
     func identityRules() async throws {
-        let strip = try await testAuthenticator(testContext(names: NameRules(suffixes: ["@example.com"])))
+        let strip = try await testAuthenticator(PluginContext.test(names: NameRules(suffixes: ["@example.com"])))
         #expect(await strip.present(Forge.token()) == identity("alice"))
         let stripped = Forge.token(claims: Forge.claims(["sub": "\"alice@example.com\""]))
         #expect(await strip.present(stripped) == .rejected(.unmapped))
         let rules = NameRules(escaping: .hex)
-        let hex = try await testAuthenticator(testContext(names: rules))
+        let hex = try await testAuthenticator(PluginContext.test(names: rules))
         for name in ["jürgen", "a_xb", "a b", "plain_name"] {
             let canonical = try #require(rules.canonical(name))
             let token = Forge.token(claims: Forge.claims(["sub": "\"\(canonical)\""]))
@@ -120,7 +121,7 @@ struct HMACTokenAuthenticatorTests {
     func reloading() async throws {
         let files = try TestFiles()
         let file = try files.write(Forge.keys)
-        let made = try await HMACTokenPlugin.makeAuthenticator(.init(keys: file), context: testContext())
+        let made = try await HMACTokenPlugin.makeAuthenticator(.init(keys: file), context: PluginContext.test())
         let authenticator = try #require(made as? HMACTokenAuthenticator)
         _ = try files.write("keys: []")
         #expect(await authenticator.reload().map(\.message) == ["has no keys"])

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import HMACToken
 import Testing
 
@@ -109,9 +110,9 @@ struct TokenForgeryTests {
         #expect(await authenticator.present(Forge.token(claims: Forge.claims(["d": deep]))) == .rejected(.malformed))
     }
 
-    @Test("hostile strings as token and as key id", .enabled(if: Corpora.file("blns.json") != nil))
+    @Test("hostile strings as token and as key id", .enabled(if: TestData.corpus("blns.json") != nil))
     func naughtyStrings() async throws {
-        let data = try Data(contentsOf: try #require(Corpora.file("blns.json")))
+        let data = try Data(contentsOf: try #require(TestData.corpus("blns.json")))
         let strings = try JSONDecoder().decode([String].self, from: data)
         #expect(strings.count > 500)
         let authenticator = try await testAuthenticator()

@@ -1,14 +1,15 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import HMACToken
 import Testing
 
 @Suite("Key file")
 struct TokenKeysDocumentTests {
-    private func problems(_ text: String, mode: Int = 0o600, now: WallTime = testNow) async throws -> [String] {
+    private func problems(_ text: String, mode: Int = 0o600, now: WallTime = WallTime.test) async throws -> [String] {
         let files = try TestFiles()
         let file = try files.write(text, mode: mode)
-        let found = await HMACTokenPlugin.problems(in: .init(keys: file), context: testContext(now: now))
+        let found = await HMACTokenPlugin.problems(in: .init(keys: file), context: PluginContext.test(now: now))
         return found.map { withoutHint($0.description.replacing(files.path + "/", with: "")) }
     }
 
@@ -102,7 +103,7 @@ struct TokenKeysDocumentTests {
         let ended =
             "keys: [{ id: a, algorithm: HS256, secret: \"\(Forge.secret())\", not-after: 2026-11-21T07:00:00Z }]"
         #expect(try await problems(ended) == ["token-keys.yaml: warning: keys: holds no key that is valid now"])
-        #expect(try await problems(ended, now: WallTime(seconds: testNow.seconds - 1)) == [])
+        #expect(try await problems(ended, now: WallTime(seconds: WallTime.test.seconds - 1)) == [])
     }
 
     @Test("a file open to others", arguments: [0o644, 0o604, 0o602, 0o620, 0o666])

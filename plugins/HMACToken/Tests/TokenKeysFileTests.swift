@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import HMACToken
@@ -16,21 +17,21 @@ struct TokenKeysFileTests {
         alice = try #require(UserName(canonical: "alice"))
     }
 
-    private func later(_ seconds: Int64) -> WallTime { WallTime(seconds: testNow.seconds + seconds) }
+    private func later(_ seconds: Int64) -> WallTime { WallTime(seconds: WallTime.test.seconds + seconds) }
 
     @Test("the first rotation makes the file, private, with a key that signs", arguments: TokenAlgorithm.allCases)
     func creating(algorithm: TokenAlgorithm) async throws {
         var file = try TokenKeysFile.load(path)
         #expect(file.keys.isEmpty)
-        let fresh = try file.rotate(now: testNow, overlap: .seconds(3660), algorithm: algorithm)
+        let fresh = try file.rotate(now: WallTime.test, overlap: .seconds(3660), algorithm: algorithm)
         try file.write()
         #expect(fresh.id == "k20261121T070000Z")
         #expect(fresh.secret.count == algorithm.keyByteCount)
         #expect(try files.mode(of: "token-keys.yaml") == 0o600)
         #expect(try files.names() == ["token-keys.yaml"])
         let settings = HMACTokenPlugin.Settings(keys: path)
-        #expect(await HMACTokenPlugin.problems(in: settings, context: testContext()) == [])
-        let issued = try TokenSigner(settings).issue(subject: alice, now: testNow)
+        #expect(await HMACTokenPlugin.problems(in: settings, context: PluginContext.test()) == [])
+        let issued = try TokenSigner(settings).issue(subject: alice, now: WallTime.test)
         #expect(issued.key == fresh.id)
     }
 
@@ -38,7 +39,7 @@ struct TokenKeysFileTests {
     func overlapping() async throws {
         let settings = HMACTokenPlugin.Settings(keys: path)
         var file = try TokenKeysFile.load(path)
-        try file.rotate(now: testNow, overlap: .zero, id: "k1")
+        try file.rotate(now: WallTime.test, overlap: .zero, id: "k1")
         try file.write()
         let old = try TokenSigner(settings).issue(subject: alice, now: later(9))
         file = try TokenKeysFile.load(path)
@@ -47,10 +48,10 @@ struct TokenKeysFileTests {
         #expect(file.keys.map(\.id) == ["k2", "k1"])
         let new = try TokenSigner(settings).issue(subject: alice, now: later(10))
         #expect(new.key == "k2")
-        func answer(_ token: IssuedToken, _ seconds: Int64) async throws -> Answer {
+        func answer(_ token: IssuedToken, _ seconds: Int64) async throws -> AuthenticationOutcome {
             let text = token.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             let authenticator = try await HMACTokenPlugin.makeAuthenticator(
-                settings, context: testContext(now: later(seconds)))
+                settings, context: PluginContext.test(now: later(seconds)))
             return await authenticator.present(text)
         }
         #expect(try await answer(old, 10) == identity("alice"))
@@ -65,8 +66,8 @@ struct TokenKeysFileTests {
     func lead() throws {
         let settings = HMACTokenPlugin.Settings(keys: path)
         var file = try TokenKeysFile.load(path)
-        try file.rotate(now: testNow, overlap: .zero, id: "k1")
-        try file.rotate(now: testNow, overlap: .seconds(60), id: "k2", startsIn: .seconds(30))
+        try file.rotate(now: WallTime.test, overlap: .zero, id: "k1")
+        try file.rotate(now: WallTime.test, overlap: .seconds(60), id: "k2", startsIn: .seconds(30))
         try file.write()
         let signer = try TokenSigner(settings)
         #expect(try signer.issue(subject: alice, now: later(29)).key == "k1")
@@ -85,7 +86,7 @@ struct TokenKeysFileTests {
                   - { id: c, algorithm: HS384, secret: "\(Forge.secret(48))", not-after: 2026-11-14T06:59:59.5Z }
                   - { id: d, algorithm: HS512, secret: "\(Forge.secret(64))", groups: [x, y], issue: false }
                 """))
-        let fresh = try file.rotate(now: testNow, overlap: .seconds(3660), id: "e")
+        let fresh = try file.rotate(now: WallTime.test, overlap: .seconds(3660), id: "e")
         try file.write()
         let again = try TokenKeysFile.load(path)
         #expect(again.keys.map(\.id) == ["e", "a", "b", "d"])
@@ -103,19 +104,19 @@ struct TokenKeysFileTests {
     @Test("names that are taken or none, a broken file, a change by somebody else")
     func refusals() throws {
         var file = try TokenKeysFile.load(path)
-        let first = try file.rotate(now: testNow, overlap: .zero)
-        let second = try file.rotate(now: testNow, overlap: .zero)
-        let third = try file.rotate(now: testNow, overlap: .zero)
+        let first = try file.rotate(now: WallTime.test, overlap: .zero)
+        let second = try file.rotate(now: WallTime.test, overlap: .zero)
+        let third = try file.rotate(now: WallTime.test, overlap: .zero)
         #expect(
             [first.id, second.id, third.id] == ["k20261121T070000Z", "k20261121T070000Z-2", "k20261121T070000Z-3"])
         #expect(!first.secret.isEqual(to: second.secret))
-        #expect(throws: ConfigurationFault.self) { try file.rotate(now: testNow, overlap: .zero, id: first.id) }
-        #expect(throws: ConfigurationFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "../x") }
-        #expect(throws: ConfigurationFault.self) { try file.rotate(now: testNow, overlap: .zero, id: "") }
+        #expect(throws: ConfigurationFault.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: first.id) }
+        #expect(throws: ConfigurationFault.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: "../x") }
+        #expect(throws: ConfigurationFault.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: "") }
         #expect(file.keys.count == 3)
         var theirs = try TokenKeysFile.load(path)
         try file.write()
-        try theirs.rotate(now: testNow, overlap: .zero)
+        try theirs.rotate(now: WallTime.test, overlap: .zero)
         #expect(throws: ConfigurationFault.self) { try theirs.write() }
         #expect(try TokenKeysFile.load(path).keys.count == 3)
         _ = try files.write("keys: [{ id: a }]")
@@ -135,7 +136,7 @@ struct TokenKeysFileTests {
             let token = try TokenSigner(settings).issue(subject: alice, now: later(now))
             issued.append((token.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, now))
             let authenticator = try await HMACTokenPlugin.makeAuthenticator(
-                settings, context: testContext(now: later(now)))
+                settings, context: PluginContext.test(now: later(now)))
             for (token, start) in issued {
                 // 5 s of life and 60 s of skew; the key ends after the last of its tokens.
                 let isGood = now - start < 65

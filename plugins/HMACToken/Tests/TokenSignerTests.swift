@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import HMACToken
@@ -29,12 +30,12 @@ struct TokenSignerTests {
     func roundTrip() async throws {
         let signer = try signer(Forge.keys)
         let groups: Set<GroupName> = [try #require(GroupName("dispatch")), try #require(GroupName("A.b_c-1"))]
-        let issued = try signer.issue(subject: alice, groups: groups, now: testNow)
+        let issued = try signer.issue(subject: alice, groups: groups, now: WallTime.test)
         #expect(issued.key == "k2")
-        #expect(issued.expires == WallTime(seconds: testNow.seconds + 3600))
+        #expect(issued.expires == WallTime(seconds: WallTime.test.seconds + 3600))
         #expect(issued.id.utf8.count == 22)
-        func answer(_ seconds: Int64) async throws -> Answer {
-            let context = testContext(now: WallTime(seconds: testNow.seconds + seconds))
+        func answer(_ seconds: Int64) async throws -> AuthenticationOutcome {
+            let context = PluginContext.test(now: WallTime(seconds: WallTime.test.seconds + seconds))
             let settings = HMACTokenPlugin.Settings(keys: files.path + "/token-keys.yaml")
             return try await HMACTokenPlugin.makeAuthenticator(settings, context: context).present(text(issued))
         }
@@ -43,7 +44,7 @@ struct TokenSignerTests {
         #expect(try await answer(-61) == .rejected(.notYetValid))
         #expect(try await answer(3659) == identity("alice", groups: ["dispatch", "A.b_c-1"]))
         #expect(try await answer(3660) == .rejected(.expired))
-        #expect(try signer.issue(subject: alice, now: testNow).id != issued.id)
+        #expect(try signer.issue(subject: alice, now: WallTime.test).id != issued.id)
     }
 
     @Test("the first key that is valid now and may issue signs")
@@ -52,34 +53,34 @@ struct TokenSignerTests {
             "keys:\n" + key("later", ", not-before: 2026-11-21T07:00:01Z")
                 + key("ended", ", not-after: 2026-11-21T07:00:00Z")
                 + key("verifies", ", issue: false") + key("signs") + key("next"))
-        #expect(try signer.issue(subject: alice, now: testNow).key == "signs")
-        let soon = WallTime(seconds: testNow.seconds + 1)
+        #expect(try signer.issue(subject: alice, now: WallTime.test).key == "signs")
+        let soon = WallTime(seconds: WallTime.test.seconds + 1)
         #expect(try signer.issue(subject: alice, now: soon).key == "later")
-        let before = WallTime(microseconds: testNow.microseconds - 1)
+        let before = WallTime(microseconds: WallTime.test.microseconds - 1)
         #expect(try signer.issue(subject: alice, now: before).key == "ended")
     }
 
     @Test("a token ends with its key")
     func keyEnd() throws {
         let signer = try signer("keys:\n" + key("a", ", not-after: 2026-11-21T07:30:00Z"))
-        let issued = try signer.issue(subject: alice, now: testNow)
-        #expect(issued.expires == WallTime(seconds: testNow.seconds + 1800))
+        let issued = try signer.issue(subject: alice, now: WallTime.test)
+        #expect(issued.expires == WallTime(seconds: WallTime.test.seconds + 1800))
     }
 
     @Test("what cannot be issued")
     func refusals() throws {
         let none = try signer("keys:\n" + key("a", ", issue: false") + key("b", ", not-after: 2026-11-21T07:00:00Z"))
-        #expect(throws: TokenSigner.Fault.noKey) { try none.issue(subject: alice, now: testNow) }
+        #expect(throws: TokenSigner.Fault.noKey) { try none.issue(subject: alice, now: WallTime.test) }
         let bound = try signer("keys:\n" + key("a", ", subjects: [\"svc-*\"]"))
-        #expect(throws: TokenSigner.Fault.outOfBounds(key: "a")) { try bound.issue(subject: alice, now: testNow) }
+        #expect(throws: TokenSigner.Fault.outOfBounds(key: "a")) { try bound.issue(subject: alice, now: WallTime.test) }
         let free = try signer("keys:\n" + key("a"))
         for lifetime: Duration in [.zero, .seconds(-1), .milliseconds(999), .seconds(7 * 86_400 + 1)] {
             #expect(throws: TokenSigner.Fault.lifetime) {
-                try free.issue(subject: alice, lifetime: lifetime, now: testNow)
+                try free.issue(subject: alice, lifetime: lifetime, now: WallTime.test)
             }
         }
         let many = Set((0..<200).compactMap { GroupName("group-with-a-long-name-\($0)") })
-        #expect(throws: TokenSigner.Fault.tooLong) { try free.issue(subject: alice, groups: many, now: testNow) }
+        #expect(throws: TokenSigner.Fault.tooLong) { try free.issue(subject: alice, groups: many, now: WallTime.test) }
         #expect(throws: ConfigurationFault.self) { try signer("keys: []") }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import StaticUsers
@@ -14,7 +15,7 @@ struct StaticUsersAuthenticatorTests {
           dave: { hash: "\(Hashes.bcrypt)", expires: 2026-11-21T07:00:01Z, disabled: false }
         """
 
-    private func authenticator(_ context: PluginContext = testContext()) async throws -> any Authenticator {
+    private func authenticator(_ context: PluginContext = PluginContext.test()) async throws -> any Authenticator {
         let files = try TestFiles()
         let file = try files.write(Self.users)
         return try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: context)
@@ -65,7 +66,7 @@ struct StaticUsersAuthenticatorTests {
 
     @Test("a name that the file lacks is another's, if there is another")
     func notMine() async throws {
-        let authenticator = try await authenticator(testContext(isLastOfItsKind: false))
+        let authenticator = try await authenticator(PluginContext.test(isLastOfItsKind: false))
         #expect(await authenticator.login("nobody", "correct horse") == .notMine)
         #expect(await authenticator.login("name,with", "correct horse") == .notMine)
         #expect(await authenticator.login("bob", "correct horse") == .rejected(.disabled))
@@ -81,9 +82,9 @@ struct StaticUsersAuthenticatorTests {
     func busy() async throws {
         let files = try TestFiles()
         let file = try files.write(Self.users)
-        let table = try await UserTable.load(file, context: testContext())
+        let table = try await UserTable.load(file, context: PluginContext.test())
         let authenticator = StaticUsersAuthenticator(
-            table, settings: .init(file: file), context: testContext(capacity: 0))
+            table, settings: .init(file: file), context: PluginContext.test(capacity: 0))
         #expect(await authenticator.login("alice", "correct horse") == .unavailable(.busy))
         #expect(await authenticator.login("nobody", "correct horse") == .unavailable(.busy))
         let problems = await authenticator.reload()
@@ -94,7 +95,7 @@ struct StaticUsersAuthenticatorTests {
     func reloading() async throws {
         let files = try TestFiles()
         let file = try files.write(Self.users)
-        let made = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: testContext())
+        let made = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: PluginContext.test())
         let authenticator = try #require(made as? StaticUsersAuthenticator)
         _ = try files.write("users: { alice: { hash: hunter2 } }")
         #expect(await authenticator.reload().count == 1)
@@ -112,15 +113,15 @@ struct StaticUsersAuthenticatorTests {
     func makingThrows() async throws {
         await #expect(throws: ConfigurationFault.self) {
             _ = try await StaticUsersPlugin.makeAuthenticator(
-                .init(file: "/nonexistent/users.yaml"), context: testContext())
+                .init(file: "/nonexistent/users.yaml"), context: PluginContext.test())
         }
     }
 
     @Test(
         "hostile strings as user and as password: never let in, never a crash",
-        .enabled(if: Corpora.file("blns.json") != nil))
+        .enabled(if: TestData.corpus("blns.json") != nil))
     func naughtyStrings() async throws {
-        let data = try Data(contentsOf: try #require(Corpora.file("blns.json")))
+        let data = try Data(contentsOf: try #require(TestData.corpus("blns.json")))
         let strings = try JSONDecoder().decode([String].self, from: data)
         #expect(strings.count > 500)
         let authenticator = try await authenticator()

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import StaticUsers
 import Testing
 
@@ -11,7 +12,7 @@ struct UsersDocumentTests {
     ) async throws -> [String] {
         let files = try TestFiles()
         let file = try files.write(text, to: name, mode: mode)
-        let found = await StaticUsersPlugin.problems(in: .init(file: file), context: testContext(names: names))
+        let found = await StaticUsersPlugin.problems(in: .init(file: file), context: PluginContext.test(names: names))
         return found.map { withoutHint($0.description.replacing(files.path + "/", with: "")) }
     }
 
@@ -107,12 +108,13 @@ struct UsersDocumentTests {
     @Test("a file that is none")
     func absent() async throws {
         let files = try TestFiles()
-        let absent = await StaticUsersPlugin.problems(in: .init(file: files.path + "/no.yaml"), context: testContext())
+        let absent = await StaticUsersPlugin.problems(
+            in: .init(file: files.path + "/no.yaml"), context: PluginContext.test())
         #expect(absent.map(\.description) == ["\(files.path)/no.yaml: cannot be read: No such file or directory"])
-        let directory = await StaticUsersPlugin.problems(in: .init(file: files.path), context: testContext())
+        let directory = await StaticUsersPlugin.problems(in: .init(file: files.path), context: PluginContext.test())
         #expect(directory.map(\.description) == ["\(files.path): is not a regular file"])
         let bytes = try files.write(Data([0x75, 0xFF, 0xFE]), to: "bytes.yaml")
-        let notText = await StaticUsersPlugin.problems(in: .init(file: bytes), context: testContext())
+        let notText = await StaticUsersPlugin.problems(in: .init(file: bytes), context: PluginContext.test())
         #expect(notText.map(\.description) == ["\(bytes): is not UTF-8"])
     }
 

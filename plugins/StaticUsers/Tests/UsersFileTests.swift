@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import StaticUsers
 import Testing
 
@@ -23,7 +24,8 @@ struct UsersFileTests {
                   "Bob.Builder@x": { hash: "\(Hashes.bcrypt)" }
 
                 """)
-        let authenticator = try await StaticUsersPlugin.makeAuthenticator(.init(file: path), context: testContext())
+        let authenticator = try await StaticUsersPlugin.makeAuthenticator(
+            .init(file: path), context: PluginContext.test())
         guard case .accepted = await authenticator.login("bob.builder@X", "correct horse") else {
             Issue.record("what was added cannot log in")
             return

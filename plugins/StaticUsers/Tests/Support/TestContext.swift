@@ -1,41 +1,16 @@
 import GatewayCore
-import Logging
-import NIOPosix
+import GatewayTesting
 import StaticUsers
 
-/// 2026-11-21T07:00:00Z, and it stays that.
-let testNow = WallTime(seconds: 1_795_244_400)
-
-func testContext(
-    isLastOfItsKind: Bool = true, capacity: Int = 64, names: NameRules = NameRules()
-) -> PluginContext {
-    PluginContext(
-        logger: Logger(label: "static-users", factory: { _ in SwiftLogNoOpLogHandler() }),
-        blockingPool: BlockingPool(threads: NIOThreadPool.singleton, capacity: capacity),
-        clocks: Clocks(monotonic: { MonotonicInstant(nanoseconds: 0) }, wall: { testNow }),
-        names: names, isLastOfItsKind: isLastOfItsKind)
-}
-
-/// What a login gets, as one word or the identity.
-enum Answer: Equatable {
-    case notMine
-    case accepted(Identity)
-    case rejected(RejectionReason)
-    case unavailable(OutageReason)
-}
-
 extension Authenticator {
-    func login(_ user: String, _ password: some Sequence<UInt8>, names: NameRules = NameRules()) async -> Answer {
+    func login(
+        _ user: String, _ password: some Sequence<UInt8>, names: NameRules = NameRules()
+    ) async -> AuthenticationOutcome {
         let credential = Credential.password(user: names.login(PresentedName(user)), password: Secret(password))
-        switch await authenticate(credential, from: Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")) {
-        case .notMine: return .notMine
-        case .accepted(let identity): return .accepted(identity)
-        case .rejected(let reason): return .rejected(reason)
-        case .unavailable(let reason): return .unavailable(reason)
-        }
+        return await authenticate(credential, from: Peer(address: .v4(0x7F00_0001), text: "127.0.0.1"))
     }
 
-    func login(_ user: String, _ password: String) async -> Answer { await login(user, password.utf8) }
+    func login(_ user: String, _ password: String) async -> AuthenticationOutcome { await login(user, password.utf8) }
 }
 
 /// Hashes of `correct horse`, as cheap as each scheme goes.

@@ -1,11 +1,11 @@
 #if canImport(Glibc)
-import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-import Musl
+internal import Musl
 #endif
 
 /// How long this thread computes in the closure, whatever else the machine has to do meanwhile.
-func cpuTime(_ body: () throws -> Void) rethrows -> Duration {
+public func cpuTime(_ body: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var reading = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &reading)

@@ -1,0 +1,34 @@
+internal import Foundation
+public import GatewayCore
+
+/// The examples in a plug-in's README, which must load.
+public struct PluginReadme {
+    /// What stands between fences, in order.
+    public let examples: [String]
+
+    /// The README one folder above the file of the test.
+    public init(besideTest file: String = #filePath) throws {
+        let readme = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("README.md")
+        let parts = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```")
+        examples = parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element.drop { $0 != "\n" }) }
+    }
+
+    /// The settings that the example gives the plug-in, read as the gateway reads them; every problem is thrown.
+    public func settings<Plugin: AuthenticatorPlugin>(
+        of plugin: Plugin.Type, example: Int = 0, directory: String
+    ) throws -> Plugin.Settings {
+        let problems = ConfigurationProblems()
+        let root = ConfigurationReader(
+            try YAMLDocument.parse(examples[example], file: "gateway.yaml"), directory: directory, problems: problems)
+        for value in root.sequence("authenticators") ?? [] {
+            let entry = root.reader(of: value.node, under: value.path)
+            guard let reader = entry.mapping(plugin.name.text) else { continue }
+            let settings = plugin.readSettings(reader)
+            reader.finish()
+            guard let settings, problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
+            return settings
+        }
+        throw ConfigurationFault(file: "gateway.yaml", "has no \(plugin.name)")
+    }
+}

@@ -1,0 +1,29 @@
+public import Foundation
+
+/// Where the test data of others lie. A clone that has none skips what needs them.
+public enum TestData {
+    /// The root of this package.
+    public static let package = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Public corpora: `NOTIFY_GATEWAY_CORPORA`, else a folder beside the package; nil where there is none.
+    public static let corpora = folder("NOTIFY_GATEWAY_CORPORA", beside: "corpora")
+
+    /// Requests that real clients were recorded to send: `NOTIFY_GATEWAY_FIXTURES`, else a folder beside the package; nil where
+    /// there is none.
+    public static let recordedClients = folder("NOTIFY_GATEWAY_FIXTURES", beside: "fixtures/clients")
+
+    /// A file of the corpora, or nil.
+    public static func corpus(_ name: String) -> URL? {
+        corpora.map { $0.appendingPathComponent(name) }.flatMap(existing)
+    }
+
+    private static func folder(_ variable: String, beside path: String) -> URL? {
+        let named = ProcessInfo.processInfo.environment[variable].map { URL(fileURLWithPath: $0) }
+        return existing(named ?? package.deletingLastPathComponent().appendingPathComponent("shared/\(path)"))
+    }
+
+    private static func existing(_ url: URL) -> URL? {
+        FileManager.default.fileExists(atPath: url.path) ? url : nil
+    }
+}

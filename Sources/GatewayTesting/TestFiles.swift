@@ -1,0 +1,44 @@
+public import Foundation
+
+/// A directory of a test's own, removed with the last reference to it.
+public final class TestFiles: Sendable {
+    /// The directory.
+    public let path: String
+
+    /// Makes an empty directory that only its owner may enter.
+    public init() throws {
+        path = NSTemporaryDirectory() + "notify-gateway-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a file and answers its path.
+    @discardableResult
+    public func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
+        try write(Data(text.utf8), to: name, mode: mode)
+    }
+
+    /// Writes a file and answers its path.
+    @discardableResult
+    public func write(_ data: Data, to name: String, mode: Int = 0o600) throws -> String {
+        let file = "\(path)/\(name)"
+        try data.write(to: URL(fileURLWithPath: file))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        return file
+    }
+
+    /// The permission bits of a file.
+    public func mode(of name: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.posixPermissions] as? Int
+    }
+
+    /// What a file holds, as text.
+    public func text(of name: String) throws -> String {
+        String(decoding: try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)")), as: UTF8.self)
+    }
+
+    /// The names in the directory, sorted.
+    public func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+}
