@@ -61,7 +61,7 @@ let package = Package(
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend",
+                "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend", "SecretFiles",
                 logging, nioCore, nioPosix, lifecycle, signals, hummingbird,
             ],
             exclude: ["README.md"], swiftSettings: strict),
@@ -110,7 +110,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "GatewayServerTests",
-            dependencies: ["GatewayServer", "Gateway", "GatewayCore", "GatewayTesting", "StaticUsers", "HMACToken"],
+            dependencies: [
+                "GatewayServer", "Gateway", "GatewayCore", "GatewayTesting", "StaticUsers", "HMACToken", logging,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

@@ -117,7 +117,7 @@ struct WycheproofTests {
         var seen = 0
         for group in file.testGroups {
             for vector in group.tests {
-                let hmac = try #require(HMAC(.sha256, key: Secret(bytes(vector.key))))
+                let hmac = try #require(SharedHMAC(.sha256, key: Secret(bytes(vector.key))))
                 let tag = try #require(hmac.tag(over: bytes(vector.msg)))
                 let agrees = Array(tag.prefix(group.tagSize / 8)) == bytes(vector.tag)
                 #expect(agrees == (vector.result == "valid"), "case \(vector.tcId)")
@@ -125,5 +125,26 @@ struct WycheproofTests {
             }
         }
         #expect(seen > 100)
+    }
+}
+
+@Suite struct SharedHMACTests {
+    @Test func manyThreadsAtOnceEachWithItsOwnAnswer() async throws {
+        let key = Secret((0..<32).map { UInt8($0) })
+        let shared = try #require(SharedHMAC(.sha256, key: key))
+        let alone = try #require(HMAC(.sha256, key: key))
+        let messages = (0..<64).map { [UInt8](repeating: UInt8($0), count: $0 * 7) }
+        let expected = try messages.map { try #require(alone.tag(over: $0)) }
+        let wrong = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    (0..<50).reduce(0) { count, _ in
+                        count + zip(messages, expected).filter { shared.tag(over: $0) != $1 }.count
+                    }
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(wrong == 0)
     }
 }

@@ -15,16 +15,16 @@ public struct KeyedDigest: Sendable, Hashable {
 
 /// Makes keyed digests; may be shared between loops.
 public final class KeyedDigester: Sendable {
-    private let key: Secret
+    private let hmac: SharedHMAC?
 
     /// A digester under a key of at least 32 bytes.
-    public init(key: Secret) { self.key = key }
+    public init(key: Secret) { hmac = SharedHMAC(.sha256, key: key) }
 
     /// The digest of the parts, each under its length, so that no two lists of parts are the same bytes.
     ///
     /// Nil where libcrypto fails, which its callers treat as a fault of the gateway.
     public func digest(_ parts: [UInt8]...) -> KeyedDigest? {
-        guard let hmac = HMAC(.sha256, key: key) else { return nil }
+        guard let hmac else { return nil }
         var message: [UInt8] = []
         for part in parts {
             withUnsafeBytes(of: UInt32(part.count).bigEndian) { message += $0 }

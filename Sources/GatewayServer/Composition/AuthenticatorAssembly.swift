@@ -17,14 +17,16 @@ struct AuthenticatorAssembly {
         return problems
     }
 
-    /// The chain, in the order of the configuration.
-    func makeChain() async throws -> AuthenticatorChain {
+    /// The chain, in the order of the configuration, and those of it that live on files.
+    func makeChain() async throws -> (chain: AuthenticatorChain, reloadable: [any ReloadableAuthenticator]) {
+        var reloadable: [any ReloadableAuthenticator] = []
         var links: [AuthenticatorChain.Link] = []
         for (index, plugin) in plugins.enumerated() {
             let authenticator = try await plugin.make(context(of: index))
+            if let lives = authenticator as? any ReloadableAuthenticator { reloadable.append(lives) }
             links.append(.init(name: plugin.name, takes: plugin.takes, authenticator: authenticator))
         }
-        return AuthenticatorChain(links)
+        return (AuthenticatorChain(links), reloadable)
     }
 
     private func context(of index: Int) -> PluginContext {

@@ -54,7 +54,7 @@ public struct GatewayServer: Sendable {
             logger: logger)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
-        let chain = try await assembly.makeChain()
+        let (chain, reloadable) = try await assembly.makeChain()
         let stores = try OpenStores(configuration, clocks: clocks, logger: logger)
         let readiness = Readiness { [journal = stores.journal] in journal.outage?.detail }
 
@@ -65,6 +65,7 @@ public struct GatewayServer: Sendable {
         if configuration.backend.address == .embedded { services.append(embeddedBackend(embeddedPort)) }
         services.append(
             AdminService(address: configuration.admin, readiness: readiness, logger: logger) { adminPort.yield($0) })
+        services.append(ReloadService(authenticators: reloadable, logger: logger))
         services.append(
             GatewayService(
                 configuration: configuration, chain: chain, stores: stores, readiness: readiness, group: group,

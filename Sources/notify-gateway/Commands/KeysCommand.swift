@@ -23,6 +23,9 @@ struct KeysCommand: AsyncParsableCommand {
         var overlap: Duration?
         @OptionGroup var file: ConfigurationOption
 
+        /// How long before a fresh key signs: every gateway has read the file by then.
+        private static let notice = Duration.seconds(5)
+
         func run() async throws {
             let settings = try file.settings(of: HMACTokenPlugin.self)
             let fresh: TokenKey
@@ -30,12 +33,13 @@ struct KeysCommand: AsyncParsableCommand {
                 var keys = try TokenKeysFile.load(settings.keys)
                 fresh = try keys.rotate(
                     now: Clocks.system.wall(), overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
-                    algorithm: algorithm, id: id)
+                    algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
                 try keys.write()
             } catch {
                 throw CommandFailure.refused(error.description)
             }
-            Console.complain("\(settings.keys): \(fresh.id) signs from now on; restart the gateway to use it.")
+            Console.complain(
+                "\(settings.keys): \(fresh.id) signs from \(fresh.notBefore.map(\.description) ?? "now") on.")
         }
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Judges bearer tokens by the key file.
 ///
 /// A token costs some microseconds, so it is judged where the call runs: nothing waits, no thread is changed.
-public final class HMACTokenAuthenticator: Authenticator {
+public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     private let settings: HMACTokenPlugin.Settings
     private let context: PluginContext
     private let verifier: Mutex<TokenVerifier>
@@ -29,6 +29,9 @@ public final class HMACTokenAuthenticator: Authenticator {
         }
     }
 
+    /// The key file.
+    public var files: [String] { [settings.keys] }
+
     /// Reads the key file again. Where it is good, tokens from here on are judged by it; where it is not, the keys stay as
     /// they were, each to its own end, and the problems are the answer.
     public func reload() async -> [ConfigurationProblem] {
@@ -39,9 +42,6 @@ public final class HMACTokenAuthenticator: Authenticator {
             context.logger.info("token keys reloaded", metadata: ["keys": "\(ring.keys.map(\.id))"])
             return []
         } catch {
-            context.logger.error(
-                "key file is broken; the keys stay as they were",
-                metadata: ["problems": "\(error.problems.map(\.description))"])
             return error.problems
         }
     }

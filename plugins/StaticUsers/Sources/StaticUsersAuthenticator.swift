@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// A hash costs milliseconds on purpose, so each one is computed on the blocking pool, never on the caller's loop. A name
 /// that the file lacks costs what one that it has would cost, unless a later authenticator is asked about it.
-public final class StaticUsersAuthenticator: Authenticator {
+public final class StaticUsersAuthenticator: ReloadableAuthenticator {
     private let settings: StaticUsersPlugin.Settings
     private let context: PluginContext
     // Stays the same over reloads: a name that the file lacks keeps its decoy, and with it its duration.
@@ -43,6 +43,9 @@ public final class StaticUsersAuthenticator: Authenticator {
         }
     }
 
+    /// The users file.
+    public var files: [String] { [settings.file] }
+
     /// Reads the users file again. Where it is good, logins from here on are judged by it; where it is not, the users stay
     /// as they were and the problems are the answer.
     public func reload() async -> [ConfigurationProblem] {
@@ -52,9 +55,6 @@ public final class StaticUsersAuthenticator: Authenticator {
             context.logger.info("users reloaded", metadata: ["users": "\(fresh.users.count)"])
             return []
         } catch {
-            context.logger.error(
-                "users file is broken; the users stay as they were",
-                metadata: ["problems": "\(error.problems.map(\.description))"])
             return error.problems
         }
     }

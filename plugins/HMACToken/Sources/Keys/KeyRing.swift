@@ -6,7 +6,7 @@ struct KeyRing: Sendable {
     /// A key with what computes its tags.
     struct Entry: Sendable {
         let key: TokenKey
-        let tagger: Tagger
+        let hmac: SharedHMAC
     }
 
     /// In the order of the file; never empty.
@@ -41,10 +41,10 @@ struct KeyRing: Sendable {
         var entries: [String: Entry] = [:]
         var entriesByHeader: [String: Entry] = [:]
         for key in document.keys {
-            guard let tagger = Tagger(key.algorithm, secret: key.secret) else {
+            guard let hmac = SharedHMAC(key.algorithm.digest, key: key.secret) else {
                 throw ConfigurationFault(file: file, "the system's libcrypto refuses \(key.algorithm.rawValue)")
             }
-            let entry = Entry(key: key, tagger: tagger)
+            let entry = Entry(key: key, hmac: hmac)
             entries[key.id] = entry
             for header in JoseHeader.usualSpellings(of: key) { entriesByHeader[header] = entry }
         }

@@ -67,7 +67,7 @@ public struct TokenSigner: Sendable {
         var token = Base64.encode(JSONWriter.bytes(of: header), .url)
         token.append(UInt8(ascii: "."))
         token += Base64.encode(JSONWriter.bytes(of: .object(claims)), .url)
-        guard let tag = entry.tagger.tag(over: token) else { throw .failed }
+        guard let tag = entry.hmac.tag(over: token) else { throw .failed }
         token.append(UInt8(ascii: "."))
         token += Base64.encode(tag, .url)
         guard token.count <= CompactToken.longest else { throw .tooLong }

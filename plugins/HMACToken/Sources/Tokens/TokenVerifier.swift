@@ -39,7 +39,7 @@ final class TokenVerifier: Sendable {
             entry = named
         }
         guard entry.key.isValid(at: now) else { return distrust(token) }
-        guard let tag = entry.tagger.tag(over: token.signingInput) else { return .undecided }
+        guard let tag = entry.hmac.tag(over: token.signingInput) else { return .undecided }
         guard ConstantTime.equal(tag, token.tag) else { return distrust(token) }
         guard let claims = token.claims().flatMap(TokenClaims.init) else { return .rejected(.malformed) }
         return judge(claims, under: entry.key, at: now.seconds)

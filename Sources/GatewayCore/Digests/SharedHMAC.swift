@@ -1,4 +1,3 @@
-internal import GatewayCore
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -7,11 +6,11 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Computes the tags of one key for all threads at once.
+/// HMAC under one key for all threads at once.
 ///
 /// A context of libcrypto is scratch space for one thread at a time. Each thread begins its search at a context of its own,
 /// so that event loops neither wait for each other nor share a cache line.
-final class Tagger: Sendable {
+public final class SharedHMAC: Sendable {
     private final class Slot: Sendable {
         let hmac: Mutex<HMAC>
 
@@ -22,17 +21,17 @@ final class Tagger: Sendable {
     private let slots: [Slot]
 
     /// Contexts for the key, or nil where libcrypto refuses.
-    init?(_ algorithm: TokenAlgorithm, secret: Secret) {
+    public init?(_ algorithm: HMAC.Algorithm, key: Secret) {
         var slots: [Slot] = []
         for _ in 0..<Self.slotCount {
-            guard let hmac = HMAC(algorithm.digest, key: secret) else { return nil }
+            guard let hmac = HMAC(algorithm, key: key) else { return nil }
             slots.append(Slot(hmac))
         }
         self.slots = slots
     }
 
     /// The tag over the bytes, or nil where libcrypto fails.
-    func tag(over bytes: [UInt8]) -> [UInt8]? {
+    public func tag(over bytes: [UInt8]) -> [UInt8]? {
         // A thread's handle is the address of its stack's end, and stacks lie whole pages apart.
         let first = Int(bitPattern: UInt(pthread_self() >> 12)) & (Self.slotCount - 1)
         for step in 0..<Self.slotCount {

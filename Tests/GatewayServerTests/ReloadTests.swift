@@ -1,0 +1,83 @@
+import GatewayCore
+import GatewayTesting
+import Logging
+import StaticUsers
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Files that change while the gateway serves")
+struct ReloadTests {
+    // The password of both is the name.
+    private static let alice =
+        #"users: { alice: { hash: "$5$rounds=1000$alice$20.kuhUgjZX.hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3" } }"#
+    private static let bob =
+        #"users: { bob: { hash: "$5$rounds=1000$bob$cr6R9EWEuhFKkx1neuJY8.iqd.V7.VzOb7/ApSr1wV0" } }"#
+
+    private func verdict(_ authenticator: any Authenticator, _ user: String) async -> AuthenticationOutcome {
+        await authenticator.authenticate(
+            .password(user: LoginName(user), password: Secret(user.utf8)), from: .documentation)
+    }
+
+    @Test("A changed users file counts at the next look, a broken one changes nothing")
+    func users() async throws {
+        let files = try TestFiles()
+        let file = try files.write(Self.alice, to: "users.yaml")
+        let made = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: .test())
+        let authenticator = try #require(made as? any ReloadableAuthenticator)
+        let service = ReloadService(
+            authenticators: [authenticator], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+
+        // What happens before each look, in order.
+        let steps: [@Sendable () async throws -> Void] = [
+            {
+                guard case .accepted = await verdict(authenticator, "alice") else { throw Unexpected() }
+                try files.write(Self.bob, to: "users.yaml")
+            },
+            {
+                #expect(await verdict(authenticator, "alice") == .rejected(.wrong))
+                guard case .accepted = await verdict(authenticator, "bob") else { throw Unexpected() }
+                try files.write("users: [", to: "users.yaml")
+            },
+            {
+                guard case .accepted = await verdict(authenticator, "bob") else { throw Unexpected() }
+            },
+        ]
+        await service.reload(on: Looks(steps: steps))
+    }
+
+    private struct Unexpected: Error {}
+
+    /// A look after each step.
+    private struct Looks: AsyncSequence, AsyncIteratorProtocol {
+        var steps: [@Sendable () async throws -> Void]
+
+        func makeAsyncIterator() -> Looks { self }
+
+        mutating func next() async -> ReloadService.Trigger? { await next(isolation: nil) }
+
+        mutating func next(isolation actor: isolated (any Actor)?) async -> ReloadService.Trigger? {
+            if steps.isEmpty { return nil }
+            do {
+                try await steps.removeFirst()()
+            } catch {
+                Issue.record(error)
+            }
+            return .look
+        }
+    }
+
+    @Test("A watch sees a file that comes or changes, each once")
+    func watch() throws {
+        let files = try TestFiles()
+        var watch = FileWatch(["\(files.path)/a", "\(files.path)/b"])
+        var seen = [watch.look()]
+        try files.write("1", to: "a")
+        seen += [watch.look(), watch.look()]
+        try files.write("22", to: "a")
+        seen += [watch.look()]
+        try files.write("333", to: "b")
+        seen += [watch.look(), watch.look()]
+        #expect(seen == [false, true, false, true, true, false])
+    }
+}
