@@ -112,6 +112,28 @@ struct ConfigurationProblemTests {
             ])
     }
 
+    @Test("What must be there and has no value is a problem, and is not left out in silence")
+    func emptyValues() {
+        let text = """
+            backend: { url: embedded, credential: { shared-password: "${WORD}" } }
+            authenticators: [{ fixed: {} }]
+            policy: { send: [{ from: "*", to: }], tags: [{ user: "*", allow: ~ }] }
+            limits:
+              - { name: sends, per: sender, rate: }
+              - name: calls
+                per: user
+                rate: ${WORD}
+            """
+        #expect(
+            problems(text, environment: ["WORD": ""]) == [
+                "gateway.yaml:1:58: backend.credential.shared-password: must not be empty",
+                "gateway.yaml:3:35: policy.send[0].to: must not be empty",
+                "gateway.yaml:3:46: policy.tags[0]: \"allow\" is missing",
+                "gateway.yaml:5:39: limits[0].rate: must not be empty",
+                "gateway.yaml:8:11: limits[1].rate: must not be empty",
+            ])
+    }
+
     @Test("Groups stand in \"from\" alone, and reserved tags in no rule")
     func policyMistakes() {
         let text = """

@@ -18,10 +18,12 @@ extension ConfigurationReader {
 
     /// Text that must be there and not be empty.
     public func required(_ name: String) -> String? {
-        guard let text = string(name) else {
-            if !has(name) { report("\"\(name)\" is missing") }
+        guard let node = node(name) else {
+            // Null too is said: what is left out without a word would be a limit or a credential that nobody misses.
+            if has(name) { report(name, "must not be empty") } else { report("\"\(name)\" is missing") }
             return nil
         }
+        guard let text = string(of: node, under: name) else { return nil }
         if text.isEmpty { report(name, "must not be empty") }
         return text.isEmpty ? nil : text
     }

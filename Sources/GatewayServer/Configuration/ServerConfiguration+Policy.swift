@@ -16,7 +16,7 @@ extension ServerConfiguration {
         let tags = (reader.sequence("tags") ?? []).compactMap { value in
             tagRule(reader.reader(of: value.node, under: value.path), names)
         }
-        if !reader.has("send") {
+        if reader.node("send") == nil {
             reader.report("has no \"send\": nobody may notify anybody", severity: .warning)
         }
         return Policy(
@@ -38,7 +38,7 @@ extension ServerConfiguration {
     private static func tagRule(_ reader: ConfigurationReader, _ names: NameRules) -> Policy.TagRule? {
         defer { reader.finish() }
         let user = reader.required("user").flatMap { subject($0, "user", reader, names) }
-        if !reader.has("allow") { reader.report("\"allow\" is missing") }
+        if reader.node("allow") == nil { reader.report("\"allow\" is missing") }
         let allow = (reader.strings("allow") ?? []).compactMap { pattern(in: $0, reader) }
         return user.map { Policy.TagRule(user: $0, allow: allow) }
     }

@@ -28,7 +28,7 @@ struct TokenKeysDocument {
         // `id`: 1–64 of A–Z a–z 0–9 . _ -, unique. Required.
         let id = reader.required("id").flatMap { claim($0, reader) }
         // `algorithm`: HS256, HS384 or HS512. Required.
-        if !reader.has("algorithm") { reader.report("\"algorithm\" is missing") }
+        if reader.node("algorithm") == nil { reader.report("\"algorithm\" is missing") }
         let algorithm = reader.word("algorithm", of: TokenAlgorithm.self)
         // `secret`: base64 (RFC 4648, section 4) of at least as many random bytes as the hash has. Required, secret.
         let secret = reader.required("secret").flatMap { Self.secret($0, for: algorithm, reader) }
