@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         (BackendAnswer.unreachable("refused"), RefusalCode.backendUnreachable, "backend-unreachable", Int?.none),
         (.broken("reset"), .backendFailed, "backend-failed", nil),
-        (.timedOut, .backendTimedOut, "backend-timed-out", nil),
+        (.timedOut, .backendTimedOut, "backend-timed-out", nil), (.cutOff, .backendFailed, "unknown-at-stop", nil),
         (.overloaded, .overloaded, "overloaded", nil), (.status(401), .backendFailed, "backend-failed", 401),
         (.status(302), .backendFailed, "backend-failed", 302),
         (.status(503, "s3ntinel"), .backendFailed, "backend-failed", 503),
@@ -77,7 +77,7 @@ import Testing
         for (end, code) in [
             (BackendAnswer.unreachable("x"), RefusalCode.backendFailed), (.overloaded, .backendFailed),
             (.broken("x"), .backendFailed),
-            (.timedOut, .backendTimedOut),
+            (.timedOut, .backendTimedOut), (.cutOff, .backendFailed),
         ] {
             let gateway = TestGateway()
             gateway.backend.queue(.status(200, "\"11-22-3\""), end)

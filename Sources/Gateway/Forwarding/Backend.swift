@@ -21,6 +21,8 @@ public enum BackendAnswer: Sendable {
     case broken(String)
     /// The deadline passed; the backend may have acted, or may yet.
     case timedOut
+    /// The gateway stopped before the answer came; the backend may have acted, or may yet.
+    case cutOff
     /// All connections are in use and the queue before them is full; not a byte of the request left.
     case overloaded
 }

@@ -30,6 +30,9 @@ struct StepRun {
         case .timedOut:
             end.result = .backendTimedOut
             end.detail = "no answer in time"
+        case .cutOff:
+            end.result = .unknownAtStop
+            end.detail = "the gateway stopped first"
         case .overloaded:
             end.result = end.status == nil ? .overloaded : .backendFailed
             end.detail = "all connections are in use"

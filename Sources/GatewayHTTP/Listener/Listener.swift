@@ -32,19 +32,26 @@ public final class Listener: Sendable {
     ///
     /// No new connections; idle ones are closed; a request that has begun to arrive, and a call that is served, is answered
     /// with `Connection: close`. Returns when nothing is left. At the deadline what is left is cut; calls then still go on,
-    /// as they are never cancelled, but nobody is told of their end.
+    /// as they are never cancelled, but no client is told of their end: `finishCalls` waits for it.
     public func drain(deadline: NIODeadline) async {
         stopAccepting()
         // An error would say only that it is closed already.
         try? await channel.closeFuture.get()
-        let futures = loops.map { loop in
-            loop.eventLoop.flatSubmit { loop.value.drain(until: deadline) }
-        }
-        await withTaskGroup { group in
-            for future in futures { group.addTask { try? await future.get() } }
-        }
+        await onAllLoops { $0.drain(until: deadline) }
+    }
+
+    /// Returns when every call has come to its end, or at the deadline: for what `drain` cut, once the backend is out of reach.
+    public func finishCalls(deadline: NIODeadline) async {
+        await onAllLoops { $0.endOfCalls(by: deadline) }
     }
 
     /// Ends the listener and cuts all connections.
     public func close() async { await drain(deadline: .uptimeNanoseconds(0)) }
+
+    private func onAllLoops(_ work: @escaping @Sendable (ListenerLoop) -> EventLoopFuture<Void>) async {
+        let futures = loops.map { loop in loop.eventLoop.flatSubmit { work(loop.value) } }
+        await withTaskGroup { group in
+            for future in futures { group.addTask { try? await future.get() } }
+        }
+    }
 }

@@ -17,6 +17,7 @@ final class ListenerLoop {
 
     private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
     private var drained: EventLoopPromise<Void>?
+    private var callsEnded: EventLoopPromise<Void>?
 
     init(
         eventLoop: any EventLoop, serving: any CallServing, configuration: ListenerConfiguration,
@@ -46,6 +47,7 @@ final class ListenerLoop {
     /// `serve` has answered.
     func finishedCall() {
         callsInFlight -= 1
+        if callsInFlight == 0 { callsEnded?.succeed() }
         checkDrained()
     }
 
@@ -60,6 +62,16 @@ final class ListenerLoop {
             for connection in Array(self.connections.values) { connection.cut() }
             promise.succeed()
         }
+        promise.futureResult.whenComplete { _ in timer.cancel() }
+        return promise.futureResult
+    }
+
+    /// The future succeeds when `serve` has answered every call, those of connections that were cut included, or at the deadline.
+    func endOfCalls(by deadline: NIODeadline) -> EventLoopFuture<Void> {
+        if callsInFlight == 0 { return eventLoop.makeSucceededVoidFuture() }
+        let promise = callsEnded ?? eventLoop.makePromise(of: Void.self)
+        callsEnded = promise
+        let timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { promise.succeed() }
         promise.futureResult.whenComplete { _ in timer.cancel() }
         return promise.futureResult
     }

@@ -49,7 +49,7 @@ public final class Upstream: Backend {
         }
     }
 
-    /// Closes all connections; requests that wait or are under way end as `.unreachable` or `.broken`.
+    /// Closes all connections; requests that wait or are under way end as `.unreachable` or `.cutOff`.
     public func shutdown() async {
         for loop in loops {
             // The future never fails; an event loop that is shut down already has no connections.

@@ -70,7 +70,7 @@ final class UpstreamLoop {
                 exchange.isRepeated = true
                 connect(for: exchange)
             } else {
-                exchange.finish(.broken(reason))
+                exchange.finish(isShutDown ? .cutOff : .broken(reason))
             }
         }
         connectWaiting()
@@ -131,7 +131,7 @@ final class UpstreamLoop {
         }
         connections[ObjectIdentifier(connection)] = connection
         if isShutDown {
-            exchange.finish(exchange.isRepeated ? .broken("stopping") : .unreachable("the gateway is stopping"))
+            exchange.finish(exchange.isRepeated ? .cutOff : .unreachable("the gateway is stopping"))
             retire(connection)
         } else if exchange.isFinished {
             release(connection)

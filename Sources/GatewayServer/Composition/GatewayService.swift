@@ -21,6 +21,8 @@ struct GatewayService: Service {
 
     /// How long calls in flight may take once the gateway is stopping.
     private static let drainTime = TimeAmount.seconds(70)
+    /// How long the ends of calls that were cut may take to be written down.
+    private static let settlingTime = TimeAmount.seconds(5)
 
     func run() async throws {
         var embeddedPort: Int?
@@ -60,6 +62,11 @@ struct GatewayService: Service {
             for listener in listeners { tasks.addTask { await listener.drain(deadline: deadline) } }
         }
         await upstream.shutdown()
+        // What was cut has its outcome now, and the stores are there for it until this returns.
+        let end = NIODeadline.now() + Self.settlingTime
+        await withTaskGroup { tasks in
+            for listener in listeners { tasks.addTask { await listener.finishCalls(deadline: end) } }
+        }
     }
 
     private func start(_ section: ServerConfiguration.ListenerSection, serving: Gateway) async throws -> Listener {

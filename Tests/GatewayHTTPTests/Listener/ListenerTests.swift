@@ -193,6 +193,30 @@ struct ListenerTests {
         }
     }
 
+    @Test func theEndOfCallsThatWereCutCanBeAwaited() async throws {
+        let (arrived, mayAnswer) = (Signal(), Signal())
+        let hasEnded = Mutex(false)
+        let serving = ClosureServing { _ in
+            arrived.raise()
+            await mayAnswer.wait()
+            hasEnded.withLock { $0 = true }
+            return Answer(status: 200)
+        }
+        try await withListener(serving) { listener in
+            let client = try await connect(listener)
+            try await client.send(Self.get("/"))
+            await arrived.wait()
+            await listener.close()
+            #expect(await client.receiveToEnd() == "")
+            await listener.finishCalls(deadline: .now())
+            #expect(!hasEnded.withLock { $0 })
+            async let ended: Void = listener.finishCalls(deadline: .now() + .seconds(30))
+            mayAnswer.raise()
+            await ended
+            #expect(hasEnded.withLock { $0 })
+        }
+    }
+
     @Test(arguments: [
         ("127.0.0.1", false, true), ("0.0.0.0", false, false), ("0.0.0.0", true, true), ("::1", false, true),
     ])

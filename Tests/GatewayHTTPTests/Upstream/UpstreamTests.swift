@@ -293,7 +293,7 @@ struct UpstreamTests {
         }
     }
 
-    @Test func shutdownBreaksWhatIsUnderWay() async throws {
+    @Test func shutdownCutsOffWhatIsUnderWay() async throws {
         let (arrived, never) = (Signal(), Signal())
         try await withUpstream { _ in
             arrived.raise()
@@ -302,7 +302,7 @@ struct UpstreamTests {
             async let answer = send(upstream, repeatable: true)
             await arrived.wait()
             await upstream.shutdown()
-            #expect(await answer.hasPrefix("broken"))
+            #expect(await answer == "cut off")
             #expect(await send(upstream).hasPrefix("unreachable"))
         }
     }
@@ -353,6 +353,7 @@ extension BackendAnswer {
         case .unreachable(let reason): "unreachable: \(reason)"
         case .broken(let reason): "broken: \(reason)"
         case .timedOut: "timed out"
+        case .cutOff: "cut off"
         case .overloaded: "overloaded"
         }
     }
