@@ -6,8 +6,8 @@ struct OpenIntents {
     let recovery: JournalRecovery
     let segments: [JournalSegmentName]
 
-    /// No call lives this long, in microseconds, so no older segment is read.
-    static let horizon: Int64 = 300_000_000
+    /// No call lives this long, in microseconds, so no older segment is read: the longest that a backend can be given is 10 min.
+    static let horizon: Int64 = 900_000_000
 
     /// An outcome belongs to the intent of its call; of a send to an audience there is one for each recipient.
     private struct Key: Hashable {
