@@ -2,14 +2,21 @@ import Foundation
 
 /// Standard output for results, standard error for everything else.
 enum Console {
-    /// Writes a result.
-    static func say(_ text: String) {
-        FileHandle.standardOutput.write(Data((text.hasSuffix("\n") ? text : text + "\n").utf8))
+    /// Writes a result. A result that nobody got is a failure of the command: a full disk, a pipe that was closed.
+    static func say(_ text: String) throws(CommandFailure) {
+        do {
+            try write(text, to: .standardOutput)
+        } catch {
+            throw .refused("The result cannot be written to standard output.")
+        }
     }
 
-    /// Writes what is not a result.
-    static func complain(_ text: String) {
-        FileHandle.standardError.write(Data((text.hasSuffix("\n") ? text : text + "\n").utf8))
+    /// Writes what is not a result. Where that fails there is no place left to say so.
+    static func complain(_ text: String) { try? write(text, to: .standardError) }
+
+    // `FileHandle.write(_:)` ends the process where it fails.
+    private static func write(_ text: String, to handle: FileHandle) throws {
+        try handle.write(contentsOf: Data((text.hasSuffix("\n") ? text : text + "\n").utf8))
     }
 
     /// Whether somebody sits at standard input.

@@ -48,7 +48,12 @@ struct NotifyGateway: AsyncParsableCommand {
         let code = exitCode(for: error)
         let text = fullMessage(for: error)
         if code == .success {
-            Console.say(text)
+            do {
+                try Console.say(text)
+            } catch {
+                Console.complain(error.message)
+                Foundation.exit(error.code)
+            }
         } else if !text.isEmpty {
             Console.complain(text)
         }

@@ -22,7 +22,7 @@ enum PasswordPrompt {
     }
 
     private static func readHidden(_ prompt: String) -> String? {
-        FileHandle.standardError.write(Data(prompt.utf8))
+        try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8))
         var shown = termios()
         tcgetattr(STDIN_FILENO, &shown)
         var hidden = shown
@@ -30,7 +30,7 @@ enum PasswordPrompt {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
         defer {
             tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
-            FileHandle.standardError.write(Data("\n".utf8))
+            try? FileHandle.standardError.write(contentsOf: Data("\n".utf8))
         }
         return readLine(strippingNewline: true)
     }

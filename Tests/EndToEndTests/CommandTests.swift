@@ -30,6 +30,13 @@ struct CommandTests {
         #expect(outcome.errors == "5 errors.\n")
     }
 
+    @Test("A result that cannot be written is a failure, and no crash")
+    func fullDisk() async throws {
+        let outcome = try await Program.execute("/bin/sh", ["-c", #"exec "$0" version > /dev/full"#, Program.path])
+        #expect(outcome.status == 1)
+        #expect(outcome.errors == "The result cannot be written to standard output.\n")
+    }
+
     @Test("Users are added, listed, changed and removed; check then likes the file")
     func users() async throws {
         let directory = try TestFiles()

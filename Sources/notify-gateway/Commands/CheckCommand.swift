@@ -17,7 +17,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let problems = await ConfigurationCheck.problems(of: file.config, catalog: .all)
-        for problem in problems { Console.say(problem.description) }
+        for problem in problems { try Console.say(problem.description) }
         let errors = problems.count { $0.severity == .error }
         if errors > 0 { throw CommandFailure.refused("\(errors) \(errors == 1 ? "error" : "errors").") }
         Console.complain("\(file.config): good.")

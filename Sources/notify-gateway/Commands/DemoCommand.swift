@@ -31,7 +31,8 @@ struct DemoCommand: AsyncParsableCommand {
         let (configuration, problems) = ConfigurationFile.load(directory.configurationPath, catalog: .all)
         guard let configuration else { throw ValidationError(problems.map(\.description).joined(separator: "\n")) }
         let server = GatewayServer(configuration: configuration, logger: .server(configuration.log)) { started in
-            Console.say(DemoGuide(started: started, directory: directory.path).text)
+            // It runs on where nobody reads how to use it.
+            try? Console.say(DemoGuide(started: started, directory: directory.path).text)
         }
         try await server.runReportingProblems()
     }

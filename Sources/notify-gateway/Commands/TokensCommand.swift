@@ -34,7 +34,7 @@ struct TokensCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure.refused("No token was issued: \(error)")
             }
-            Console.say(issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+            try Console.say(issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
             Console.complain("For \(subject), signed with \(issued.key), good until \(issued.expires).")
         }
     }

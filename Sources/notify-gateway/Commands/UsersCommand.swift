@@ -69,7 +69,7 @@ struct UsersCommand: AsyncParsableCommand {
                 if !user.groups.isEmpty { line += "\t" + user.groups.map(\.text).joined(separator: ",") }
                 if user.isDisabled { line += "\tdisabled" }
                 if let expires = user.expires { line += "\texpires \(expires)" }
-                Console.say(line)
+                try Console.say(line)
             }
         }
     }

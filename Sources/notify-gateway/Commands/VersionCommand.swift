@@ -4,5 +4,5 @@ import ArgumentParser
 struct VersionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "version", abstract: "Print the version.")
 
-    func run() async throws { Console.say("notify-gateway \(Version.text)") }
+    func run() async throws { try Console.say("notify-gateway \(Version.text)") }
 }
