@@ -16,6 +16,7 @@ public struct EmbeddedBackendRun: Sendable {
 
     /// Runs until it is told to stop.
     public func run() async throws {
+        defer { LogWriter.standardError.flush() }
         try await ServiceGroup(
             services: [backend], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
         ).run()

@@ -45,6 +45,8 @@ public struct GatewayServer: Sendable {
         }
         try? await group.shutdownGracefully()
         try? await threads.shutdownGracefully()
+        // The last lines say why it stopped.
+        LogWriter.standardError.flush()
         try outcome.get()
     }
 

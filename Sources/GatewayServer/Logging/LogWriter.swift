@@ -14,6 +14,8 @@ final class LogWriter: Sendable {
     private static let bound = 1 << 20
 
     private let pending = Mutex(Pending())
+    // Held from taking lines until they are written, so that whoever flushes returns after what another thread had taken.
+    private let writing = Mutex(())
     private let signal = DispatchSemaphore(value: 0)
     private let descriptor: Int32
 
@@ -45,7 +47,9 @@ final class LogWriter: Sendable {
     }
 
     /// Writes all that waits, on the caller's thread; for the end of the process.
-    func flush() {
+    func flush() { writing.withLock { _ in writePending() } }
+
+    private func writePending() {
         let taken = pending.withLock { pending in
             let taken = pending
             pending = Pending()
