@@ -33,6 +33,7 @@ public struct GatewayServer: Sendable {
     ///
     /// - Throws: `ConfigurationFault` for what `check` would have found, and the errors of stores and sockets.
     public func run() async throws {
+        FileDescriptorLimit.raise(logger: logger)
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
