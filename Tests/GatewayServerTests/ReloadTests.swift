@@ -2,6 +2,7 @@ import GatewayCore
 import GatewayTesting
 import Logging
 import StaticUsers
+import Synchronization
 import Testing
 
 @testable import GatewayServer
@@ -44,6 +45,38 @@ struct ReloadTests {
             },
         ]
         await service.reload(on: Looks(steps: steps))
+    }
+
+    @Test("What could not be read is tried again at the next look, until it could")
+    func busy() async throws {
+        let files = try TestFiles()
+        let authenticator = Flaky(file: try files.write("1", to: "file"))
+        let service = ReloadService(
+            authenticators: [authenticator], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let steps: [@Sendable () async throws -> Void] = [
+            { try files.write("22", to: "file") }, {}, {}, {},
+            { #expect(authenticator.reloads.withLock { $0 } == 3) },
+        ]
+        await service.reload(on: Looks(steps: steps))
+    }
+
+    /// Says twice that it could not read its file.
+    private final class Flaky: ReloadableAuthenticator {
+        let files: [String]
+        let reloads = Mutex(0)
+
+        init(file: String) { files = [file] }
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
+
+        func reload() async -> [ConfigurationProblem] {
+            let count = reloads.withLock { count in
+                count += 1
+                return count
+            }
+            return count < 3
+                ? [ConfigurationProblem(at: SourceLocation(file: files[0]), path: "", "was not read")] : []
+        }
     }
 
     private struct Unexpected: Error {}

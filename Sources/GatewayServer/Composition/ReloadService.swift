@@ -37,13 +37,20 @@ struct ReloadService: Service {
     /// Reloads what the triggers call for, one after another, until they end.
     func reload(on triggers: some AsyncSequence<Trigger, Never>) async {
         var watches = authenticators.map { FileWatch($0.files) }
+        var standing = authenticators.map { _ in [ConfigurationProblem]() }
         for await trigger in triggers {
             for (index, authenticator) in authenticators.enumerated() {
                 // Looked at before the reading: what changes meanwhile is seen at the next look.
                 let changed = watches[index].look()
-                guard changed || trigger == .signal else { continue }
+                // What was not taken is tried at each look: it may have been for want of a thread alone, and a user who was
+                // disabled meanwhile must not go on until the file changes once more.
+                guard changed || trigger == .signal || !standing[index].isEmpty else { continue }
                 let problems = await authenticator.reload()
-                for problem in problems { logger.error("A file was not taken", metadata: ["problem": "\(problem)"]) }
+                let isNews = changed || trigger == .signal || problems != standing[index]
+                standing[index] = problems
+                for problem in problems where isNews {
+                    logger.error("A file was not taken", metadata: ["problem": "\(problem)"])
+                }
             }
         }
     }
