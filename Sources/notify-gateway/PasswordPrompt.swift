@@ -15,6 +15,7 @@ enum PasswordPrompt {
     }
 
     private static func accepted(_ text: String?) throws -> Secret {
+        guard text?.contains("\u{3}") != true else { throw CommandFailure.refused("Interrupted; nothing was changed.") }
         guard let text, (1...1024).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw CommandFailure.refused("A password has 1 to 1024 bytes and no NUL; nothing was changed.")
         }
@@ -26,7 +27,8 @@ enum PasswordPrompt {
         var shown = termios()
         tcgetattr(STDIN_FILENO, &shown)
         var hidden = shown
-        hidden.c_lflag &= ~tcflag_t(ECHO)
+        // Ctrl-C comes as a character, or it would leave the terminal without echo.
+        hidden.c_lflag &= ~tcflag_t(ECHO | ISIG)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
         defer {
             tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)

@@ -1,8 +1,8 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Counts the connections of a listener, in all and by peer. Asked once a connection, from any loop.
-final class ConnectionCaps: Sendable {
+/// Counts the connections of one listener or several, in all and by peer. Asked once a connection, from any loop.
+public final class ConnectionCaps: Sendable {
     private struct Counts {
         var total = 0
         var byPeer: [Peer.Address: Int] = [:]
@@ -11,7 +11,8 @@ final class ConnectionCaps: Sendable {
     private let limits: ListenerConfiguration.Connections
     private let counts = Mutex(Counts())
 
-    init(_ limits: ListenerConfiguration.Connections) { self.limits = limits }
+    /// None yet, and at most so many.
+    public init(_ limits: ListenerConfiguration.Connections) { self.limits = limits }
 
     /// Counts a connection in; false if it is one too many, and then it is not counted.
     func admit(_ peer: Peer) -> Bool {

@@ -15,11 +15,13 @@ extension Listener {
     ///   - serving: What answers the requests; called on the loop of the connection.
     ///   - group: Connections are spread over its loops. It must outlive the listener.
     ///   - clocks: The wall clock is that of `Date`.
+    ///   - caps: Counts connections for several listeners; unless given, this one counts for itself.
     /// - Throws: What the system says if the address cannot be had; `ListenerError` for the path of a Unix socket.
     public static func start(
         configuration: ListenerConfiguration, serving: any CallServing, group: MultiThreadedEventLoopGroup,
-        clocks: Clocks = .system
+        clocks: Clocks = .system, caps: ConnectionCaps? = nil
     ) async throws -> Listener {
+        let caps = caps ?? ConnectionCaps(configuration.connections)
         switch configuration.address {
         case .tcp(let host, let port):
             // Resolving may block.
@@ -28,7 +30,7 @@ extension Listener {
             }
             let mayTravel = configuration.plaintextCredentials || Peer(address)?.isThisMachine == true
             let loops = try await makeLoops(configuration, serving, group, mayTravel, clocks)
-            let bootstrap = bootstrap(configuration, group, loops)
+            let bootstrap = bootstrap(configuration, group, loops, caps)
             let channel = try await bootstrap.bind(to: address).get()
             return Listener(
                 channel: channel, localAddress: channel.localAddress ?? address, loops: loops, socketFile: nil)
@@ -36,7 +38,7 @@ extension Listener {
             let file = try await NIOThreadPool.singleton.runIfActive { try UnixSocketFile.make(path: path, mode: mode) }
             let loops = try await makeLoops(configuration, serving, group, true, clocks)
             // The bootstrap owns the descriptor from here on, also where it fails.
-            let channel = try await bootstrap(configuration, group, loops).withBoundSocket(file.descriptor).get()
+            let channel = try await bootstrap(configuration, group, loops, caps).withBoundSocket(file.descriptor).get()
             return Listener(
                 channel: channel, localAddress: try SocketAddress(unixDomainSocketPath: path), loops: loops,
                 socketFile: file)
@@ -62,10 +64,9 @@ extension Listener {
 
     private static func bootstrap(
         _ configuration: ListenerConfiguration, _ group: MultiThreadedEventLoopGroup,
-        _ loops: [NIOLoopBound<ListenerLoop>]
+        _ loops: [NIOLoopBound<ListenerLoop>], _ caps: ConnectionCaps
     ) -> ServerBootstrap {
-        let caps = ConnectionCaps(configuration.connections)
-        return ServerBootstrap(group: group)
+        ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             // A client that half-closes after its request still gets its answer.

@@ -44,7 +44,8 @@ final class UpstreamLoop {
 
     /// The connection has answered and may be used again.
     func release(_ connection: UpstreamConnection) {
-        if isShutDown { return retire(connection) }
+        // It may have ended in the same moment.
+        guard !isShutDown, connection.isUsable else { return retire(connection) }
         if let next = waiting.popFirst() { return connection.start(next) }
         idle.append(connection)
         armIdleTimer()

@@ -19,8 +19,10 @@ struct GatewayService: Service {
     let adminPorts: AsyncStream<Int?>
     let onStarted: @Sendable (StartedGateway) async -> Void
 
-    /// How long calls in flight may take once the gateway is stopping.
-    private static let drainTime = TimeAmount.seconds(70)
+    /// How long calls in flight may take once the gateway is stopping: what the backend may take, and at least 70 s.
+    private var drainTime: TimeAmount {
+        max(.seconds(70), .seconds(configuration.backend.timeout.components.seconds + 5))
+    }
     /// How long the ends of calls that were cut may take to be written down.
     private static let settlingTime = TimeAmount.seconds(5)
 
@@ -35,8 +37,10 @@ struct GatewayService: Service {
         let gateway = makeGateway(upstream)
         var listeners: [Listener] = []
         do {
+            // The bound on connections is the gateway's, however many listeners there are.
+            let caps = ConnectionCaps(ListenerConfiguration.Connections())
             for section in configuration.listeners {
-                listeners.append(try await start(section, serving: gateway))
+                listeners.append(try await start(section, serving: gateway, caps: caps))
             }
             guard let adminPort = await adminPorts.first(where: { _ in true }) else { throw CancellationError() }
             readiness.enter(.serving)
@@ -57,7 +61,7 @@ struct GatewayService: Service {
 
     private func stop(_ listeners: [Listener], _ upstream: Upstream) async {
         readiness.enter(.draining)
-        let deadline = NIODeadline.now() + Self.drainTime
+        let deadline = NIODeadline.now() + drainTime
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.drain(deadline: deadline) } }
         }
@@ -69,14 +73,17 @@ struct GatewayService: Service {
         }
     }
 
-    private func start(_ section: ServerConfiguration.ListenerSection, serving: Gateway) async throws -> Listener {
+    private func start(
+        _ section: ServerConfiguration.ListenerSection, serving: Gateway, caps: ConnectionCaps
+    ) async throws -> Listener {
         var listener: ListenerConfiguration =
             switch section.address {
             case .tcp(let host, let port): ListenerConfiguration(address: .tcp(host: host, port: port))
             case .unix(let path): ListenerConfiguration(address: .unix(path: path))
             }
         listener.plaintextCredentials = section.allowsPlaintextCredentials
-        return try await Listener.start(configuration: listener, serving: serving, group: group, clocks: clocks)
+        return try await Listener.start(
+            configuration: listener, serving: serving, group: group, clocks: clocks, caps: caps)
     }
 
     private func makeUpstream(embeddedPort: Int?) async throws -> Upstream {

@@ -10,16 +10,18 @@ public enum ConfigurationCheck {
         of path: String, catalog: PluginCatalog, clocks: Clocks = .system
     ) async -> [ConfigurationProblem] {
         let (configuration, problems) = ConfigurationFile.load(path, catalog: catalog)
-        guard let configuration else { return sorted(problems) }
+        // An error elsewhere in the file hides nothing in the files of those authenticators that read well.
+        let authenticators =
+            configuration?.authenticators ?? ConfigurationFile.authenticators(in: path, catalog: catalog)
         let threads = NIOThreadPool(numberOfThreads: 2)
         threads.start()
         let assembly = AuthenticatorAssembly(
-            plugins: configuration.authenticators, names: configuration.names,
+            plugins: authenticators, names: configuration?.names ?? ConfigurationFile.names(in: path),
             pool: BlockingPool(threads: threads, capacity: 64), clocks: clocks,
             logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
         let found = await assembly.problems()
         try? await threads.shutdownGracefully()
-        return sorted(problems) + found + directories(of: configuration, path)
+        return sorted(problems) + found + (configuration.map { directories(of: $0, path) } ?? [])
     }
 
     private static func directories(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {

@@ -58,6 +58,18 @@ public enum ConfigurationFile {
 }
 
 extension ConfigurationFile {
+    /// The authenticators of a file whose settings read well, whatever is wrong elsewhere in it.
+    static func authenticators(in path: String, catalog: PluginCatalog) -> [ConfiguredPlugin] {
+        guard let root = try? document(path) else { return [] }
+        let ignored = ConfigurationProblems()
+        let directory = (path as NSString).deletingLastPathComponent
+        let expanded = VariableExpansion(
+            environment: ProcessInfo.processInfo.environment, directory: directory, problems: ignored
+        ).expand(root, path: "")
+        let reader = ConfigurationReader(expanded, directory: directory, problems: ignored)
+        return ServerConfiguration.readAuthenticators(reader, catalog)
+    }
+
     /// How names become canonical by a file; the defaults where it says nothing, or cannot be read.
     public static func names(in path: String) -> NameRules {
         guard let root = try? document(path) else { return NameRules() }

@@ -1,5 +1,5 @@
-internal import Foundation
 internal import GatewayCore
+internal import SecretFiles
 
 /// `${NAME}` and `${file:PATH}` in string values, after parsing and once: what comes in is text and never YAML again.
 struct VariableExpansion {
@@ -44,14 +44,14 @@ struct VariableExpansion {
     private func value(of word: String, _ location: SourceLocation, _ path: String) -> String? {
         if let file = word.droppingPrefix("file:") {
             let absolute = file.hasPrefix("/") ? file : "\(directory)/\(file)"
-            guard let data = FileManager.default.contents(atPath: absolute), data.count <= 65_536,
-                let text = String(validating: data, as: UTF8.self)
-            else {
-                report(location, path, "the file \(file) cannot be read, or is no text of at most 64 KiB")
+            do {
+                let text = try SecretFile.text(at: absolute)
+                // Editors end files with a line feed, secrets do not.
+                return text.hasSuffix("\n") ? String(text.dropLast()) : text
+            } catch {
+                report(location, path, "\(file) \(error.message)")
                 return nil
             }
-            // Editors end files with a line feed, secrets do not.
-            return text.hasSuffix("\n") ? String(text.dropLast()) : text
         }
         guard let value = environment[word] else {
             report(location, path, "the environment variable \(word) is not set")
