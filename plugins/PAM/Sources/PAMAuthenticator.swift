@@ -1,0 +1,108 @@
+public import GatewayCore
+internal import Logging
+
+/// Judges passwords by PAM, in worker processes.
+///
+/// Modules block, fork, leak and crash; none of that reaches the gateway. A login waits without a thread until a worker is
+/// free, and costs at most the deadline.
+public final class PAMAuthenticator: Authenticator {
+    private let settings: PAMPlugin.Settings
+    private let context: PluginContext
+    let pool: LoginPool
+
+    init(_ settings: PAMPlugin.Settings, context: PluginContext) {
+        self.settings = settings
+        self.context = context
+        pool = LoginPool(settings, clock: context.clocks.monotonic, logger: context.logger)
+    }
+
+    deinit { pool.stop() }
+
+    /// Judges a password. Resumes on the caller's loop, within the deadline.
+    ///
+    /// The account is accepted only as the user that was asked for: a stack may answer `alice` for `alice@example.com` where
+    /// both have the same canonical name.
+    public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        guard case .password(let login, let password) = credential else { return .notMine }
+        guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
+            return context.isLastOfItsKind ? .rejected(.wrong) : .notMine
+        }
+        guard LoginGrammar.isPassword(password) else { return .rejected(.malformed) }
+        let request = WorkerRequest(
+            operation: .login, service: settings.service, user: login.text, remoteHost: RemoteHost.text(of: peer),
+            password: password)
+        switch await pool.ask(request, for: .address(peer.limitKey)) {
+        case .failure(let fault): return .unavailable(OutageReason(fault))
+        case .success(let answer): return outcome(of: answer, to: request, from: user)
+        }
+    }
+
+    /// Whether an account that logged in before is still good: what `pam_acct_mgmt` says without a password. For tokens that
+    /// outlive the login. Resumes on the caller's executor, within the deadline.
+    ///
+    /// - Parameter peer: whom modules that decide by address see; without it the account is looked at from this machine.
+    public func accountStanding(of login: LoginName, from peer: Peer? = nil) async -> AccountStanding {
+        guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
+            return .ended(.wrong)
+        }
+        let host = peer.map(RemoteHost.text) ?? RemoteHost.thisMachine
+        let request = WorkerRequest(
+            operation: .standing, service: settings.service, user: login.text, remoteHost: host, password: Secret([]))
+        switch await pool.ask(request, for: .gateway) {
+        case .failure(let fault): return .unknown(OutageReason(fault))
+        case .success(let answer):
+            switch outcome(of: answer, to: request, from: user) {
+            case .accepted: return .good
+            case .rejected(let reason): return .ended(reason)
+            case .notMine: return .ended(.wrong)
+            case .unavailable(let reason): return .unknown(reason)
+            }
+        }
+    }
+
+    private func outcome(
+        of answer: WorkerAnswer, to request: WorkerRequest, from user: UserName
+    ) -> AuthenticationOutcome {
+        guard case .findings(let findings) = answer else {
+            if case .refusal(let refusal) = answer {
+                context.logger.error("the worker could not ask", metadata: ["reason": "\(refusal)"])
+            }
+            return .unavailable(.failed)
+        }
+        switch PAMVerdict(findings, of: request.operation, minimumUID: settings.minimumUID) {
+        case .undecided:
+            let codes = [findings.authentication, findings.account].map { $0.map(\.description) ?? "-" }
+            context.logger.warning(
+                "the modules cannot tell", metadata: ["authenticate": "\(codes[0])", "account": "\(codes[1])"])
+            return .unavailable(.failed)
+        case .refused(let reason, let isKnown):
+            return isKnown || context.isLastOfItsKind ? .rejected(reason) : .notMine
+        case .granted(let name, let groups):
+            guard context.names.canonical(name) == user else {
+                context.logger.warning("the modules answered for another user than the one asked for")
+                return .rejected(.wrong)
+            }
+            return .accepted(Identity(user: user, groups: groups, authenticator: PAMPlugin.name))
+        }
+    }
+}
+
+/// What becomes of an account after its login.
+public enum AccountStanding: Sendable, Hashable {
+    /// It may go on.
+    case good
+    /// It is locked, expired or gone: what was granted by it ends.
+    case ended(RejectionReason)
+    /// It cannot be told now: ask again later, and change nothing.
+    case unknown(OutageReason)
+}
+
+extension OutageReason {
+    init(_ fault: LoginFault) {
+        switch fault {
+        case .busy: self = .busy
+        case .worker(.timedOut): self = .timedOut
+        case .worker(.notStarted), .worker(.ended), .worker(.garbage), .worker(.unsendable), .stopped: self = .failed
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import CPAM
+internal import Foundation
+internal import GatewayCore
+
+extension PAMPlugin.Settings {
+    /// Whether the text can name a service: it becomes a file's name, and an argument of a worker.
+    static func isServiceName(_ text: String) -> Bool {
+        guard (1...64).contains(text.utf8.count), !text.hasPrefix("-") else { return false }
+        return text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                true
+            default: false
+            }
+        }
+    }
+
+    /// What is wrong with the stack or the socket.
+    func problems() -> [ConfigurationProblem] {
+        guard Self.isServiceName(service) else { return [place.problem("\"\(service)\" is no service")] }
+        if let socket { return problems(of: socket) }
+        var problems = ServiceStack(service: service, directory: serviceDirectory).problems().map { place.problem($0) }
+        if geteuid() != 0 {
+            problems.append(
+                place.problem(
+                    "is asked without root's rights, by which most modules, pam_unix among them, know nobody else's "
+                        + "password; see \"socket\"", severity: .warning))
+        }
+        return problems
+    }
+
+    private func problems(of socket: String) -> [ConfigurationProblem] {
+        var status = stat()
+        guard stat(socket, &status) == 0 else {
+            let reason = String(cString: strerror(errno))
+            return [
+                socketPlace.problem(
+                    "\(socket): \(reason); logins wait for the worker service to start", severity: .warning)
+            ]
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { return [socketPlace.problem("\(socket) is no socket")] }
+        return []
+    }
+}

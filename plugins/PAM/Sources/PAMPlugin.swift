@@ -1,0 +1,62 @@
+public import GatewayCore
+
+/// The `pam` authenticator: passwords of system accounts, by a stack of Pluggable Authentication Modules.
+public enum PAMPlugin: AuthenticatorPlugin {
+    /// `pam`
+    public static let name: PluginName = "pam"
+    /// Passwords.
+    public static let takes: Set<CredentialKind> = [.password]
+    /// Modules see the peer's address and may decide by it.
+    public static let verdictDependsOnPeer = true
+
+    /// Reads the settings; each one's meaning stands at `Settings`. Unknown names are left to the owner of the reader, who
+    /// calls `finish()`.
+    public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
+        let service = reader.required("service")
+        if let service, !Settings.isServiceName(service) {
+            reader.report("service", "\"\(service)\" is no service; write 1 to 64 of A-Z a-z 0-9 _ -")
+        }
+        let minimumUID = reader.integer("minimum-uid", in: 1...Int(Int32.max))
+        let workers = reader.integer("workers", in: 1...64)
+        let deadline = reader.duration("deadline", in: .milliseconds(100)...(.seconds(60)))
+        let queue = reader.integer("queue", in: 4...4096)
+        let directory = reader.path("service-directory")
+        let socket = reader.path("socket")
+        if directory != nil, socket != nil {
+            reader.report("service-directory", "belongs on the command line of the worker service behind \"socket\"")
+        }
+        guard let service else { return nil }
+        var settings = Settings(service: service)
+        if let minimumUID { settings.minimumUID = UInt32(minimumUID) }
+        if let workers { settings.workers = workers }
+        if let deadline { settings.deadline = deadline }
+        if let queue { settings.queue = queue }
+        settings.serviceDirectory = directory
+        settings.socket = socket
+        settings.place = Settings.Place(of: "service", in: reader)
+        settings.socketPlace = Settings.Place(of: "socket", in: reader)
+        return settings
+    }
+
+    /// Everything wrong with the service's stack, or with the socket that is there in place of one. Reads on the blocking
+    /// pool, asks no module.
+    public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
+        do {
+            return try await context.blockingPool.run { settings.problems() }
+        } catch {
+            return [settings.place.problem("was not looked at: too much other work is waiting")]
+        }
+    }
+
+    /// Makes the authenticator. Workers start with the first login.
+    ///
+    /// - Throws: `ConfigurationProblem` where the service's stack is gone since `problems` saw it.
+    public static func makeAuthenticator(
+        _ settings: Settings, context: PluginContext
+    ) async throws -> any Authenticator {
+        if let problem = await problems(in: settings, context: context).first(where: { $0.severity == .error }) {
+            throw problem
+        }
+        return PAMAuthenticator(settings, context: context)
+    }
+}

@@ -1,0 +1,89 @@
+internal import GatewayCore
+
+/// A worker's answer, in one packet:
+///
+/// version (1 byte), kind (1), the request's nonce (16); of a refusal then its number (1); of findings the two codes (1 each,
+/// 255 for what was not asked), the user with a length of two bytes, the entry's kind (1), and of an account the uid (4),
+/// the number of groups (2) and each group with a length of two bytes.
+enum WorkerAnswer: Sendable, Hashable {
+    case findings(WorkerFindings)
+    case refusal(WorkerRefusal)
+
+    /// The most bytes that a packet has: below what a socket takes by default.
+    static let longest = 131_072
+    private static let notAsked: UInt8 = 255
+
+    private enum Kind: UInt8 { case findings = 1, refusal = 2 }
+    private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
+
+    func packet(_ nonce: Nonce) -> [UInt8] {
+        var writer = PacketWriter()
+        writer.byte(WorkerRequest.version)
+        switch self {
+        case .refusal(let refusal):
+            writer.byte(Kind.refusal.rawValue)
+            writer.bytes(nonce.bytes)
+            writer.byte(refusal.rawValue)
+        case .findings(let findings):
+            writer.byte(Kind.findings.rawValue)
+            writer.bytes(nonce.bytes)
+            writer.byte(findings.authentication?.number ?? Self.notAsked)
+            writer.byte(findings.account?.number ?? Self.notAsked)
+            guard findings.user.utf8.count <= 1024 else { return Self.refusal(.unreadableUser).packet(nonce) }
+            writer.text(findings.user)
+            Self.write(findings.entry, to: &writer)
+        }
+        return writer.packet.count <= Self.longest ? writer.packet : Self.refusal(.tooManyGroups).packet(nonce)
+    }
+
+    /// The answer to the request with the nonce, or nil for anything else.
+    static func read(_ packet: UnsafeRawBufferPointer, to nonce: Nonce) -> WorkerAnswer? {
+        var reader = PacketReader(packet)
+        guard reader.byte() == WorkerRequest.version, let kind = reader.byte().flatMap(Kind.init(rawValue:)),
+            Nonce(&reader) == nonce
+        else { return nil }
+        let answer: WorkerAnswer?
+        switch kind {
+        case .refusal: answer = reader.byte().flatMap(WorkerRefusal.init(rawValue:)).map(Self.refusal)
+        case .findings: answer = findings(&reader).map(Self.findings)
+        }
+        return reader.isAtEnd ? answer : nil
+    }
+
+    private static func findings(_ reader: inout PacketReader) -> WorkerFindings? {
+        guard let authentication = reader.byte(), let account = reader.byte(), let user = reader.text(),
+            let entry = entry(&reader)
+        else { return nil }
+        func code(_ byte: UInt8) -> PAMCode? { byte == notAsked ? nil : PAMCode(CInt(byte)) }
+        return WorkerFindings(
+            authentication: code(authentication), account: code(account), user: user, entry: entry)
+    }
+
+    private static func write(_ entry: WorkerFindings.Entry, to writer: inout PacketWriter) {
+        switch entry {
+        case .absent: writer.byte(EntryKind.absent.rawValue)
+        case .unreadable: writer.byte(EntryKind.unreadable.rawValue)
+        case .found(let account):
+            writer.byte(EntryKind.found.rawValue)
+            writer.number(account.uid)
+            writer.number(UInt16(clamping: account.groups.count))
+            for group in account.groups { writer.text(group.text) }
+        }
+    }
+
+    private static func entry(_ reader: inout PacketReader) -> WorkerFindings.Entry? {
+        guard let kind = reader.byte().flatMap(EntryKind.init(rawValue:)) else { return nil }
+        switch kind {
+        case .absent: return .absent
+        case .unreadable: return .unreadable
+        case .found:
+            guard let uid = reader.number(UInt32.self), let count = reader.number(UInt16.self) else { return nil }
+            var groups: Set<GroupName> = []
+            for _ in 0..<count {
+                guard let group = reader.text().flatMap(GroupName.init) else { return nil }
+                groups.insert(group)
+            }
+            return .found(.init(uid: uid, groups: groups))
+        }
+    }
+}

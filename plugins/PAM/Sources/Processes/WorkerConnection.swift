@@ -1,0 +1,80 @@
+internal import CPAM
+internal import Foundation
+internal import GatewayCore
+
+/// A worker to be asked, one login at a time. When the value goes, the connection is closed and the worker ends.
+struct WorkerConnection: ~Copyable {
+    private let socket: CInt
+    // nil where the worker belongs to a worker service, which ends it when the connection closes.
+    private let process: WorkerProcess?
+
+    /// Starts a worker at the other end of a socket pair.
+    init(spawning program: String, arguments: [String]) throws(WorkerFault) {
+        var pair: [CInt] = [-1, -1]
+        guard socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+            throw .notStarted
+        }
+        defer { close(pair[1]) }
+        do {
+            process = try WorkerProcess(program: program, arguments: arguments, socket: pair[1])
+            socket = pair[0]
+        } catch {
+            close(pair[0])
+            throw error
+        }
+    }
+
+    /// Connects to a worker service.
+    init(connectingTo path: String) throws(WorkerFault) {
+        socket = notify_gateway_packet_socket(path, 0)
+        process = nil
+        guard socket >= 0 else { throw .notStarted }
+    }
+
+    deinit {
+        if socket >= 0 { close(socket) }
+    }
+
+    /// Whether nothing has arrived, no end either, while nothing was asked.
+    var isQuiet: Bool {
+        var event = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        return poll(&event, 1, 0) == 0
+    }
+
+    /// Asks, and waits for the answer. Blocks the thread until the deadline at most. After a fault this worker must not be
+    /// asked again: its answer could still come.
+    func ask(
+        _ request: WorkerRequest, until deadline: MonotonicInstant, clock: () -> MonotonicInstant
+    ) throws(WorkerFault) -> WorkerAnswer {
+        let nonce = Nonce()
+        guard let packet = request.packet(nonce) else { throw .unsendable }
+        let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
+        let sent = send(socket, packet.bytes.baseAddress, packet.bytes.count, flags)
+        packet.wipe()
+        guard sent == packet.bytes.count else { throw .ended }
+        try waitForPacket(until: deadline, clock: clock)
+        let answer = WipedBuffer(count: WorkerAnswer.longest)
+        let count = recv(
+            socket, answer.bytes.baseAddress, answer.bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
+        guard count > 0 else { throw .ended }
+        // With MSG_TRUNC the count is the packet's own length, which can be more than there was room for.
+        guard count <= answer.bytes.count,
+            let read = WorkerAnswer.read(UnsafeRawBufferPointer(rebasing: answer.bytes[..<count]), to: nonce)
+        else { throw .garbage }
+        return read
+    }
+
+    private func waitForPacket(until deadline: MonotonicInstant, clock: () -> MonotonicInstant) throws(WorkerFault) {
+        while true {
+            let left = deadline.nanoseconds - clock().nanoseconds
+            guard left > 0 else { throw .timedOut }
+            var event = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            // Rounded up: a remainder under a millisecond must not become a busy loop.
+            switch poll(&event, 1, CInt(clamping: (left + 999_999) / 1_000_000)) {
+            case 0: throw .timedOut
+            case 1: return
+            default: guard errno == EINTR else { throw .ended }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import CPAM
+internal import Foundation
+
+/// A worker that this process started. It is killed and reaped when the value goes, so that none can be left behind.
+struct WorkerProcess: ~Copyable {
+    let pid: pid_t
+
+    /// Starts the program as a worker, in a session of its own, with the socket as its only descriptor beside the standard
+    /// ones, which are `/dev/null`.
+    ///
+    /// - Throws: `.notStarted`, also while too many killed workers have not ended yet.
+    init(program: String, arguments: [String], socket: CInt) throws(WorkerFault) {
+        guard UnreapedProcesses.sweep() < 16 else { throw .notStarted }
+        // A worker that crashes must not spend seconds on a picture of how.
+        let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SWIFT_BACKTRACE=enable=no"]
+        var pid: pid_t = 0
+        let fault = Self.withStrings(["notify-gateway", "pam-worker"] + arguments) { arguments in
+            Self.withStrings(environment) { environment in
+                notify_gateway_spawn(program, arguments, environment, socket, &pid)
+            }
+        }
+        guard fault == 0 else { throw .notStarted }
+        self.pid = pid
+    }
+
+    deinit {
+        // The whole session's first group, what modules forked included. The pid is not reaped yet, so it is nobody else's.
+        kill(-pid, SIGKILL)
+        kill(pid, SIGKILL)
+        UnreapedProcesses.reap(pid)
+    }
+
+    private static func withStrings<Result>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    ) -> Result {
+        let copies = strings.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return body(copies + [nil])
+    }
+}

@@ -1,0 +1,118 @@
+internal import CPAM
+internal import Foundation
+
+/// A service of its own, with the rights that modules need, for a gateway that has none: one worker for each connection.
+///
+/// Only the one user that the command line names may connect, and what may be asked is only the stack that it names.
+struct WorkerService: ~Copyable {
+    /// Why the service cannot run, in a line.
+    struct Failure: CustomStringConvertible {
+        let description: String
+    }
+
+    /// More connections than a gateway ever has; the next one is closed at once.
+    static let mostConnections = 64
+
+    private let listener: CInt
+    private let allowed: uid_t
+    private let workerArguments: [String]
+    private var connections: [ServedConnection] = []
+
+    private init(listener: CInt, allowed: uid_t, workerArguments: [String]) {
+        self.listener = listener
+        self.allowed = allowed
+        self.workerArguments = workerArguments
+    }
+
+    /// Serves for ever; returns only what keeps it from that.
+    static func run(_ arguments: WorkerArguments) -> Failure {
+        guard let path = arguments.listen, let user = arguments.allow else {
+            return Failure(description: "--listen and --allow are missing")
+        }
+        guard let uid = SystemAccounts.uid(of: user) else { return Failure(description: "there is no user \(user)") }
+        if let problem = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
+            .problems().first
+        {
+            return Failure(description: problem)
+        }
+        notify_gateway_unblock_signals()
+        guard removeStale(path) else { return Failure(description: "\(path) is in use, or is no socket") }
+        // Closed to everybody from the first moment on, then opened to one user.
+        umask(0o177)
+        let listener = notify_gateway_packet_socket(path, 16)
+        guard listener >= 0, chown(path, uid, gid_t.max) == 0 else {
+            return Failure(description: "\(path): \(String(cString: strerror(errno)))")
+        }
+        var service = WorkerService(listener: listener, allowed: uid, workerArguments: arguments.commandLine)
+        PAMWorker.say("serves \(arguments.service) at \(path) for the uid \(uid)")
+        while true { service.turn() }
+    }
+
+    /// Waits for something to happen, and does what follows.
+    private mutating func turn() {
+        // Only the end of a connection is waited for: its packets are the worker's.
+        var events = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
+        for connection in connections {
+            events.append(pollfd(fd: connection.socket, events: Int16(POLLRDHUP), revents: 0))
+            events.append(pollfd(fd: connection.exit, events: Int16(POLLIN), revents: 0))
+        }
+        guard poll(&events, nfds_t(events.count), -1) > 0 else { return }
+        connections = connections.enumerated().filter { index, _ in
+            events[1 + 2 * index].revents == 0 && events[2 + 2 * index].revents == 0
+        }.map(\.element)
+        if events[0].revents != 0 { accept() }
+    }
+
+    private mutating func accept() {
+        let socket = notify_gateway_accept(listener)
+        guard socket >= 0 else {
+            // Out of descriptors or memory: the listener stays readable, and asking again at once would be a busy loop.
+            if errno != EINTR, errno != ECONNABORTED { usleep(100_000) }
+            return
+        }
+        var uid: uid_t = 0
+        guard notify_gateway_peer_uid(socket, &uid) == 0, uid == allowed, connections.count < Self.mostConnections,
+            let connection = ServedConnection(socket, workerArguments)
+        else {
+            close(socket)
+            return
+        }
+        connections.append(connection)
+    }
+
+    /// Removes a socket that nobody listens at any more; false where the path is something else, or in use.
+    private static func removeStale(_ path: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return errno == ENOENT }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { return false }
+        let connection = notify_gateway_packet_socket(path, 0)
+        guard connection < 0 else {
+            close(connection)
+            return false
+        }
+        return errno == ECONNREFUSED && unlink(path) == 0
+    }
+}
+
+/// A gateway's connection and the worker that serves it. Both end when either does.
+private final class ServedConnection {
+    let socket: CInt
+    /// Readable when the worker has ended.
+    let exit: CInt
+    private let worker: WorkerProcess
+
+    init?(_ socket: CInt, _ arguments: [String]) {
+        guard let worker = try? WorkerProcess(program: "/proc/self/exe", arguments: arguments, socket: socket) else {
+            return nil
+        }
+        exit = notify_gateway_pidfd(worker.pid)
+        guard exit >= 0 else { return nil }
+        self.socket = socket
+        self.worker = worker
+    }
+
+    deinit {
+        close(exit)
+        close(socket)
+    }
+}

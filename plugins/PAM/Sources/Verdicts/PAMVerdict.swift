@@ -1,0 +1,54 @@
+internal import GatewayCore
+
+/// What a worker's findings amount to. The only place that turns codes into yes or no.
+enum PAMVerdict: Sendable, Hashable {
+    /// The account is good, and for a login the password too.
+    case granted(name: String, groups: Set<GroupName>)
+    /// Bad. `isKnown` is false where the system knows no such account.
+    case refused(RejectionReason, isKnown: Bool)
+    /// Neither.
+    case undecided
+
+    /// The verdict: a login needs two successes, a look at the account one.
+    init(_ findings: WorkerFindings, of operation: WorkerRequest.Operation, minimumUID: UInt32) {
+        let isKnown = findings.entry != .absent
+        switch operation {
+        case .login:
+            switch findings.authentication?.meaning {
+            case .good: break
+            // What a stack says before the password was found right must not differ from a wrong password.
+            case .bad(.wrong), .bad(.denied):
+                self = .refused(.wrong, isKnown: isKnown)
+                return
+            case .bad(.expired):
+                self = .refused(.expired, isKnown: isKnown)
+                return
+            case .unknown, nil:
+                self = .undecided
+                return
+            }
+        case .standing:
+            guard findings.authentication == nil else {
+                self = .undecided
+                return
+            }
+        }
+        switch findings.account?.meaning {
+        case .good: self = Self.verdict(on: findings, minimumUID: minimumUID)
+        case .bad(.wrong), .bad(.denied): self = .refused(.disabled, isKnown: isKnown)
+        case .bad(.expired): self = .refused(.expired, isKnown: isKnown)
+        case .unknown, nil: self = .undecided
+        }
+    }
+
+    private static func verdict(on findings: WorkerFindings, minimumUID: UInt32) -> PAMVerdict {
+        switch findings.entry {
+        // Without a uid nobody can say that it is high enough.
+        case .absent: .refused(.disabled, isKnown: false)
+        case .unreadable: .undecided
+        case .found(let account):
+            account.uid != 0 && account.uid >= minimumUID
+                ? .granted(name: findings.user, groups: account.groups) : .refused(.disabled, isKnown: true)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+internal import CPAM
+internal import Foundation
+internal import GatewayCore
+
+/// The program as a worker: what runs in the processes that the `pam` authenticator starts, and in the worker service.
+public enum PAMWorker {
+    /// Serves until the other end closes, and never returns. To be called first thing, before threads are started.
+    ///
+    /// Exits with 0 when the other end has closed, 1 when it does not speak the worker's protocol or the service's socket
+    /// cannot be had, 2 for a command line that makes no sense.
+    ///
+    /// - Parameter arguments: the command line behind `pam-worker`: `--service NAME [--service-directory DIRECTORY]`, and
+    ///   for a worker service `--listen SOCKET --allow USER`.
+    public static func run(_ arguments: [String]) -> Never {
+        do throws(WorkerArguments.Mistake) {
+            let arguments = try WorkerArguments(arguments)
+            if arguments.listen != nil {
+                say(WorkerService.run(arguments).description)
+                exit(1)
+            }
+            guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
+                throw WorkerArguments.Mistake(message: "a worker is started by the gateway, or with --listen")
+            }
+            notify_gateway_harden_worker()
+            exit(serve(NOTIFY_GATEWAY_WORKER_SOCKET, arguments))
+        } catch {
+            say(error.message)
+            exit(2)
+        }
+    }
+
+    /// One request after the other.
+    private static func serve(_ socket: CInt, _ arguments: WorkerArguments) -> CInt {
+        // Helpers that modules start must not hold the connection open, nor speak on it.
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        umask(0o077)
+        _ = chdir("/")
+        let buffer = WipedBuffer(count: WorkerRequest.longest)
+        while true {
+            let count = recv(socket, buffer.bytes.baseAddress, buffer.bytes.count, CInt(MSG_TRUNC))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 ? 0 : 1 }
+            guard count <= buffer.bytes.count,
+                let (request, nonce) = WorkerRequest.read(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
+            else { return 1 }
+            buffer.wipe()
+            let answer = answer(to: request, arguments).packet(nonce)
+            guard send(socket, answer, answer.count, CInt(MSG_NOSIGNAL)) == answer.count else { return 1 }
+        }
+    }
+
+    private static func answer(to request: WorkerRequest, _ arguments: WorkerArguments) -> WorkerAnswer {
+        guard request.service == arguments.service else { return .refusal(.otherService) }
+        let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
+        guard stack.file != nil else { return .refusal(.noSuchService) }
+        return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory)
+    }
+
+    private static func isPacketSocket(_ descriptor: CInt) -> Bool {
+        var type: CInt = 0
+        var length = socklen_t(MemoryLayout<CInt>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0
+            && type == CInt(SOCK_SEQPACKET.rawValue)
+    }
+
+    /// To standard error, for people and the system's log. A worker's own is `/dev/null`.
+    static func say(_ message: String) {
+        FileHandle.standardError.write(Data("notify-gateway pam-worker: \(message)\n".utf8))
+    }
+}

@@ -1,0 +1,88 @@
+import GatewayCore
+import Testing
+
+@testable import PAM
+
+extension WorkerTests {
+    /// Modules that take their process with them, or try to take the gateway.
+    @Suite("Broken modules", .enabled(if: Tools.compiler != nil, "there is no C compiler"))
+    struct BrokenModuleTests {
+        private static func attack(
+            _ auth: String, deadline: Duration, account: String = "succeed"
+        ) async throws
+            -> [Answer: Int]
+        {
+            let stack = try TestStack()
+            try stack.useModule(auth: auth, account: account)
+            let authenticator = stack.authenticator {
+                $0.deadline = deadline
+                $0.queue = 4096
+                $0.backOff = BackOff(first: .milliseconds(1), longest: .milliseconds(2))
+            }
+            var answers: [Answer: Int] = [:]
+            await withTaskGroup(of: Answer.self) { group in
+                // Eight at a time, so that each has a worker before its deadline.
+                for number in 0..<repetitions {
+                    if number >= 8, let answer = await group.next() { answers[answer, default: 0] += 1 }
+                    group.addTask { await authenticator.login("nobody", "x", from: testPeer(UInt32(number % 8))) }
+                }
+                for await answer in group { answers[answer, default: 0] += 1 }
+            }
+            await authenticator.stop()
+            #expect(answers.values.reduce(0, +) == repetitions)
+            #expect(Leftovers.workers() == 0)
+            #expect(Leftovers.sockets() == 0)
+            return answers
+        }
+
+        @Test("one that hangs", arguments: ["hang", "hang-in-child"])
+        func hang(_ word: String) async throws {
+            #expect(try await Self.attack(word, deadline: .milliseconds(100)) == [.unavailable(.timedOut): repetitions])
+        }
+
+        @Test(
+            "one that crashes, ends the process, closes its socket or speaks on it",
+            arguments: [
+                "segfault", "exit", "close", "speak",
+            ])
+        func crash(_ word: String) async throws {
+            #expect(try await Self.attack(word, deadline: .seconds(60)) == [.unavailable(.failed): repetitions])
+        }
+
+        @Test("one that crashes after the password was found right")
+        func crashInAccount() async throws {
+            let answers = try await Self.attack("succeed", deadline: .seconds(60), account: "segfault")
+            #expect(answers == [.unavailable(.failed): repetitions])
+        }
+
+        @Test("one that prints garbage hurts nobody")
+        func garbage() async throws {
+            #expect(try await Self.attack("print", deadline: .seconds(60)) == [.rejected(.wrong): repetitions])
+        }
+
+        @Test("a login after a crash works as if there had been none")
+        func recovery() async throws {
+            let stack = try TestStack()
+            let authenticator = stack.authenticator { $0.workers = 1 }
+            for word in ["segfault", "exit", "speak", "close"] {
+                try stack.useModule(auth: word)
+                #expect(await authenticator.login("nobody", "x") == .unavailable(.failed))
+                try stack.useModule(auth: "succeed")
+                #expect(await authenticator.login("nobody", "x").isGrant)
+            }
+            await authenticator.stop()
+        }
+
+        @Test("a program that is no worker, or is not there", arguments: ["/bin/true", "/bin/cat", "/nonexistent"])
+        func noWorker(_ program: String) async throws {
+            let stack = try TestStack("auth required pam_permit.so\naccount required pam_permit.so")
+            let authenticator = stack.authenticator {
+                $0.program = program
+                $0.deadline = .seconds(5)
+            }
+            for _ in 0..<3 { #expect(await authenticator.login("nobody", "x") == .unavailable(.failed)) }
+            await authenticator.stop()
+            #expect(Leftovers.sockets() == 0)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import GatewayCore
+import Testing
+
+@testable import PAM
+
+extension WorkerTests {
+    /// What modules see, and what is made of what they change.
+    @Suite("What modules see", .enabled(if: Tools.compiler != nil, "there is no C compiler"))
+    struct ModuleViewTests {
+        private func answer(
+            _ auth: String, user: String = "nobody", from peer: Peer = testPeer(), names: NameRules = NameRules()
+        ) async throws -> Answer {
+            let stack = try TestStack()
+            try stack.useModule(auth: auth)
+            let authenticator = stack.authenticator(testContext(names: names))
+            let answer = await authenticator.login(user, "secret", from: peer, names: names)
+            await authenticator.stop()
+            return answer
+        }
+
+        @Test("the peer's address and the gateway as terminal")
+        func items() async throws {
+            #expect(try await answer("host 192.0.2.7", from: testPeer(7)).isGrant)
+            let six = Peer(address: .v6(0x2001_0DB8_0000_0000, 1), text: "not looked at")
+            #expect(try await answer("host 2001:db8::1", from: six).isGrant)
+            #expect(try await answer("host 127.0.0.1", from: Peer(address: .local, text: "unix")).isGrant)
+            #expect(try await answer("tty notify-gateway").isGrant)
+            #expect(try await answer("host 192.0.2.8", from: testPeer(7)) == .rejected(.wrong))
+        }
+
+        @Test("a session, four descriptors and no environment of the gateway")
+        func process() async throws {
+            #expect(try await answer("alone").isGrant)
+        }
+
+        @Test("prompts without echo get the password, messages nothing, and other questions end the login")
+        func conversation() async throws {
+            #expect(try await answer("password secret").isGrant)
+            #expect(try await answer("password another") == .rejected(.wrong))
+            #expect(try await answer("echo secret") == .unavailable(.failed))
+            #expect(try await answer("radio secret") == .unavailable(.failed))
+            #expect(try await answer("many secret") == .unavailable(.failed))
+        }
+
+        @Test("a stack may answer another spelling of the user, and never another user")
+        func mapping() async throws {
+            let names = NameRules(prefixes: ["EXAMPLE\\"], suffixes: ["@example.com"])
+            #expect(try await answer("user nobody", user: "nobody@example.com", names: names).isGrant)
+            #expect(try await answer("user nobody", user: "EXAMPLE\\Nobody", names: names).isGrant)
+            #expect(try await answer("user nobody", user: "nobody@example.com") == .rejected(.wrong))
+            #expect(try await answer("user nobody", user: "somebody", names: names) == .rejected(.wrong))
+            #expect(try await answer("user nobody", user: "nobody@example.org", names: names) == .rejected(.wrong))
+            #expect(try await answer("user daemon") == .rejected(.disabled))
+            #expect(!(try await answer("user no-such-account").isGrant))
+            #expect(try await answer("no-user") == .unavailable(.failed))
+            #expect(try await answer("binary-user") == .unavailable(.failed))
+        }
+
+        @Test("a worker is replaced after its logins, and idle ones are kept until then")
+        func recycling() async throws {
+            let stack = try TestStack()
+            // The module counts its calls in the process: `auth` and `account` of 5 logins are 10.
+            try stack.useModule(auth: "below 11", account: "below 11")
+            let replaced = stack.authenticator {
+                $0.workers = 1
+                $0.loginsPerWorker = 5
+            }
+            for _ in 0..<20 { #expect(await replaced.login("nobody", "x").isGrant) }
+            await replaced.stop()
+            let kept = stack.authenticator {
+                $0.workers = 1
+                $0.loginsPerWorker = 6
+            }
+            for number in 0..<6 { #expect(await kept.login("nobody", "x").isGrant == (number < 5)) }
+            await kept.stop()
+            #expect(Leftovers.workers() == 0)
+        }
+
+        @Test("an idle worker that is killed is replaced without a login lost")
+        func killedWhileIdle() async throws {
+            let stack = try TestStack()
+            try stack.useModule(auth: "succeed")
+            let authenticator = stack.authenticator { $0.workers = 1 }
+            for _ in 0..<3 {
+                #expect(await authenticator.login("nobody", "x").isGrant)
+                try #require(Leftovers.killWorkers() == 1)
+                #expect(await authenticator.login("nobody", "x").isGrant)
+            }
+            await authenticator.stop()
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+
+extension TestStack {
+    /// Compiles the module below, and has it do in `auth` and in `account` what the words say.
+    func useModule(auth: String, account: String = "succeed") throws {
+        let module = "\(path)/pam_test.so"
+        if !FileManager.default.fileExists(atPath: module) {
+            let arguments = ["-shared", "-fPIC", "-w", "-o", module, "-x", "c", "-"]
+            try Tools.run(try Tools.compiler.unwrapped, arguments, input: Self.module)
+        }
+        try write("auth required \(module) \(auth)\naccount required \(module) \(account)")
+    }
+
+    /// What modules do that nobody should write.
+    private static let module = #"""
+        #define _GNU_SOURCE
+        #include <fcntl.h>
+        #include <security/pam_modules.h>
+        #include <security/pam_appl.h>
+        #include <signal.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/socket.h>
+        #include <unistd.h>
+
+        static int same(pam_handle_t *handle, int item, const char *wanted) {
+            const void *value = NULL;
+            pam_get_item(handle, item, &value);
+            return value != NULL && strcmp(value, wanted) == 0 ? PAM_SUCCESS : PAM_AUTH_ERR;
+        }
+
+        static int ask(pam_handle_t *handle, int count, const int *styles, const char *wanted) {
+            struct pam_message messages[64];
+            const struct pam_message *pointers[64];
+            for (int i = 0; i < count; i++) {
+                messages[i].msg_style = styles[i < 4 ? i : 3];
+                messages[i].msg = "?";
+                pointers[i] = &messages[i];
+            }
+            const struct pam_conv *conversation = NULL;
+            pam_get_item(handle, PAM_CONV, (const void **)&conversation);
+            struct pam_response *answers = NULL;
+            int status = conversation->conv(count, pointers, &answers, conversation->appdata_ptr);
+            if (status != PAM_SUCCESS) return status;
+            for (int i = 0; i < count; i++) {
+                if (messages[i].msg_style != PAM_PROMPT_ECHO_OFF) {
+                    if (answers[i].resp != NULL) return PAM_ABORT;
+                } else if (strcmp(answers[i].resp, wanted) != 0) {
+                    status = PAM_AUTH_ERR;
+                }
+            }
+            return status;
+        }
+
+        static int descriptors(void) {
+            int open = 0;
+            for (int i = 0; i < 1024; i++) {
+                if (fcntl(i, 1) >= 0) open++;
+            }
+            return open;
+        }
+
+        static int act(pam_handle_t *handle, int count, const char **words) {
+            const char *what = count > 0 ? words[0] : "succeed";
+            const char *value = count > 1 ? words[1] : "";
+            if (strcmp(what, "succeed") == 0) return PAM_SUCCESS;
+            if (strcmp(what, "hang") == 0) for (;;) pause();
+            if (strcmp(what, "hang-in-child") == 0) {
+                if (fork() == 0) for (;;) pause();
+                for (;;) pause();
+            }
+            if (strcmp(what, "segfault") == 0) *(volatile int *)8 = 1;
+            if (strcmp(what, "exit") == 0) _exit(0);
+            if (strcmp(what, "print") == 0) {
+                for (int i = 0; i < 10000; i++) printf("\001garbage %d\n", i);
+                fflush(stdout);
+                write(1, what, 5);
+                write(2, what, 5);
+                return PAM_AUTH_ERR;
+            }
+            if (strcmp(what, "speak") == 0) {
+                char packet[64];
+                memset(packet, 0, sizeof packet);
+                packet[0] = packet[1] = 1;
+                send(3, packet, sizeof packet, 0);
+                return PAM_SUCCESS;
+            }
+            if (strcmp(what, "close") == 0) {
+                close(3);
+                return PAM_SUCCESS;
+            }
+            if (strcmp(what, "user") == 0) {
+                pam_set_item(handle, PAM_USER, value);
+                return PAM_SUCCESS;
+            }
+            if (strcmp(what, "no-user") == 0) {
+                pam_set_item(handle, PAM_USER, NULL);
+                return PAM_SUCCESS;
+            }
+            if (strcmp(what, "binary-user") == 0) {
+                pam_set_item(handle, PAM_USER, "nobody\xff\xfe");
+                return PAM_SUCCESS;
+            }
+            if (strcmp(what, "host") == 0) return same(handle, PAM_RHOST, value);
+            if (strcmp(what, "tty") == 0) return same(handle, PAM_TTY, value);
+            if (strcmp(what, "alone") == 0) {
+                return getsid(0) == getpid() && descriptors() == 4 && getenv("HOME") == NULL ? PAM_SUCCESS : PAM_AUTH_ERR;
+            }
+            if (strcmp(what, "below") == 0) {
+                // In the environment: the module itself is loaded anew for each login.
+                const char *before = getenv("CALLS");
+                char now[16];
+                snprintf(now, sizeof now, "%d", before != NULL ? atoi(before) + 1 : 1);
+                setenv("CALLS", now, 1);
+                return atoi(now) < atoi(value) ? PAM_SUCCESS : PAM_AUTH_ERR;
+            }
+            if (strcmp(what, "hang-for") == 0) {
+                if (same(handle, PAM_USER, value) != PAM_SUCCESS) return PAM_SUCCESS;
+                for (;;) pause();
+            }
+            if (strcmp(what, "password") == 0) {
+                int styles[] = {PAM_TEXT_INFO, PAM_PROMPT_ECHO_OFF, PAM_ERROR_MSG, PAM_PROMPT_ECHO_OFF};
+                return ask(handle, 4, styles, value);
+            }
+            if (strcmp(what, "echo") == 0) {
+                int styles[] = {PAM_PROMPT_ECHO_OFF, PAM_PROMPT_ECHO_ON};
+                return ask(handle, 2, styles, value);
+            }
+            if (strcmp(what, "radio") == 0) {
+                int styles[] = {PAM_RADIO_TYPE};
+                return ask(handle, 1, styles, value);
+            }
+            if (strcmp(what, "many") == 0) {
+                int styles[] = {PAM_PROMPT_ECHO_OFF, PAM_PROMPT_ECHO_OFF, PAM_PROMPT_ECHO_OFF, PAM_PROMPT_ECHO_OFF};
+                return ask(handle, 33, styles, value);
+            }
+            return PAM_SYSTEM_ERR;
+        }
+
+        int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char **words) {
+            return act(handle, count, words);
+        }
+        int pam_sm_setcred(pam_handle_t *handle, int flags, int count, const char **words) { return PAM_SUCCESS; }
+        int pam_sm_acct_mgmt(pam_handle_t *handle, int flags, int count, const char **words) {
+            return act(handle, count, words);
+        }
+        """#
+}

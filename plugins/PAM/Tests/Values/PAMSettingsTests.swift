@@ -1,0 +1,115 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import PAM
+
+@Suite("Settings")
+struct PAMSettingsTests {
+    private func read(_ text: String) throws -> (PAMPlugin.Settings?, [String]) {
+        let problems = ConfigurationProblems()
+        let node = try YAMLDocument.parse(text, file: "gateway.yaml")
+        let reader = ConfigurationReader(node, path: "pam", directory: "/etc/ng", problems: problems)
+        let settings = PAMPlugin.readSettings(reader)
+        reader.finish()
+        return (settings, problems.all.map(\.description))
+    }
+
+    @Test("the defaults")
+    func defaults() throws {
+        let (read, problems) = try read("service: notify-gateway")
+        let settings = try #require(read)
+        #expect(problems.isEmpty)
+        #expect(settings.minimumUID == 1000)
+        #expect((1...8).contains(settings.workers))
+        #expect(settings.deadline == .seconds(10))
+        #expect(settings.queue == 64)
+        #expect(settings.serviceDirectory == nil)
+        #expect(settings.socket == nil)
+        #expect(settings.program == "/proc/self/exe")
+        #expect(settings.loginsPerWorker == 100)
+    }
+
+    @Test("everything set")
+    func all() throws {
+        let (read, problems) = try read(
+            "{ service: x, minimum-uid: 500, workers: 3, deadline: 60s, queue: 8, service-directory: pam.d }")
+        let settings = try #require(read)
+        #expect(problems.isEmpty)
+        #expect(settings.minimumUID == 500)
+        #expect(settings.workers == 3)
+        #expect(settings.deadline == .seconds(60))
+        #expect(settings.queue == 8)
+        #expect(settings.serviceDirectory == "/etc/ng/pam.d")
+        #expect(try self.read("{ service: x, socket: /run/x.sock }").0?.socket == "/run/x.sock")
+    }
+
+    @Test(
+        "every mistake is told with its place",
+        arguments: [
+            ("{}", "gateway.yaml:1:1: pam: \"service\" is missing"),
+            (
+                "service: ../sudo",
+                "gateway.yaml:1:10: pam.service: \"../sudo\" is no service; write 1 to 64 of A-Z a-z 0-9 _ -"
+            ),
+            (
+                "service: --listen",
+                "gateway.yaml:1:10: pam.service: \"--listen\" is no service; write 1 to 64 of A-Z a-z 0-9 _ -"
+            ),
+            (
+                "service: x\nminimum-uid: 0",
+                "gateway.yaml:2:14: pam.minimum-uid: must be a whole number from 1 to 2147483647"
+            ),
+            ("service: x\nworkers: 0", "gateway.yaml:2:10: pam.workers: must be a whole number from 1 to 64"),
+            ("service: x\ndeadline: 61s", "gateway.yaml:2:11: pam.deadline: must be from 100ms to 1min"),
+            ("service: x\nqueue: 3", "gateway.yaml:2:8: pam.queue: must be a whole number from 4 to 4096"),
+            (
+                "service: x\nservice-directory: a\nsocket: b",
+                "gateway.yaml:2:20: pam.service-directory: belongs on the command line of the worker service behind \"socket\""
+            ),
+            (
+                "service: x\nservices: y",
+                "gateway.yaml:2:1: pam.services: is not known here; known are: deadline, minimum-uid, queue, service, "
+                    + "service-directory, socket, workers"
+            ),
+        ])
+    func mistakes(_ text: String, _ problem: String) throws {
+        #expect(try read(text).1 == [problem])
+    }
+
+    private func problems(_ settings: PAMPlugin.Settings) async -> [String] {
+        await PAMPlugin.problems(in: settings, context: testContext()).filter { $0.severity == .error }.map(\.message)
+    }
+
+    @Test("a stack that is missing, or that others could change")
+    func stack() async throws {
+        let stack = try TestStack("auth required pam_permit.so")
+        let settings = stack.settings()
+        #expect(await problems(settings) == [])
+        chmod("\(stack.path)/\(TestStack.service)", 0o666)
+        #expect(await problems(settings).count == 1)
+        chmod(stack.path, 0o777)
+        #expect(await problems(settings).count == 2)
+        await #expect(throws: ConfigurationProblem.self) {
+            _ = try await PAMPlugin.makeAuthenticator(settings, context: testContext())
+        }
+        var missing = settings
+        missing.service = "no-such-service"
+        #expect(await problems(missing) == ["there is no readable file \"no-such-service\" in \(stack.path)"])
+        missing.serviceDirectory = nil
+        #expect(await problems(missing).count == 1)
+        missing.service = "../x"
+        #expect(await problems(missing) == ["\"../x\" is no service"])
+    }
+
+    @Test("a socket that is none is a mistake, and one that is not there yet a warning")
+    func socket() async throws {
+        let stack = try TestStack()
+        var settings = PAMPlugin.Settings(service: "x")
+        settings.socket = "\(stack.path)/\(TestStack.service)"
+        #expect(await problems(settings) == ["\(stack.path)/\(TestStack.service) is no socket"])
+        settings.socket = "\(stack.path)/none"
+        #expect(await problems(settings) == [])
+        #expect(await PAMPlugin.problems(in: settings, context: testContext()).count == 1)
+    }
+}

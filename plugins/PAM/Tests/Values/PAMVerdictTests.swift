@@ -1,0 +1,88 @@
+import GatewayCore
+import Testing
+
+@testable import PAM
+
+@Suite("Verdicts")
+struct PAMVerdictTests {
+    private func verdict(
+        _ authentication: Int32?, _ account: Int32?, uid: UInt32 = 1000, of operation: WorkerRequest.Operation = .login,
+        minimumUID: UInt32 = 1000
+    ) -> PAMVerdict {
+        let findings = WorkerFindings(
+            authentication: authentication.map(PAMCode.init), account: account.map(PAMCode.init), user: "alice",
+            entry: .found(.init(uid: uid, groups: [])))
+        return PAMVerdict(findings, of: operation, minimumUID: minimumUID)
+    }
+
+    private static let granted = PAMVerdict.granted(name: "alice", groups: [])
+
+    @Test("of all pairs of codes one is a grant")
+    func pairs() {
+        let codes: [Int32?] = [nil] + (-300..<300).map(Optional.some)
+        for authentication in codes {
+            for account in codes where verdict(authentication, account) == Self.granted {
+                #expect(authentication == 0)
+                #expect(account == 0)
+            }
+        }
+        #expect(verdict(0, 0) == Self.granted)
+    }
+
+    @Test("a look at an account needs its success, and no word about a password")
+    func standing() {
+        #expect(verdict(nil, 0, of: .standing) == Self.granted)
+        #expect(verdict(0, 0, of: .standing) == .undecided)
+        #expect(verdict(nil, nil, of: .standing) == .undecided)
+        for code in 1..<300 as Range<Int32> { #expect(verdict(nil, code, of: .standing) != Self.granted) }
+    }
+
+    @Test("an unknown user, a wrong password and a denied user are the same before the password is right")
+    func same() {
+        #expect(verdict(7, nil) == .refused(.wrong, isKnown: true))
+        #expect(verdict(10, nil) == .refused(.wrong, isKnown: true))
+        #expect(verdict(6, nil) == .refused(.wrong, isKnown: true))
+        #expect(verdict(11, nil) == .refused(.wrong, isKnown: true))
+        #expect(verdict(0, 6) == .refused(.disabled, isKnown: true))
+        #expect(verdict(0, 10) == .refused(.disabled, isKnown: true))
+        #expect(verdict(0, 13) == .refused(.expired, isKnown: true))
+        #expect(verdict(13, nil) == .refused(.expired, isKnown: true))
+    }
+
+    @Test(
+        "what is not a no of a module is undecided",
+        arguments: [1, 2, 3, 4, 5, 8, 9, 15, 19, 24, 25, 26, 28, 31, 99, -1])
+    func undecided(_ code: Int32) {
+        #expect(verdict(code, nil) == .undecided)
+        #expect(verdict(0, code) == .undecided)
+    }
+
+    @Test("the uid decides last")
+    func uid() {
+        #expect(verdict(0, 0, uid: 999) == .refused(.disabled, isKnown: true))
+        #expect(verdict(0, 0, uid: 0, minimumUID: 0) == .refused(.disabled, isKnown: true))
+        #expect(verdict(0, 0, uid: 1, minimumUID: 1) == Self.granted)
+        #expect(verdict(0, 0, uid: .max) == Self.granted)
+        #expect(verdict(7, nil, uid: 0) == .refused(.wrong, isKnown: true))
+        var findings = WorkerFindings(authentication: .success, account: .success, user: "alice", entry: .absent)
+        #expect(PAMVerdict(findings, of: .login, minimumUID: 1) == .refused(.disabled, isKnown: false))
+        findings.entry = .unreadable
+        #expect(PAMVerdict(findings, of: .login, minimumUID: 1) == .undecided)
+    }
+
+    @Test("back-off begins with the second failure, doubles, and ends with a success")
+    func backOff() {
+        var backOff = BackOff(first: .milliseconds(50), longest: .seconds(2))
+        #expect(backOff.delay == .zero)
+        var delays: [Duration] = []
+        for _ in 0..<9 {
+            backOff.failed()
+            delays.append(backOff.delay)
+        }
+        #expect(delays == [0, 50, 100, 200, 400, 800, 1600, 2000, 2000].map { .milliseconds($0) })
+        for _ in 0..<1000 { backOff.failed() }
+        #expect(backOff.delay == .seconds(2))
+        backOff.succeeded()
+        #expect(backOff.delay == .zero)
+    }
+}

@@ -1,0 +1,146 @@
+import GatewayCore
+import Testing
+
+@testable import PAM
+
+@Suite("Packets")
+struct PacketTests {
+    private static let request = WorkerRequest(
+        operation: .login, service: "notify-gateway", user: "b\u{F6}b@example.com", remoteHost: "2001:db8::1",
+        password: Secret("correct horse".utf8))
+    private static let findings = WorkerFindings(
+        authentication: .success, account: PAMCode(13), user: "alice",
+        entry: .found(.init(uid: 4_000_000_000, groups: Set(["dispatch", "sales"].compactMap(GroupName.init)))))
+
+    private static func bytes(_ request: WorkerRequest, _ nonce: Nonce) throws -> [UInt8] {
+        guard let packet = request.packet(nonce) else { throw Missing() }
+        return Array(packet.bytes)
+    }
+
+    private static func isNone(_ packet: [UInt8]) -> Bool {
+        packet.withUnsafeBytes { WorkerRequest.read($0)?.nonce } == nil
+    }
+
+    @Test("a request comes out as it went in, with a NUL behind the password")
+    func requests() throws {
+        let nonce = Nonce()
+        let packet = try Self.bytes(Self.request, nonce)
+        let (read, readNonce) = try #require(packet.withUnsafeBytes(WorkerRequest.read))
+        #expect(readNonce == nonce)
+        #expect(read.operation == .login)
+        #expect(read.service == Self.request.service)
+        #expect(read.user == Self.request.user)
+        #expect(read.remoteHost == Self.request.remoteHost)
+        #expect(read.password.isEqual(to: Secret("correct horse\u{0}".utf8)))
+    }
+
+    @Test("a look at an account has no password")
+    func standing() throws {
+        let request = WorkerRequest(
+            operation: .standing, service: "s", user: "u", remoteHost: "::1", password: Secret([]))
+        let packet = try Self.bytes(request, Nonce())
+        let (read, _) = try #require(packet.withUnsafeBytes(WorkerRequest.read))
+        #expect(read.operation == .standing)
+        #expect(read.password.count == 0)
+    }
+
+    @Test("a request that is cut, longer, of another version, or with a NUL in it is none")
+    func malformedRequests() throws {
+        let packet = try Self.bytes(Self.request, Nonce())
+        for count in 0..<packet.count {
+            #expect(Self.isNone(Array(packet.prefix(count))))
+        }
+        #expect(Self.isNone(packet + [0]))
+        var other = packet
+        other[0] = 2
+        #expect(Self.isNone(other))
+        other = packet
+        other[1] = 3
+        #expect(Self.isNone(other))
+        other = packet
+        other[packet.count - 5] = 0
+        #expect(Self.isNone(other))
+        other = packet
+        other[21] = 0
+        #expect(Self.isNone(other))
+    }
+
+    @Test(
+        "an answer comes out as it went in",
+        arguments: [
+            WorkerAnswer.findings(findings),
+            .findings(WorkerFindings(authentication: PAMCode(7), account: nil, user: "", entry: .absent)),
+            .findings(WorkerFindings(authentication: nil, account: PAMCode(-1), user: "x", entry: .unreadable)),
+            .refusal(.otherService), .refusal(.tooManyGroups),
+        ])
+    func answers(_ answer: WorkerAnswer) {
+        let nonce = Nonce()
+        let packet = answer.packet(nonce)
+        #expect(packet.withUnsafeBytes { WorkerAnswer.read($0, to: nonce) } == answer)
+        #expect(packet.withUnsafeBytes { WorkerAnswer.read($0, to: Nonce()) } == nil)
+        for count in 0..<packet.count {
+            #expect(Array(packet.prefix(count)).withUnsafeBytes { WorkerAnswer.read($0, to: nonce) } == nil)
+        }
+        #expect((packet + [0]).withUnsafeBytes { WorkerAnswer.read($0, to: nonce) } == nil)
+    }
+
+    @Test("an account with more groups than a packet holds is a refusal, and so is a name too long")
+    func tooLong() {
+        let groups = Set((0..<3000).compactMap { GroupName("g\($0)" + String(repeating: "x", count: 58)) })
+        var findings = Self.findings
+        findings.entry = .found(.init(uid: 1000, groups: groups))
+        let nonce = Nonce()
+        func read(_ findings: WorkerFindings) -> WorkerAnswer? {
+            WorkerAnswer.findings(findings).packet(nonce).withUnsafeBytes { WorkerAnswer.read($0, to: nonce) }
+        }
+        #expect(read(findings) == .refusal(.tooManyGroups))
+        findings = Self.findings
+        findings.user = String(repeating: "x", count: 70_000)
+        #expect(read(findings) == .refusal(.unreadableUser))
+    }
+
+    @Test("changed bytes never trap, and never become another account's grant")
+    func changedBytes() throws {
+        let nonce = Nonce()
+        let answer = WorkerAnswer.findings(Self.findings).packet(nonce)
+        let request = try Self.bytes(Self.request, nonce)
+        for index in answer.indices {
+            for bit in 0..<8 {
+                var changed = answer
+                changed[index] ^= 1 << bit
+                let read = changed.withUnsafeBytes { WorkerAnswer.read($0, to: nonce) }
+                #expect(read != .findings(Self.findings))
+            }
+        }
+        for index in request.indices {
+            for bit in 0..<8 {
+                var changed = request
+                changed[index] ^= 1 << bit
+                _ = changed.withUnsafeBytes(WorkerRequest.read)
+            }
+        }
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0..<80, using: &generator)
+            let noise = [1, 1] + nonce.bytes + (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            _ = noise.withUnsafeBytes { WorkerAnswer.read($0, to: nonce) }
+            _ = noise.withUnsafeBytes(WorkerRequest.read)
+        }
+    }
+
+    @Test("what is longer than anything the gateway makes is not sent")
+    func unsendable() {
+        func fits(_ user: Int, _ password: Int) -> Bool {
+            let request = WorkerRequest(
+                operation: .login, service: "s", user: String(repeating: "u", count: user), remoteHost: "::1",
+                password: Secret([UInt8](repeating: 0x78, count: password)))
+            switch request.packet(Nonce()) {
+            case .some: return true
+            case .none: return false
+            }
+        }
+        #expect(!fits(513, 1))
+        #expect(!fits(1, 1025))
+        #expect(fits(512, 1024))
+    }
+}
