@@ -76,6 +76,20 @@ extension WorkerTests {
             #expect(Leftovers.workers() == 0)
         }
 
+        @Test("a worker forgets passwords", .enabled(if: Tools.isRoot, "needs root to look into a worker"))
+        func wiping() async throws {
+            let stack = try TestStack()
+            try stack.useModule(auth: "any-password")
+            let authenticator = stack.authenticator { $0.workers = 1 }
+            let password =
+                String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max))
+            #expect(await authenticator.login("nobody", password).isGrant)
+            #expect(try !Leftovers.workersHold(password))
+            // That the look would have found it: the command line is there.
+            #expect(try Leftovers.workersHold(stack.path))
+            await authenticator.stop()
+        }
+
         @Test("an idle worker that is killed is replaced without a login lost")
         func killedWhileIdle() async throws {
             let stack = try TestStack()

@@ -93,6 +93,8 @@ extension WorkerTests {
             await authenticator.stop()
             #expect(await service.isRidOfWorkers())
             #expect(Leftovers.sockets() == 0)
+            service.end()
+            #expect(Leftovers.processes(of: stack) == 0)
         }
 
         @Test("the stack is the service's: a request for another one is refused")

@@ -16,6 +16,38 @@ enum Leftovers {
         return pids.count
     }
 
+    /// Processes that were started for the stack, by whomever, without zombies. What was killed may take a moment to go, so
+    /// this looks again for a while, and answers as soon as there are none.
+    static func processes(of stack: TestStack) -> Int {
+        var count = 0
+        for _ in 0..<2000 {
+            let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            count = entries.compactMap { Int32($0) }.count { pid in
+                let line = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)
+                return line?.contains(stack.path) ?? false
+            }
+            if count == 0 { return 0 }
+            usleep(1000)
+        }
+        return count
+    }
+
+    /// Whether the bytes are anywhere in the memory of a worker that it can write.
+    static func workersHold(_ bytes: String) throws -> Bool {
+        for pid in pids() {
+            let maps = try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8)
+            let memory = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(pid)/mem"))
+            for line in maps.split(separator: "\n") where line.contains(" rw") {
+                let range = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt64($0, radix: 16) }
+                guard range.count == 2, range[1] - range[0] <= 1 << 28 else { continue }
+                try memory.seek(toOffset: range[0])
+                guard let region = try? memory.read(upToCount: Int(range[1] - range[0])) else { continue }
+                if region.range(of: Data(bytes.utf8)) != nil { return true }
+            }
+        }
+        return false
+    }
+
     private static func pids() -> [Int32] {
         let own = getpid()
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

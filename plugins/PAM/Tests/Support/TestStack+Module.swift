@@ -46,10 +46,13 @@ extension TestStack {
             for (int i = 0; i < count; i++) {
                 if (messages[i].msg_style != PAM_PROMPT_ECHO_OFF) {
                     if (answers[i].resp != NULL) return PAM_ABORT;
-                } else if (strcmp(answers[i].resp, wanted) != 0) {
-                    status = PAM_AUTH_ERR;
+                } else {
+                    if (strcmp(answers[i].resp, wanted) != 0) status = PAM_AUTH_ERR;
+                    explicit_bzero(answers[i].resp, strlen(answers[i].resp));
+                    free(answers[i].resp);
                 }
             }
+            free(answers);
             return status;
         }
 
@@ -122,6 +125,11 @@ extension TestStack {
             if (strcmp(what, "password") == 0) {
                 int styles[] = {PAM_TEXT_INFO, PAM_PROMPT_ECHO_OFF, PAM_ERROR_MSG, PAM_PROMPT_ECHO_OFF};
                 return ask(handle, 4, styles, value);
+            }
+            if (strcmp(what, "any-password") == 0) {
+                int styles[] = {PAM_PROMPT_ECHO_OFF};
+                ask(handle, 1, styles, "");
+                return PAM_SUCCESS;
             }
             if (strcmp(what, "echo") == 0) {
                 int styles[] = {PAM_PROMPT_ECHO_OFF, PAM_PROMPT_ECHO_ON};
