@@ -1,0 +1,77 @@
+internal import GatewayCore
+
+extension ExternalProcessConformance {
+    /// Requests that read as JSON and are hostile inside.
+    static let contentChecks: [Check] = [
+        broken("without an id", ["id": ""]),
+        broken("whose id is a number", ["id": "1"]),
+        broken("without a kind", ["kind": ""]),
+        broken("whose kind is a list", ["kind": "[\"password\"]"]),
+        password("closes on a request without a user") { run throws(ConformanceFault) in
+            try await run.closes(on: ConformanceRequest("password", ["user": ""]))
+        },
+        password("closes on a request whose password is an object") { run throws(ConformanceFault) in
+            try await run.closes(on: ConformanceRequest("password", ["password": "{}"]))
+        },
+        password("refuses the empty password") { run throws(ConformanceFault) in
+            for user in ["root", "admin", "conformance"] {
+                try await run.refusal(of: ConformanceRequest("password", ["user": "\"\(user)\"", "password": "\"\""]))
+            }
+        },
+        password("refuses a password that is the user's name") { run throws(ConformanceFault) in
+            let name = "\"conformance-user\""
+            try await run.refusal(of: ConformanceRequest("password", ["user": name, "password": name]))
+        },
+        password("refuses hostile user names, and says so properly") { run throws(ConformanceFault) in
+            for name in hostileTexts {
+                do throws(ConformanceFault) {
+                    try await run.refusal(
+                        of: ConformanceRequest("password", ["user": ConformanceRequest.quoted(name)]))
+                } catch {
+                    throw ConformanceFault("\(name.prefix(40).debugDescription): \(error.reason)")
+                }
+            }
+        },
+        password("refuses hostile passwords, and says so properly") { run throws(ConformanceFault) in
+            for text in hostileTexts {
+                do throws(ConformanceFault) {
+                    try await run.refusal(
+                        of: ConformanceRequest("password", ["password": ConformanceRequest.quoted(text)]))
+                } catch {
+                    throw ConformanceFault("\(text.prefix(40).debugDescription): \(error.reason)")
+                }
+            }
+        },
+    ]
+
+    /// Texts that mean something to shells, formats, directories, databases, C and terminals.
+    static let hostileTexts = [
+        "\u{0}", "a\u{0}b", "\n", "a\r\nb", "\"", "\\", "'; --", "$(id)", "`id`", "%s%n%x", "../../etc/passwd", "*",
+        "*)(uid=*", "a:b:c", "a,b", " ", "\u{7F}", "\u{1B}[2J", "\u{202E}nimda", "\u{FEFF}root", "ro\u{300}ot", "İ",
+        "\u{1F469}\u{200D}\u{1F4BB}", "{\"user\":\"root\"}", String(repeating: "a", count: 1024),
+        String(repeating: "\u{300}", count: 500),
+    ]
+
+    private static func broken(_ name: String, _ changes: [String: String]) -> Check {
+        Check("closes on a request \(name)") { run, kinds throws(ConformanceFault) in
+            try await run.closes(on: ConformanceRequest(kinds[0].rawValue, changes))
+        }
+    }
+
+    /// A check for processes that take passwords; the others pass.
+    private static func password(
+        _ name: String, _ body: @escaping @Sendable (ExternalProcessConformance) async throws(ConformanceFault) -> Void
+    ) -> Check {
+        Check(name) { run, kinds throws(ConformanceFault) in
+            if kinds.contains(.password) { try await body(run) }
+        }
+    }
+
+    private func closes(on request: ConformanceRequest) async throws(ConformanceFault) {
+        try await connected { connection throws(ConformanceFault) in
+            try await connection.greet()
+            await connection.send(json: request.json)
+            try await connection.end()
+        }
+    }
+}

@@ -1,0 +1,26 @@
+internal import GatewayCore
+internal import NIOCore
+internal import NIOPosix
+
+/// Connects to the process. The socket's file is looked at each time: the one that was checked at the start may be gone.
+struct SocketConnector: Sendable {
+    let path: String
+    let loop: any EventLoop
+    let blockingPool: BlockingPool
+
+    /// Called on the loop; the future ends there too.
+    func connect(_ handler: DialogueHandler) -> EventLoopFuture<Void> {
+        let handler = NIOLoopBound(handler, eventLoop: loop)
+        let (path, loop, blockingPool) = (path, loop, blockingPool)
+        return loop.makeFutureWithTask {
+            if let fault = try await blockingPool.run({ SocketFile.fault(at: path) }) { throw fault }
+        }.flatMap {
+            ClientBootstrap(group: loop).channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let decoder = ByteToMessageHandler(FrameDecoder(), maximumBufferSize: 4 + Frame.longest)
+                    try channel.pipeline.syncOperations.addHandlers(decoder, handler.value)
+                }
+            }.connect(unixDomainSocketPath: path)
+        }.map { _ in }
+    }
+}

@@ -1,0 +1,49 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// A message on the wire: its length in four bytes, most significant first, and so many bytes of JSON.
+enum Frame {
+    /// The most bytes of JSON in a frame.
+    static let longest = 65_536
+
+    /// The frame around the JSON.
+    static func around(_ json: [UInt8]) -> ByteBuffer {
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(minimumWritableBytes: 4 + json.count)
+        buffer.writeInteger(UInt32(truncatingIfNeeded: json.count))
+        buffer.writeBytes(json)
+        return buffer
+    }
+
+    /// The object in a frame. A verdict with very many groups has very many elements.
+    static func object(_ frame: ByteBuffer) throws(ProtocolFault) -> JSONValue {
+        let bytes = Array(frame.readableBytesView)
+        guard let value = try? JSONParser(depthLimit: 8, memberLimit: 2048).parse(bytes.span), case .object = value
+        else { throw .notJSON }
+        return value
+    }
+}
+
+/// Cuts the stream of bytes into frames. Holds at most one frame and what came with it.
+struct FrameDecoder: ByteToMessageDecoder {
+    typealias InboundOut = ByteBuffer
+
+    mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
+        guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return .needMoreData }
+        // Judged before it is waited for: a length that nobody can mean would hold the connection for ever.
+        guard (1...UInt32(Frame.longest)).contains(length) else { throw ProtocolFault.frameLength(length) }
+        guard buffer.readableBytes >= 4 + Int(length) else { return .needMoreData }
+        buffer.moveReaderIndex(forwardBy: 4)
+        guard let frame = buffer.readSlice(length: Int(length)) else { return .needMoreData }
+        context.fireChannelRead(wrapInboundOut(frame))
+        return .continue
+    }
+
+    mutating func decodeLast(
+        context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool
+    ) throws -> DecodingState {
+        while try decode(context: context, buffer: &buffer) == .continue {}
+        if seenEOF, buffer.readableBytes > 0 { throw ProtocolFault.truncated }
+        return .needMoreData
+    }
+}

@@ -1,0 +1,76 @@
+import GatewayCore
+import Testing
+
+@testable import ExternalProcess
+
+@Suite("the conformance run finds")
+struct ConformanceTests {
+    private func faults(
+        patience: Duration = .seconds(30), login: ExternalProcessConformance.Login? = nil,
+        _ script: @escaping @Sendable (ScriptedProcess.Seen) -> [ScriptedProcess.Move]
+    ) async throws -> [String] {
+        let directory = try TestDirectory()
+        let process = try await ScriptedProcess.start(at: directory.socket, script)
+        var results: [ConformanceResult] = []
+        let isGood = await ExternalProcessConformance(socket: directory.socket, patience: patience, login: login)
+            .run { results.append($0) }
+        await process.stop()
+        #expect(isGood == results.allSatisfy(\.isGood))
+        return results.filter { !$0.isGood }.map(\.description)
+    }
+
+    /// What a good process says to a frame after the hello.
+    private static func refuse(_ seen: ScriptedProcess.Seen) -> [ScriptedProcess.Move] {
+        guard seen.text("type") == "request", seen.text("id") != nil, let kind = seen.text("kind") else {
+            return [.close]
+        }
+        if kind == "password", seen.text("user") == nil || seen.text("password") == nil { return [.close] }
+        return [ScriptedProcess.verdict(on: seen, #""verdict":"rejected""#)]
+    }
+
+    @Test("a process that accepts everybody")
+    func acceptsEverybody() async throws {
+        let faults = try await faults(patience: .milliseconds(200)) { seen in
+            [ScriptedProcess.verdict(on: seen, #""verdict":"accepted","user":"x""#)]
+        }
+        #expect(faults.contains { $0.hasSuffix("accepted a credential that nobody has") })
+    }
+
+    @Test("a process that answers with another id")
+    func otherID() async throws {
+        let faults = try await faults(patience: .milliseconds(200)) { _ in
+            [.say(#"{"type":"verdict","id":"1","verdict":"rejected"}"#)]
+        }
+        #expect(faults.contains { $0.hasSuffix("anotherRequest") })
+    }
+
+    @Test("a process that says nothing, that hangs up, and that is not there")
+    func absent() async throws {
+        let silent = try await faults(patience: .milliseconds(50)) { _ in [] }
+        #expect(!silent.isEmpty)
+        let closing = try await faults { _ in [.close] }
+        #expect(closing.contains { $0.hasSuffix("closed instead of sending a verdict") })
+        var results: [ConformanceResult] = []
+        let isGood = await ExternalProcessConformance(socket: "/tmp/nothing-\(UInt32.random(in: 0 ... .max))")
+            .run { results.append($0) }
+        #expect(!isGood)
+        #expect(results.count == 1)
+        #expect(results.first?.fault?.hasPrefix("cannot connect") == true)
+    }
+
+    @Test("a process that answers what it should have closed upon")
+    func lenient() async throws {
+        let faults = try await faults(patience: .milliseconds(200)) { seen in
+            [ScriptedProcess.verdict(on: seen, #""verdict":"rejected""#)]
+        }
+        #expect(faults.contains { $0.contains("closes on a request without an id") })
+        #expect(faults.contains { $0.contains("instead of closing") })
+    }
+
+    @Test("a process that does not accept the login that was given")
+    func login() async throws {
+        let login = ExternalProcessConformance.Login(user: "alice", password: Secret("secret".utf8))
+        let faults = try await faults(patience: .seconds(30), login: login, Self.refuse)
+        #expect(faults.contains("FAILED  accepts the login that was given: did not accept it"))
+    }
+}

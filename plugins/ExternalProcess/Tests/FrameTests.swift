@@ -1,0 +1,84 @@
+import GatewayCore
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import ExternalProcess
+
+@Suite("frames")
+struct FrameTests {
+    @Test("a frame is found however the bytes are cut")
+    func everyCut() throws {
+        let texts = [#"{"a":1}"#, "{}", String(repeating: "x", count: 300)]
+        let bytes = texts.flatMap { Frame.around(Array($0.utf8)).readableBytesView }
+        for cut in 0...bytes.count {
+            let channel = EmbeddedChannel(handler: ByteToMessageHandler(FrameDecoder()))
+            try channel.writeInbound(ByteBuffer(bytes: bytes[..<cut]))
+            try channel.writeInbound(ByteBuffer(bytes: bytes[cut...]))
+            var found: [String] = []
+            while let frame = try channel.readInbound(as: ByteBuffer.self) { found.append(String(buffer: frame)) }
+            #expect(found == texts)
+            _ = try channel.finish()
+        }
+    }
+
+    @Test("the largest frame passes and one byte more does not")
+    func bound() throws {
+        let channel = EmbeddedChannel(handler: ByteToMessageHandler(FrameDecoder()))
+        try channel.writeInbound(Frame.around([UInt8](repeating: 0x20, count: Frame.longest)))
+        #expect(try channel.readInbound(as: ByteBuffer.self)?.readableBytes == Frame.longest)
+        #expect(throws: ProtocolFault.frameLength(65_537)) {
+            try channel.writeInbound(ByteBuffer(bytes: [0, 1, 0, 1]))
+        }
+        _ = try? channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test("random bytes are refused or wait, and never trap")
+    func randomBytes() throws {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<2000 {
+            var state = DialogueState()
+            let bytes = (0..<Int.random(in: 0...64, using: &generator)).map { _ in
+                UInt8.random(in: .min ... .max, using: &generator)
+            }
+            #expect(throws: ProtocolFault.self) { _ = try state.receive(ByteBuffer(bytes: bytes)) }
+            // After a fault, nothing is looked at.
+            let step = try state.receive(ByteBuffer(string: PoolBench.hello))
+            if case .some = step { Issue.record("looked at a frame after a fault") }
+        }
+    }
+
+    @Test(
+        "a request holds what anybody typed, as JSON that reads back", arguments: NaughtyStrings.all + ["\"\\\n\u{7F}"])
+    func naughty(_ text: String) throws {
+        let credential = Credential.password(user: LoginName(text), password: Secret(text.utf8))
+        guard let request = Request(credential, peer: testPeer) else {
+            #expect(text.isEmpty || text.utf8.count > 1024 || text.utf8.contains(0))
+            return
+        }
+        let frame = request.frame(timeLeft: .seconds(5))
+        let object = try Frame.object(ByteBuffer(bytes: frame.readableBytesView.dropFirst(4)))
+        #expect(object["user"]?.string?.unicodeScalars.elementsEqual(text.unicodeScalars) == true)
+        #expect(object["password"]?.string?.unicodeScalars.elementsEqual(text.unicodeScalars) == true)
+        #expect(object["id"]?.string == request.id)
+    }
+
+    @Test("the worst request still fits into a frame")
+    func largestRequest() throws {
+        let worst = String(repeating: "\u{1}", count: 1024)
+        let password = try #require(
+            Request(.password(user: LoginName(worst), password: Secret(worst.utf8)), peer: testPeer))
+        #expect(password.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.longest)
+        let token = [UInt8](repeating: 0x61, count: Request.longestToken)
+        let bearer = try #require(Request(.bearer(token: Secret(token)), peer: testPeer))
+        #expect(bearer.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.longest)
+    }
+
+    @Test("ids are of one length and differ")
+    func ids() {
+        let credential = Credential.bearer(token: Secret("t".utf8))
+        let ids = (0..<200).compactMap { _ in Request(credential, peer: testPeer)?.id }
+        #expect(Set(ids).count == 200)
+        #expect(ids.allSatisfy { $0.utf8.count == 32 })
+    }
+}

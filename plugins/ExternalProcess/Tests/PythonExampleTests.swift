@@ -1,0 +1,45 @@
+import GatewayCore
+import Testing
+
+@testable import ExternalProcess
+
+@Suite("the example in Python", .enabled(if: PythonAuthenticator.interpreter != nil, "there is no python3 here"))
+struct PythonExampleTests {
+    private func withExample(_ body: (String) async throws -> Void) async throws {
+        let directory = try TestDirectory()
+        let users = directory.path + "/users.json"
+        try PythonAuthenticator.add("alice", password: "correct horse", groups: ["dispatch"], to: users)
+        try PythonAuthenticator.add("bob", password: "pass wörd \u{1F40E}", groups: [], to: users)
+        let example = try PythonAuthenticator(users: users, socket: directory.socket)
+        try await body(directory.socket)
+        withExtendedLifetime(example) {}
+    }
+
+    @Test("lets in who may come in")
+    func logins() async throws {
+        try await withExample { socket in
+            let settings = ExternalProcessPlugin.Settings(socket: socket, timeout: .seconds(30))
+            #expect(await ExternalProcessPlugin.problems(in: settings, context: testContext()) == [])
+            let authenticator = try await ExternalProcessPlugin.makeAuthenticator(settings, context: testContext())
+            #expect(await authenticator.logIn("alice", "correct horse") == identity("alice", groups: ["dispatch"]))
+            #expect(await authenticator.logIn("bob", "pass wörd \u{1F40E}") == identity("bob"))
+            #expect(await authenticator.logIn("alice", "wrong") == .rejected(.wrong))
+            #expect(await authenticator.logIn("nobody", "correct horse") == .rejected(.wrong))
+            #expect(await authenticator.present("token") == .notMine)
+        }
+    }
+
+    @Test("keeps to the protocol, whatever is done to it")
+    func conformance() async throws {
+        try await withExample { socket in
+            let run = ExternalProcessConformance(
+                socket: socket, patience: .seconds(30),
+                login: .init(user: "alice", password: Secret("correct horse".utf8)))
+            var results: [ConformanceResult] = []
+            let isGood = await run.run { results.append($0) }
+            #expect(results.filter { !$0.isGood }.map(\.description) == [])
+            #expect(isGood)
+            #expect(results.count > 30)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import GatewayCore
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import ExternalProcess
+
+@Suite("making connections again")
+struct ReconnectionTests {
+    private static let accepted = #""verdict":"accepted","user":"alice""#
+
+    @Test("waits twice as long after each failure, up to a bound")
+    func schedule() {
+        var backOff = BackOff(shortest: .milliseconds(100), longest: .milliseconds(500))
+        #expect((0..<5).map { _ in backOff.next().nanoseconds / 1_000_000 } == [100, 200, 400, 500, 500])
+        backOff.reset()
+        #expect(backOff.next() == .milliseconds(100))
+    }
+
+    @Test("nobody listens: logins fail at once, and a connection is tried only after the back-off")
+    func down() throws {
+        let bench = PoolBench()
+        defer { bench.finish() }
+        bench.isDown = true
+        #expect(try bench.ask().verdict == .unavailable(.failed))
+        #expect(bench.attempts == 1)
+        let during = try bench.ask()
+        #expect(during.verdict == nil)
+        bench.loop.advanceTime(by: .milliseconds(99))
+        #expect(bench.attempts == 1)
+        bench.loop.advanceTime(by: .milliseconds(1))
+        #expect(bench.attempts == 2)
+        #expect(during.verdict == .unavailable(.failed))
+        // Twice as long now.
+        let later = try bench.ask()
+        bench.isDown = false
+        bench.loop.advanceTime(by: .milliseconds(199))
+        #expect(bench.attempts == 2)
+        bench.loop.advanceTime(by: .milliseconds(1))
+        try bench.say(PoolBench.hello)
+        try bench.answer(later, Self.accepted)
+        #expect(later.verdict == .accepted(user: "alice", groups: []))
+    }
+
+    @Test("a connection that the process closed between logins is replaced without any delay")
+    func closedIdle() throws {
+        let bench = PoolBench()
+        defer { bench.finish() }
+        let first = try bench.ask()
+        try bench.say(PoolBench.hello)
+        try bench.answer(first, Self.accepted)
+        bench.hangUp()
+        let second = try bench.ask()
+        #expect(bench.attempts == 2)
+        try bench.say(PoolBench.hello, on: 1)
+        try bench.answer(second, Self.accepted, on: 1)
+        #expect(second.verdict == .accepted(user: "alice", groups: []))
+    }
+
+    @Test("a process that dies in the middle costs the login on it, and no other")
+    func diesInTheMiddle() throws {
+        let bench = PoolBench(connections: 2)
+        defer { bench.finish() }
+        let logins = try (0..<2).map { _ in try bench.ask() }
+        try bench.say(PoolBench.hello, on: 0)
+        try bench.say(PoolBench.hello, on: 1)
+        let waiting = try bench.ask()
+        bench.hangUp(0)
+        #expect(logins[0].verdict == .unavailable(.failed))
+        #expect(logins[1].verdict == nil)
+        try bench.answer(logins[1], Self.accepted, on: 1)
+        #expect(logins[1].verdict == .accepted(user: "alice", groups: []))
+        // The one that waited takes the connection that is left.
+        try bench.answer(waiting, Self.accepted, on: 1)
+        #expect(waiting.verdict == .accepted(user: "alice", groups: []))
+    }
+
+    @Test("a pool that is closed answers all who wait and takes nobody")
+    func closed() throws {
+        let bench = PoolBench()
+        let asked = try bench.ask()
+        let waiting = try bench.ask()
+        try bench.say(PoolBench.hello)
+        bench.finish()
+        #expect(asked.verdict == .unavailable(.failed))
+        #expect(waiting.verdict == .unavailable(.failed))
+        #expect(try bench.ask().verdict == .unavailable(.failed))
+        #expect(!bench.channels[0].isActive)
+        #expect(bench.attempts == 1)
+    }
+}

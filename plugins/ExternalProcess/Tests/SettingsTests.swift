@@ -1,0 +1,104 @@
+import GatewayCore
+import Testing
+
+@testable import ExternalProcess
+
+@Suite("settings of external-process")
+struct SettingsTests {
+    static func read(_ yaml: String) throws -> (ExternalProcessPlugin.Settings?, [String]) {
+        let problems = ConfigurationProblems()
+        let reader = ConfigurationReader(
+            try YAMLDocument.parse(yaml, file: "gateway.yaml"), directory: "/etc/gateway", problems: problems)
+        let settings = ExternalProcessPlugin.readSettings(reader)
+        reader.finish()
+        return (settings, problems.all.map(\.description))
+    }
+
+    @Test("all of them")
+    func all() throws {
+        let (read, problems) = try Self.read(
+            "{ socket: auth.sock, kinds: [bearer], timeout: 2s, connections: 9, queue: 7, may-rename: true }")
+        let settings = try #require(read)
+        #expect(problems.isEmpty)
+        #expect(settings.socket == "/etc/gateway/auth.sock")
+        #expect(settings.kinds == [.bearer])
+        #expect(settings.timeout == .seconds(2))
+        #expect(settings.connections == 9)
+        #expect(settings.queue == 7)
+        #expect(settings.mayRename)
+    }
+
+    @Test("the defaults")
+    func defaults() throws {
+        let settings = try #require(try Self.read("{ socket: /run/auth.sock }").0)
+        #expect(settings.kinds == [.password, .bearer])
+        #expect(settings.timeout == .seconds(5))
+        #expect(settings.connections == 4)
+        #expect(settings.queue == 64)
+        #expect(!settings.mayRename)
+    }
+
+    @Test("every mistake is reported at its place")
+    func mistakes() throws {
+        let (settings, problems) = try Self.read(
+            """
+            socket: \(String(repeating: "x", count: 120))
+            kinds: [password, certificate]
+            timeout: 2h
+            connections: 0
+            queue: many
+            may-rename: yes please
+            sockt: /run/x
+            """)
+        #expect(settings == nil)
+        #expect(
+            problems == [
+                "gateway.yaml:1:9: socket: is longer than 107 bytes, or holds a NUL",
+                "gateway.yaml:2:19: kinds[1]: \"certificate\" is none of: password, bearer",
+                "gateway.yaml:3:10: timeout: must be from 10ms to 1min",
+                "gateway.yaml:4:14: connections: must be a whole number from 1 to 64",
+                "gateway.yaml:5:8: queue: must be a whole number from 1 to 4096",
+                "gateway.yaml:6:13: may-rename: must be true or false",
+                "gateway.yaml:7:1: sockt: is not known here; known are: "
+                    + "connections, kinds, may-rename, queue, socket, timeout",
+            ])
+        #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"socket\" is missing"])
+        #expect(
+            try Self.read("{ socket: /x, kinds: [] }").1 == [
+                "gateway.yaml:1:22: kinds: takes nothing; name a kind, or leave it out for both"
+            ])
+    }
+
+    @Test("a socket of somebody else, one open to all, and what is none")
+    func files() {
+        let socket: UInt32 = 0o140000
+        #expect(SocketFile.fault(mode: socket | 0o600, owner: 0, ownUser: 1000) == nil)
+        #expect(SocketFile.fault(mode: socket | 0o660, owner: 1000, ownUser: 1000) == nil)
+        #expect(SocketFile.fault(mode: socket | 0o600, owner: 1001, ownUser: 1000) == .foreign(owner: 1001))
+        #expect(SocketFile.fault(mode: socket | 0o600, owner: 1001, ownUser: 0) == .foreign(owner: 1001))
+        #expect(SocketFile.fault(mode: socket | 0o602, owner: 0, ownUser: 1000) == .open(mode: 0o602))
+        #expect(SocketFile.fault(mode: 0o100600, owner: 0, ownUser: 0) == .notASocket)
+    }
+
+    @Test("problems are at the place of the path; a socket that is not there yet is a warning")
+    func problems() async throws {
+        let directory = try TestDirectory()
+        func problems(_ path: String) async throws -> [ConfigurationProblem] {
+            let settings = try #require(try Self.read("{ socket: \(path) }").0)
+            return await ExternalProcessPlugin.problems(in: settings, context: testContext())
+        }
+        let absent = try await problems(directory.socket)
+        #expect(absent.map(\.severity) == [.warning])
+        #expect(absent.map(\.location) == [SourceLocation(file: "gateway.yaml", line: 1, column: 11)])
+        let file = try directory.write("", to: "file")
+        let regular = try await problems(file)
+        #expect(regular.map(\.description) == ["gateway.yaml:1:11: socket: \(file) is not a Unix socket"])
+        let process = try await ScriptedProcess.start(at: directory.socket) { _ in [] }
+        try directory.setMode(0o666, of: "socket")
+        let open = try await problems(directory.socket)
+        #expect(open.map(\.severity) == [.error])
+        try directory.setMode(0o660, of: "socket")
+        #expect(try await problems(directory.socket) == [])
+        await process.stop()
+    }
+}

@@ -1,0 +1,117 @@
+public import GatewayCore
+
+/// The `forward-auth` authenticator: a sub-request to an HTTP service that knows the users, as Traefik's ForwardAuth and
+/// nginx's `auth_request` make it.
+public enum ForwardAuthPlugin: AuthenticatorPlugin {
+    /// `forward-auth`
+    public static let name: PluginName = "forward-auth"
+    /// Both kinds; `kinds` narrows them.
+    public static let takes: Set<CredentialKind> = [.password, .bearer]
+
+    /// What stands behind `forward-auth:` in the configuration.
+    public struct Settings: Sendable {
+        /// `url`: what is asked, by GET. `https`, or `http` to this machine, or `http+unix` with the socket's path,
+        /// percent-encoded, as the host. Required.
+        public var url: String
+        /// `kinds`: the kinds of credential that the service is asked about. A list of `password` and `bearer`, default both.
+        public var kinds: Set<CredentialKind>
+        /// `user-header`: the field of the answer that names the user. Default `X-Forwarded-User`.
+        public var userHeader: String
+        /// `groups-header`: the field of the answer that lists groups, with commas. Default `X-Forwarded-Groups`.
+        public var groupsHeader: String
+        /// `timeout`: how long a login may take, waiting for a connection included. 10 ms to 60 s, default 5 s.
+        public var timeout: Duration
+        /// `connections`: how many connections are held. 1 to 64, default 4.
+        public var connections: Int
+        /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
+        public var queue: Int
+        /// `may-rename`: whether the service may accept a password for another user than the one who logs in. Default false.
+        public var mayRename: Bool
+
+        /// Settings with the defaults of the configuration.
+        public init(
+            url: String, kinds: Set<CredentialKind> = [.password, .bearer], userHeader: String = "X-Forwarded-User",
+            groupsHeader: String = "X-Forwarded-Groups", timeout: Duration = .seconds(5), connections: Int = 4,
+            queue: Int = 64, mayRename: Bool = false
+        ) {
+            self.url = url
+            self.kinds = kinds
+            self.userHeader = userHeader
+            self.groupsHeader = groupsHeader
+            self.timeout = timeout
+            self.connections = connections
+            self.queue = queue
+            self.mayRename = mayRename
+        }
+    }
+
+    /// Reads the settings. Unknown names are left to the owner of the reader, who calls `finish()`.
+    public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
+        // `allow-plaintext`: whether `http` may go to another machine, where everybody on the way reads the passwords.
+        let allowsPlaintext = reader.bool("allow-plaintext") ?? false
+        let url = reader.required("url").flatMap { text -> String? in
+            let fault = ServiceURL.fault(in: text, allowsPlaintext: allowsPlaintext)
+            if let fault { reader.report("url", fault) }
+            return fault == nil ? text : nil
+        }
+        let kinds = kinds(reader)
+        let userHeader = fieldName("user-header", reader)
+        let groupsHeader = fieldName("groups-header", reader)
+        let timeout = reader.duration("timeout", in: .milliseconds(10)...Duration.seconds(60))
+        let connections = reader.integer("connections", in: 1...64)
+        let queue = reader.integer("queue", in: 1...4096)
+        let mayRename = reader.bool("may-rename")
+        guard var settings = url.map({ Settings(url: $0) }) else { return nil }
+        if let kinds { settings.kinds = kinds }
+        if let userHeader { settings.userHeader = userHeader }
+        if let groupsHeader { settings.groupsHeader = groupsHeader }
+        if let timeout { settings.timeout = timeout }
+        if let connections { settings.connections = connections }
+        if let queue { settings.queue = queue }
+        if let mayRename { settings.mayRename = mayRename }
+        guard settings.userHeader.lowercased() != settings.groupsHeader.lowercased() else {
+            reader.report("groups-header", "must be another field than user-header")
+            return nil
+        }
+        return settings
+    }
+
+    /// Nothing: what could be wrong shows in the settings, and nobody is connected to before there is a login.
+    public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] { [] }
+
+    /// Makes the authenticator. It connects when the first login comes.
+    public static func makeAuthenticator(
+        _ settings: Settings, context: PluginContext
+    ) async throws -> any Authenticator {
+        ForwardAuthAuthenticator(settings, context: context)
+    }
+
+    private static func kinds(_ reader: ConfigurationReader) -> Set<CredentialKind>? {
+        guard let values = reader.sequence("kinds") else { return nil }
+        if values.isEmpty { reader.report("kinds", "takes nothing; name a kind, or leave it out for both") }
+        let kinds = values.compactMap { node, path -> CredentialKind? in
+            guard let text = reader.string(of: node, under: path) else { return nil }
+            let kind = CredentialKind(rawValue: text)
+            if kind == nil { reader.report(at: node.location, under: path, "\"\(text)\" is none of: password, bearer") }
+            return kind
+        }
+        return Set(kinds)
+    }
+
+    private static func fieldName(_ name: String, _ reader: ConfigurationReader) -> String? {
+        guard let text = reader.string(name) else { return nil }
+        // `token` of RFC 9110, section 5.6.2, less what nobody puts into a field's name.
+        let isName =
+            (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+        if !isName { reader.report(name, "is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _") }
+        return isName ? text : nil
+    }
+}

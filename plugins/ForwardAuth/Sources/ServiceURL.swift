@@ -1,0 +1,39 @@
+internal import Foundation
+internal import NIOCore
+
+/// The URL of the service: passwords go there, so not every URL will do.
+enum ServiceURL {
+    /// What is wrong with the URL, if anything.
+    static func fault(in text: String, allowsPlaintext: Bool) -> String? {
+        guard (1...2048).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+            let url = URLComponents(string: text), let scheme = url.scheme?.lowercased()
+        else { return "is no URL" }
+        guard url.user == nil, url.password == nil else { return "must not hold user or password" }
+        guard url.fragment == nil else { return "must not have a fragment" }
+        guard let host = url.host, !host.isEmpty else { return "names no host" }
+        if let port = url.port, !(1...65_535).contains(port) { return "has a port that is none" }
+        switch scheme {
+        case "https", "http+unix": return nil
+        case "http" where allowsPlaintext || isLoopback(host): return nil
+        case "http":
+            return "sends passwords to another machine in plain text; use https, or say allow-plaintext: true"
+        default: return "must begin with https://, http:// or http+unix://"
+        }
+    }
+
+    /// Whether a connection to the host stays on this machine.
+    static func isLoopback(_ host: String) -> Bool {
+        if host.lowercased() == "localhost" { return true }
+        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        // Only what is an address as it stands: a name could resolve to anything.
+        guard let address = try? SocketAddress(ipAddress: bare, port: 0) else { return false }
+        switch address {
+        case .v4(let address): return UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
+        case .v6(let address):
+            return withUnsafeBytes(of: address.address.sin6_addr) {
+                $0.dropLast().allSatisfy { $0 == 0 } && $0[15] == 1
+            }
+        case .unixDomainSocket: return false
+        }
+    }
+}

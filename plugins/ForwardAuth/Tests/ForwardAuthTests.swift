@@ -1,0 +1,232 @@
+import Foundation
+import GatewayCore
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import ForwardAuth
+
+@Suite("forward-auth")
+struct ForwardAuthTests {
+    private static let accepted = ScriptedService.answer("200 OK", "X-Forwarded-User: alice\r\n")
+
+    /// What a service does with each request.
+    private struct Script: Sendable {
+        let moves: @Sendable (ScriptedService.Seen) -> [ScriptedService.Move]
+
+        init(_ moves: @escaping @Sendable (ScriptedService.Seen) -> [ScriptedService.Move]) { self.moves = moves }
+    }
+
+    /// Lends an authenticator and the service that it asks; the URL of the settings is filled in.
+    private func withService(
+        _ script: Script, context: PluginContext = testContext(),
+        settings: ForwardAuthPlugin.Settings = .init(url: ""),
+        _ body: (any Authenticator, ScriptedService) async throws -> Void
+    ) async throws {
+        let service = try await ScriptedService.start(script.moves)
+        var settings = settings
+        settings.url = service.url
+        try await body(try await ForwardAuthPlugin.makeAuthenticator(settings, context: context), service)
+        await service.stop()
+    }
+
+    @Test("the credential is sent anew, with the peer's address, and the answer's head decides")
+    func passwords() async throws {
+        let script = Script { request in
+            guard request.values("Authorization") == ["Basic YWxpY2U6Z29vZDo="] else {
+                return [ScriptedService.answer("401 Unauthorized", "WWW-Authenticate: Basic\r\n", body: "no")]
+            }
+            return [
+                ScriptedService.answer(
+                    "200 OK",
+                    "x-forwarded-user: Alice\r\nX-Forwarded-Groups: dispatch, no group, Sales\r\n"
+                        + "X-Forwarded-Groups: night\r\n", body: "welcome")
+            ]
+        }
+        try await withService(script) { authenticator, service in
+            let groups = ["dispatch", "Sales", "night"]
+            #expect(await authenticator.logIn("alice", "good:") == identity("alice", groups: groups))
+            #expect(await authenticator.logIn("alice", "bad") == .rejected(.wrong))
+            let request = try #require(service.seen.first)
+            #expect(request.line == "GET /verify HTTP/1.1")
+            #expect(request.values("X-Forwarded-For") == ["192.0.2.1"])
+            // One after the other: the same connection.
+            #expect(service.connections == 1)
+            // Nobody is at an address behind a Unix socket.
+            _ = await authenticator.logIn("alice", "bad".utf8, from: Peer(address: .local, text: "unix"))
+            #expect(service.seen.last?.values("X-Forwarded-For") == [])
+        }
+    }
+
+    @Test("a token is whose the service says")
+    func tokens() async throws {
+        let script = Script { request in
+            request.values("Authorization") == ["Bearer good.token"]
+                ? [Self.accepted] : [ScriptedService.answer("403 Forbidden")]
+        }
+        try await withService(script) { authenticator, _ in
+            #expect(await authenticator.present("good.token") == identity("alice"))
+            #expect(await authenticator.present("bad") == .rejected(.untrusted))
+        }
+    }
+
+    @Test(
+        "an answer for another user lets nobody in", arguments: ["bob", "alice, bob", "alice2", "ali ce", "\u{E4}lice"])
+    func anotherUser(_ other: String) async throws {
+        let fields = "X-Forwarded-User: \(other)\r\n"
+        try await withService(Script { _ in [ScriptedService.answer("200 OK", fields)] }) { authenticator, _ in
+            #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+        }
+    }
+
+    @Test("another user is accepted only where that is allowed")
+    func renaming() async throws {
+        let names = NameRules(suffixes: ["@example.com"])
+        let script = Script { _ in
+            [ScriptedService.answer("204 No Content", "Remote-User: BOB@Example.com\r\n")]
+        }
+        try await withService(
+            script, context: testContext(names: names), settings: .init(url: "", userHeader: "Remote-User")
+        ) {
+            authenticator, _ in
+            #expect(await authenticator.logIn("bob", "good") == identity("bob"))
+            #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+        }
+        try await withService(
+            script, context: testContext(names: names),
+            settings: .init(url: "", userHeader: "Remote-User", mayRename: true)
+        ) { authenticator, _ in
+            #expect(await authenticator.logIn("alice", "good") == identity("bob"))
+        }
+    }
+
+    @Test(
+        "anything but a plain yes or no is neither",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Forwarded-User: \r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Forwarded-User: alice\r\nX-Forwarded-User: alice\r\n\r\n",
+            "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /verify2\r\nX-Forwarded-User: alice\r\n\r\n",
+            "HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: http://127.0.0.1:1/\r\n\r\n",
+            "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nX-Forwarded-User: alice\r\n\r\n",
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nX-Forwarded-User: alice\r\n\r\n",
+            "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Forwarded-User: alice\r\nX-Long: LONG\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nX-Forwarded-User: alice\r\nContent-Length: 65537\r\n\r\nBODY",
+            "HTTP/1.1 200 OK\r\nX-Forwarded-User: alice\r\nContent-Length: 10\r\n\r\nshort",
+            "HTTP/1.1 200 OK\r\nX-Forwarded-User: alice\r\nContent-Length: abc\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nX-Forwarded-User: al\u{1}ice\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nX-Forwarded-User", "SSH-2.0-OpenSSH_9.2\r\n", "\u{0}\u{0}\u{0}\r\n\r\n", "",
+        ])
+    func neither(_ answer: String) async throws {
+        let bytes = answer.replacing("LONG", with: String(repeating: "x", count: 16_384))
+            .replacing("BODY", with: String(repeating: "x", count: 65_537))
+        try await withService(Script { _ in [.write(bytes), .close] }) { authenticator, service in
+            #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+            // The redirect is not followed, and nothing is asked twice.
+            #expect(service.seen.count == 1)
+        }
+    }
+
+    @Test(
+        "a service that takes its time costs the deadline and no more",
+        arguments: [
+            "", "HTTP/1.1 200 OK\r\nX-Forw", "HTTP/1.1 200 OK\r\nX-Forwarded-User: alice\r\nContent-Length: 5\r\n\r\nx",
+            "HTTP/1.1 100 Continue\r\n\r\n",
+        ])
+    func slow(_ beginning: String) async throws {
+        try await withService(
+            Script { _ in beginning.isEmpty ? [] : [.write(beginning)] },
+            settings: .init(url: "", timeout: .milliseconds(50))
+        ) { authenticator, _ in
+            #expect(await authenticator.logIn("alice", "good") == .unavailable(.timedOut))
+        }
+    }
+
+    @Test("nobody listens: unavailable, and the next login is judged when somebody does")
+    func down() async throws {
+        let service = try await ScriptedService.start { _ in [Self.accepted] }
+        let settings = ForwardAuthPlugin.Settings(url: service.url)
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: try #require(URL(string: service.url)?.port))
+        await service.stop()
+        let authenticator = try await ForwardAuthPlugin.makeAuthenticator(settings, context: testContext())
+        #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+        let again = try await ScriptedService.start(at: address) { _ in [Self.accepted] }
+        #expect(await authenticator.logIn("alice", "good") == identity("alice"))
+        await again.stop()
+    }
+
+    @Test("over a Unix socket")
+    func unixSocket() async throws {
+        let path = "/tmp/nga-\(UUID().uuidString.prefix(8)).sock"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let service = try await ScriptedService.start(at: try SocketAddress(unixDomainSocketPath: path)) { _ in
+            [Self.accepted]
+        }
+        let url = "http+unix://\(path.replacing("/", with: "%2F"))/verify"
+        #expect(ServiceURL.fault(in: url, allowsPlaintext: false) == nil)
+        let authenticator = try await ForwardAuthPlugin.makeAuthenticator(.init(url: url), context: testContext())
+        #expect(await authenticator.logIn("alice", "good") == identity("alice"))
+        #expect(service.seen.first?.line == "GET /verify HTTP/1.1")
+        await service.stop()
+    }
+
+    @Test("more logins than connections and queue take are told at once, and connections are bounded")
+    func bounds() async throws {
+        try await withService(
+            Script { _ in [] }, settings: .init(url: "", timeout: .seconds(60), connections: 2, queue: 3)
+        ) { authenticator, service in
+            await withTaskGroup(of: Answer.self) { group in
+                for _ in 0..<20 { group.addTask { await authenticator.logIn("alice", "good") } }
+                for _ in 0..<15 { #expect(await group.next() == .unavailable(.busy)) }
+                #expect(service.connections <= 2)
+                // The other five would wait for a minute.
+                await service.stop()
+                for await answer in group { #expect(answer == .unavailable(.failed)) }
+            }
+        }
+    }
+
+    @Test("what cannot be asked is not asked")
+    func notAsked() async throws {
+        for (context, refusals) in [
+            (testContext(), [Answer.rejected(.malformed), .rejected(.unmapped)]),
+            (testContext(isLastOfItsKind: false), [.notMine, .notMine]),
+        ] {
+            try await withService(Script { _ in [Self.accepted] }, context: context) { authenticator, service in
+                #expect(await authenticator.logIn("alice", "") == refusals[0])
+                #expect(await authenticator.logIn("", "good") == refusals[0])
+                #expect(await authenticator.logIn("alice:x", "good") == refusals[0])
+                #expect(await authenticator.logIn("alice", "a\u{0}b") == refusals[0])
+                #expect(await authenticator.logIn("alice", String(repeating: "a", count: 1025)) == refusals[0])
+                #expect(await authenticator.logIn("two words", "good") == refusals[1])
+                for token in ["", "a b", "a\r\nX-Admin: 1", "ä", String(repeating: "a", count: 8193)] {
+                    #expect(await authenticator.present(token) == refusals[0])
+                }
+                #expect(service.connections == 0)
+            }
+        }
+        try await withService(Script { _ in [Self.accepted] }, settings: .init(url: "", kinds: [.password])) {
+            authenticator, service in
+            #expect(await authenticator.present("token") == .notMine)
+            #expect(service.connections == 0)
+        }
+    }
+
+    @Test(
+        "what nobody should type, as user and as password", .enabled(if: !NaughtyStrings.all.isEmpty, "no corpus here"))
+    func naughty() async throws {
+        try await withService(Script { _ in [Self.accepted] }) { authenticator, service in
+            for text in NaughtyStrings.all {
+                let answer = await authenticator.logIn(text, "good")
+                #expect(!answer.isGrant || NameRules().canonical(text)?.text == "alice")
+                // Whatever the password is, it is one field of one request.
+                _ = await authenticator.logIn("alice", text)
+            }
+            #expect(
+                service.seen.allSatisfy { $0.values("Authorization").count == 1 && $0.line == "GET /verify HTTP/1.1" })
+        }
+    }
+}

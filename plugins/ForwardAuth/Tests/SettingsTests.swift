@@ -1,0 +1,128 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import ForwardAuth
+
+@Suite("settings of forward-auth")
+struct SettingsTests {
+    static func read(_ yaml: String) throws -> (ForwardAuthPlugin.Settings?, [String]) {
+        let problems = ConfigurationProblems()
+        let reader = ConfigurationReader(
+            try YAMLDocument.parse(yaml, file: "gateway.yaml"), directory: "", problems: problems)
+        let settings = ForwardAuthPlugin.readSettings(reader)
+        reader.finish()
+        return (settings, problems.all.map(\.description))
+    }
+
+    @Test("all of them, and the defaults")
+    func all() throws {
+        let (read, problems) = try Self.read(
+            """
+            { url: "https://auth.example.com/verify?for=notify", kinds: [password], user-header: Remote-User,
+              groups-header: Remote-Groups, timeout: 2s, connections: 3, queue: 9, may-rename: true }
+            """)
+        #expect(problems.isEmpty)
+        let settings = try #require(read)
+        #expect(settings.url == "https://auth.example.com/verify?for=notify")
+        #expect(settings.kinds == [.password])
+        #expect(settings.userHeader == "Remote-User")
+        #expect(settings.groupsHeader == "Remote-Groups")
+        #expect(settings.timeout == .seconds(2))
+        #expect(settings.connections == 3)
+        #expect(settings.queue == 9)
+        #expect(settings.mayRename)
+        let bare = try #require(try Self.read("{ url: \"http://[::1]:9000/\" }").0)
+        #expect(bare.kinds == [.password, .bearer])
+        #expect(bare.userHeader == "X-Forwarded-User")
+        #expect(bare.groupsHeader == "X-Forwarded-Groups")
+        #expect(bare.timeout == .seconds(5))
+        #expect(bare.connections == 4)
+        #expect(!bare.mayRename)
+    }
+
+    @Test("every mistake is reported at its place")
+    func mistakes() throws {
+        let (settings, problems) = try Self.read(
+            """
+            url: http://auth.example.com/
+            kinds: [basic]
+            user-header: "X-User: evil"
+            groups-header: ""
+            timeout: 1ms
+            connections: 65
+            queue: 0
+            may-rename: 1
+            allow-plaintext: "true"
+            header: X
+            """)
+        #expect(settings == nil)
+        #expect(
+            Set(problems) == [
+                "gateway.yaml:1:6: url: sends passwords to another machine in plain text; use https, or say "
+                    + "allow-plaintext: true",
+                "gateway.yaml:2:9: kinds[0]: \"basic\" is none of: password, bearer",
+                "gateway.yaml:3:14: user-header: is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _",
+                "gateway.yaml:4:16: groups-header: is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _",
+                "gateway.yaml:5:10: timeout: must be from 10ms to 1min",
+                "gateway.yaml:6:14: connections: must be a whole number from 1 to 64",
+                "gateway.yaml:7:8: queue: must be a whole number from 1 to 4096",
+                "gateway.yaml:8:13: may-rename: must be true or false",
+                "gateway.yaml:9:18: allow-plaintext: must be true or false",
+                "gateway.yaml:10:1: header: is not known here; known are: allow-plaintext, connections, groups-header, "
+                    + "kinds, may-rename, queue, timeout, url, user-header",
+            ])
+        #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"url\" is missing"])
+        #expect(
+            try Self.read("{ url: http://localhost/, user-header: X-A, groups-header: x-a }").1 == [
+                "gateway.yaml:1:60: groups-header: must be another field than user-header"
+            ])
+    }
+
+    @Test(
+        "URLs that will do",
+        arguments: [
+            "http://127.0.0.1:9000/verify", "http://127.9.9.9/", "http://localhost:80", "http://[::1]:9000/verify",
+            "https://auth.example.com/x?y=z", "http+unix://%2Frun%2Fauth.sock/verify", "HTTPS://EXAMPLE.com/",
+        ])
+    func good(_ url: String) { #expect(ServiceURL.fault(in: url, allowsPlaintext: false) == nil) }
+
+    @Test(
+        "URLs that will not do",
+        arguments: [
+            "", "verify", "/verify", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http:///verify",
+            "http://192.0.2.1/", "http://auth.example.com/", "http://127.0.0.1.example.com/",
+            "http://localhost.example.com/", "http://128.0.0.1/", "http://[::2]/", "http://0.0.0.0/",
+            "http://[::ffff:192.0.2.1]/", "http://user@127.0.0.1/", "http://user:pw@127.0.0.1/",
+            "https://user:pw@example.com/", "https://example.com/#x", "http://127.0.0.1/a b",
+            "http://127.0.0.1/\r\nX: y",
+            "https://ex\u{E4}mple.com/", "http://127.0.0.1@192.0.2.1/", "http://127.0.0.1:0/",
+            "http://127.0.0.1:70000/",
+        ])
+    func bad(_ url: String) { #expect(ServiceURL.fault(in: url, allowsPlaintext: false) != nil) }
+
+    @Test("plain text to another machine only where it is allowed")
+    func plaintext() throws {
+        #expect(try Self.read("{ url: http://192.0.2.1/ }").0 == nil)
+        #expect(try Self.read("{ url: http://192.0.2.1/, allow-plaintext: true }").0?.url == "http://192.0.2.1/")
+        #expect(try Self.read("{ url: ftp://192.0.2.1/, allow-plaintext: true }").0 == nil)
+    }
+
+    @Test("the README's example loads")
+    func readme() throws {
+        let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("README.md")
+        let parts = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```")
+        let example = String(try #require(parts.dropFirst().first).drop { $0 != "\n" })
+        let problems = ConfigurationProblems()
+        let root = ConfigurationReader(
+            try YAMLDocument.parse(example, file: "gateway.yaml"), directory: "", problems: problems)
+        let list = try #require(root.sequence("authenticators"))
+        let entry = root.reader(of: try #require(list.first).node, under: "authenticators[0]")
+        let reader = try #require(entry.mapping(ForwardAuthPlugin.name.text))
+        let settings = try #require(ForwardAuthPlugin.readSettings(reader))
+        reader.finish()
+        #expect(problems.all.isEmpty)
+        #expect(settings.url == "http://127.0.0.1:9000/verify")
+    }
+}
