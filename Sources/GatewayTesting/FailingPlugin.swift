@@ -1,6 +1,7 @@
 public import GatewayCore
 
-/// An authenticator that fails as the configuration says: what the gateway must get along with, whatever a plug-in does.
+/// An authenticator that fails as the configuration says: what the gateway must get along with, whatever a plug-in
+/// does.
 public enum FailingPlugin: AuthenticatorPlugin {
     /// `failing`
     public static let name: PluginName = "failing"

@@ -11,10 +11,11 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
 
     /// What stands behind `external-process:` in the configuration.
     public struct Settings: Sendable {
-        /// `socket`: the path at which the process listens. Required; relative to the configuration's directory; at most
-        /// 107 bytes.
+        /// `socket`: the path at which the process listens. Required; relative to the configuration's directory; at
+        /// most 107 bytes.
         public var socket: String
-        /// `kinds`: the kinds of credential that the process is asked about. A list of `password` and `bearer`, default both.
+        /// `kinds`: the kinds of credential that the process is asked about. A list of `password` and `bearer`, default
+        /// both.
         public var kinds: Set<CredentialKind>
         /// `timeout`: how long a login may take, waiting for a connection included. 10 ms to 60 s, default 5 s.
         public var timeout: Duration
@@ -22,7 +23,8 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         public var connections: Int
         /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
         public var queue: Int
-        /// `may-rename`: whether the process may accept a password for another user than the one who logs in. Default false.
+        /// `may-rename`: whether the process may accept a password for another user than the one who logs in. Default
+        /// false.
         public var mayRename: Bool
         /// Where the path of the socket stands, for problems that show later.
         public var location: SourceLocation
@@ -68,8 +70,8 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         return settings
     }
 
-    /// Whether the socket is one that a login may be sent to. A socket that is not there yet is a warning: the process may
-    /// start after the gateway. Connects to nothing.
+    /// Whether the socket is one that a login may be sent to. A socket that is not there yet is a warning: the process
+    /// may start after the gateway. Connects to nothing.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         let fault: SocketFile.Fault?
         do { fault = try await context.blockingPool.run { SocketFile.fault(at: settings.socket) } } catch {

@@ -10,7 +10,8 @@ struct AuthorizationField {
     /// `Basic …` (RFC 7617) or `Bearer …` (RFC 6750).
     let text: String
 
-    /// The value, or nil where the credential has none: empty, too long, or of characters that would say something else.
+    /// The value, or nil where the credential has none: empty, too long, or of characters that would say something
+    /// else.
     init?(_ credential: Credential) {
         switch credential {
         case .password(let login, let password):

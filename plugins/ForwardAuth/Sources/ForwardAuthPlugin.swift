@@ -1,7 +1,7 @@
 public import GatewayCore
 
-/// The `forward-auth` authenticator: a sub-request to an HTTP service that knows the users, as Traefik's ForwardAuth and
-/// nginx's `auth_request` make it.
+/// The `forward-auth` authenticator: a sub-request to an HTTP service that knows the users, as Traefik's ForwardAuth
+/// and nginx's `auth_request` make it.
 public enum ForwardAuthPlugin: AuthenticatorPlugin {
     /// `forward-auth`
     public static let name: PluginName = "forward-auth"
@@ -13,7 +13,8 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         /// `url`: what is asked, by GET. `https`, or `http` to this machine, or `http+unix` with the socket's path,
         /// percent-encoded, as the host. Required.
         public var url: String
-        /// `kinds`: the kinds of credential that the service is asked about. A list of `password` and `bearer`, default both.
+        /// `kinds`: the kinds of credential that the service is asked about. A list of `password` and `bearer`, default
+        /// both.
         public var kinds: Set<CredentialKind>
         /// `user-header`: the field of the answer that names the user. Default `X-Forwarded-User`.
         public var userHeader: String
@@ -25,7 +26,8 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         public var connections: Int
         /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
         public var queue: Int
-        /// `may-rename`: whether the service may accept a password for another user than the one who logs in. Default false.
+        /// `may-rename`: whether the service may accept a password for another user than the one who logs in. Default
+        /// false.
         public var mayRename: Bool
 
         /// Settings with the defaults of the configuration.

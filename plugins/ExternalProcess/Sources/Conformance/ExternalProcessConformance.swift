@@ -1,11 +1,11 @@
 public import GatewayCore
 internal import NIOCore
 
-/// Plays the gateway at a process, and then everything that a gateway never does: whether an implementation of the protocol
-/// keeps to it, and stays up.
+/// Plays the gateway at a process, and then everything that a gateway never does: whether an implementation of the
+/// protocol keeps to it, and stays up.
 ///
-/// The run logs nobody in: its credentials are random, and an implementation that accepts one has failed. It makes some dozens
-/// of failed logins with user names that begin with `conformance-` or are no names at all.
+/// The run logs nobody in: its credentials are random, and an implementation that accepts one has failed. It makes some
+/// dozens of failed logins with user names that begin with `conformance-` or are no names at all.
 public struct ExternalProcessConformance: Sendable {
     /// A password that the process should accept.
     public struct Login: Sendable {
@@ -69,7 +69,8 @@ public struct ExternalProcessConformance: Sendable {
 }
 
 extension ExternalProcessConformance {
-    /// One check: what it is called, and what it does with a process that takes these kinds, of which there is at least one.
+    /// One check: what it is called, and what it does with a process that takes these kinds, of which there is at least
+    /// one.
     struct Check: Sendable {
         let name: String
         let body: @Sendable (ExternalProcessConformance, [CredentialKind]) async throws(ConformanceFault) -> Void

@@ -4,8 +4,8 @@ internal import NIOCore
 
 /// The connections to the process and the logins that wait for one. Bound to one event loop.
 ///
-/// A connection carries one request at a time. One that faults is closed, the login on it is answered `unavailable`, and the
-/// next is not tried before the back-off has passed.
+/// A connection carries one request at a time. One that faults is closed, the login on it is answered `unavailable`,
+/// and the next is not tried before the back-off has passed.
 final class DialoguePool {
     struct Bounds: Sendable {
         var connections: Int

@@ -2,7 +2,8 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
 
-/// Connects to the process. The socket's file is looked at each time: the one that was checked at the start may be gone.
+/// Connects to the process. The socket's file is looked at each time: the one that was checked at the start may be
+/// gone.
 struct SocketConnector: Sendable {
     let path: String
     let loop: any EventLoop
