@@ -13,12 +13,26 @@ public struct Gateway: CallServing {
     private let settling: Settling
     private let refusing: Refusing
 
+    /// Who is slowed down for wrong passwords.
+    public let throttle: LoginThrottle
+    /// What is remembered of passwords.
+    public let verdicts: VerdictCache
+
     /// A gateway that decides by `rules` and reaches stores and backend through `ports`.
     public init(rules: GatewayRules, ports: GatewayPorts) {
         parsing = Parsing(
             routes: RouteTable(rules.profile.client), names: rules.names, handles: rules.handles,
             profile: rules.profile, messages: rules.messages)
-        authentication = Authentication(chain: rules.authenticators, names: rules.names, limiter: rules.limiter)
+        throttle = rules.throttle ?? LoginThrottle(clocks: ports.clocks)
+        verdicts = rules.verdicts ?? VerdictCache(clocks: ports.clocks)
+        authentication = Authentication(
+            judging: Judging(
+                chain: rules.authenticators, names: rules.names, rules: rules.authentication, limiter: rules.limiter,
+                throttle: throttle, verdicts: verdicts,
+                floor: RefusalFloor(
+                    rules: rules.authentication, clocks: ports.clocks, loops: ports.loops,
+                    randomness: ports.randomness),
+                clocks: ports.clocks, loops: ports.loops, logger: ports.logger))
         authorization = Authorization(
             policy: rules.policy, ledger: ports.ledger, limiter: rules.limiter, clocks: ports.clocks)
         limiting = Limiting(limiter: rules.limiter)

@@ -11,6 +11,8 @@ public struct GatewayPorts: Sendable {
     public var backend: any Backend
     /// The clocks.
     public var clocks: Clocks
+    /// What calls wait by.
+    public var loops: any CallLoops
     /// Makes the digests by which messages are recognised in the journal.
     public var digester: KeyedDigester
     /// Random bits.
@@ -21,13 +23,15 @@ public struct GatewayPorts: Sendable {
     /// Ports from their parts.
     public init(
         ledger: any RegistrationLedger, journal: any Journal, backend: any Backend, clocks: Clocks,
-        digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
+        loops: any CallLoops, digester: KeyedDigester,
+        randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
         logger: Logger
     ) {
         self.ledger = ledger
         self.journal = journal
         self.backend = backend
         self.clocks = clocks
+        self.loops = loops
         self.digester = digester
         self.randomness = randomness
         self.logger = logger

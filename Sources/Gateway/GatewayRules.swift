@@ -13,10 +13,16 @@ public struct GatewayRules: Sendable {
     public var messages: MessageReading
     /// Who judges credentials.
     public var authenticators: AuthenticatorChain
+    /// How long they may take, and when bad credentials are answered.
+    public var authentication: AuthenticationRules
     /// Who may notify whom, and register what.
     public var policy: Policy
     /// How often.
     public var limiter: Limiter
+    /// How often wrong passwords may be tried; where it is nil the gateway has one of its own.
+    public var throttle: LoginThrottle?
+    /// What was said of passwords; where it is nil the gateway has one of its own.
+    public var verdicts: VerdictCache?
     /// How the backend is told who the user is.
     public var credential: UpstreamCredential
     /// What the backend's `Host` field gets.
@@ -27,7 +33,9 @@ public struct GatewayRules: Sendable {
     /// Rules from their parts.
     public init(
         names: NameRules, handles: HandleRules = HandleRules(), profile: BackendProfile,
-        messages: MessageReading = .auto, authenticators: AuthenticatorChain, policy: Policy, limiter: Limiter,
+        messages: MessageReading = .auto, authenticators: AuthenticatorChain,
+        authentication: AuthenticationRules = AuthenticationRules(), policy: Policy, limiter: Limiter,
+        throttle: LoginThrottle? = nil, verdicts: VerdictCache? = nil,
         credential: UpstreamCredential = .mirror, backendHost: String, backendDeadline: TimeAmount = .seconds(65)
     ) {
         self.names = names
@@ -35,8 +43,11 @@ public struct GatewayRules: Sendable {
         self.profile = profile
         self.messages = messages
         self.authenticators = authenticators
+        self.authentication = authentication
         self.policy = policy
         self.limiter = limiter
+        self.throttle = throttle
+        self.verdicts = verdicts
         self.credential = credential
         self.backendHost = backendHost
         self.backendDeadline = backendDeadline

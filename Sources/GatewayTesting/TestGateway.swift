@@ -9,6 +9,8 @@ internal import Logging
 public struct TestGateway: Sendable {
     /// The clock.
     public let clock: ManualClock
+    /// What calls wait by; its time is the clock's.
+    public let loops: ManualLoops
     /// What happened, in order.
     public let timeline: Timeline
     /// The ledger.
@@ -36,6 +38,8 @@ public struct TestGateway: Sendable {
             authenticators: AuthenticatorChain([
                 .init(name: FixedAuthenticator.name, takes: [.password, .bearer], authenticator: authenticator)
             ]),
+            // Wrong passwords are answered at once, unless a test is about just that.
+            authentication: AuthenticationRules(refusalFloor: .zero, refusalSpread: .zero),
             policy: Policy(
                 send: [.init(from: .anyUser, to: .anyUser)],
                 tags: [.init(user: .anyUser, allow: [TagPattern("topic:*")!])]),
@@ -51,6 +55,7 @@ public struct TestGateway: Sendable {
         let clock = ManualClock()
         let timeline = Timeline()
         self.clock = clock
+        loops = ManualLoops(clock: clock)
         self.timeline = timeline
         ledger = ScriptedLedger(timeline: timeline, deciding: decide)
         journal = MemoryJournal(timeline: timeline)
@@ -58,15 +63,18 @@ public struct TestGateway: Sendable {
         var rules = Self.rules(profile, clock: clock)
         adjust(&rules)
         gateway = Gateway(
-            rules: rules, ports: Self.ports(clock: clock, ledger: ledger, journal: journal, backend: backend))
+            rules: rules,
+            ports: Self.ports(clock: clock, loops: loops, ledger: ledger, journal: journal, backend: backend))
     }
 
     /// Ports to doubles that a test has made itself. Random bits are always the same.
     public static func ports(
-        clock: ManualClock, ledger: any RegistrationLedger, journal: any Journal, backend: any Backend
+        clock: ManualClock, loops: (any CallLoops)? = nil, ledger: any RegistrationLedger, journal: any Journal,
+        backend: any Backend
     ) -> GatewayPorts {
         GatewayPorts(
             ledger: ledger, journal: journal, backend: backend, clocks: clock.clocks,
+            loops: loops ?? ManualLoops(clock: clock),
             digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
             randomness: { 0x0123_4567_89AB_CDEF }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }

@@ -77,6 +77,13 @@ import Testing
         #expect(KeyedDigester(key: Secret([UInt8](repeating: 8, count: 32))).digest([1, 2], [3]) != digest)
     }
 
+    @Test func aSecretIsDigestedLikeAnyPart() {
+        let digester = KeyedDigester(key: Secret([UInt8](repeating: 7, count: 32)))
+        for secret in [[], [9], [UInt8](repeating: 3, count: 5000)] as [[UInt8]] {
+            #expect(digester.digest([1, 2], [3], secret: Secret(secret)) == digester.digest([1, 2], [3], secret))
+        }
+    }
+
     @Test func anEmptyKeyIsAKey() throws {
         let hmac = try #require(HMAC(.sha256, key: Secret([])))
         #expect(hmac.tag() == hex("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"))

@@ -52,7 +52,7 @@ struct ConfigurationProblemTests {
                 "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend; write http://host:port, unix: and "
                     + "an absolute path, or embedded",
                 "gateway.yaml:3:41: backend.profile: \"classics\" is none of: classic, core, net6",
-                "gateway.yaml:5:14: authenticators[0].fixed.colour: is not known here; nothing is",
+                "gateway.yaml:5:14: authenticators[0].fixed.colour: is not known here; known are: groups, users",
                 "gateway.yaml:8:39: limits[0].rate: \"30/mim\" is not a rate; write a number, a slash, and s, min, h or d",
             ])
     }
@@ -63,8 +63,8 @@ struct ConfigurationProblemTests {
             ("listen: []\n", "gateway.yaml:1:9: listen: must name at least one listener"),
             (
                 "lissen: []\n",
-                "gateway.yaml:1:1: lissen: is not known here; known are: admin, authenticators, backend, "
-                    + "identity, journal, ledger, limits, listen, log, policy"
+                "gateway.yaml:1:1: lissen: is not known here; known are: admin, authentication, authenticators, "
+                    + "backend, identity, journal, ledger, limits, listen, log, policy"
             ),
             (
                 "log: { level: loud }\n",
@@ -90,6 +90,14 @@ struct ConfigurationProblemTests {
                 "limits: [{ name: a, per: user, rate: 1/s, burst: 0 }]\n",
                 "gateway.yaml:1:50: limits[0].burst: must be a "
                     + "whole number from 1 to 1000000"
+            ),
+            (
+                "authentication: { deadline: 2min }\n",
+                "gateway.yaml:1:29: authentication.deadline: must be from 1s to 1min"
+            ),
+            (
+                "authentication: { timeout: 2s }\n",
+                "gateway.yaml:1:19: authentication.timeout: is not known here; known are: deadline"
             ),
             ("limits: []\n", "gateway.yaml:1:9: warning: limits: is empty: nothing is limited"),
         ])

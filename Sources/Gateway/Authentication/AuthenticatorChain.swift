@@ -1,4 +1,6 @@
 public import GatewayCore
+internal import Logging
+internal import Synchronization
 
 /// The authenticators in the order of the configuration. The first that does not say `notMine` decides.
 public struct AuthenticatorChain: Sendable {
@@ -8,37 +10,114 @@ public struct AuthenticatorChain: Sendable {
         public let name: PluginName
         /// The kinds of credential that it takes.
         public let takes: Set<CredentialKind>
+        /// For whom it may vouch.
+        public let bounds: VouchingBounds
+        /// Whether its answer may depend on the peer's address.
+        public let verdictDependsOnPeer: Bool
         /// The authenticator.
         public let authenticator: any Authenticator
 
         /// A link from its parts.
-        public init(name: PluginName, takes: Set<CredentialKind>, authenticator: any Authenticator) {
+        public init(
+            name: PluginName, takes: Set<CredentialKind>, bounds: VouchingBounds = VouchingBounds(),
+            verdictDependsOnPeer: Bool = true, authenticator: any Authenticator
+        ) {
             self.name = name
             self.takes = takes
+            self.bounds = bounds
+            self.verdictDependsOnPeer = verdictDependsOnPeer
             self.authenticator = authenticator
         }
     }
 
     private let links: [Link]
+    /// Those who judge tokens, of whom it is not known before whose they are.
+    let tokenPanel: Panel
+    // Whoever hangs beyond its deadline still holds what it holds, so there is an end to how many may.
+    private let underWay = UnderWay()
+    private static let mostUnderWay = 4096
 
     /// A chain, asked in this order.
-    public init(_ links: [Link]) { self.links = links }
+    public init(_ links: [Link]) {
+        self.links = links
+        tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) })
+    }
 
     /// The kinds of credential that anybody takes: a 401 challenges for these.
     var takes: [CredentialKind] {
         CredentialKind.allCases.filter { kind in links.contains { $0.takes.contains(kind) } }
     }
 
+    /// Those who judge a password of this user, or of a name without canonical form: who may not vouch for the name is not
+    /// asked about it.
+    func passwordPanel(of user: UserName?) -> Panel {
+        Panel(
+            links.enumerated().filter { $0.element.takes.contains(.password) && $0.element.bounds.contain(user) })
+    }
+
+    /// Those of the authenticators that are asked about one credential.
+    struct Panel: Sendable {
+        /// Tells it from all others of the chain.
+        let name: String
+        /// Whether the verdict of any of them may depend on the peer's address.
+        let dependsOnPeer: Bool
+        fileprivate let links: [Link]
+
+        fileprivate init(_ asked: [(offset: Int, element: Link)]) {
+            name = asked.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
+            dependsOnPeer = asked.contains { $0.element.verdictDependsOnPeer }
+            links = asked.map(\.element)
+        }
+    }
+
     /// The answer of the first authenticator whose credential it is; nobody's credential is a wrong one.
-    func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        for link in links where link.takes.contains(credential.kind) {
+    ///
+    /// - Parameters:
+    ///   - user: the canonical form of the name that came with a password: nobody may vouch for another.
+    ///   - logger: where an authenticator that does so is named.
+    func authenticate(
+        _ credential: Credential, of user: UserName?, by panel: Panel, from peer: Peer, logger: Logger
+    ) async -> AuthenticationOutcome {
+        guard underWay.count.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
+            underWay.count.subtract(1, ordering: .relaxed)
+            return .unavailable(.busy)
+        }
+        defer { underWay.count.subtract(1, ordering: .relaxed) }
+        for link in panel.links {
             switch await link.authenticator.authenticate(credential, from: peer) {
             case .notMine: continue
-            case .accepted(let identity): return .accepted(identity)
+            case .accepted(let identity): return link.judged(identity, credential.kind, of: user, logger)
             case .rejected(let reason): return .rejected(reason)
             case .unavailable(let reason): return .unavailable(reason)
             }
         }
         return .rejected(.wrong)
+    }
+
+    private final class UnderWay: Sendable {
+        let count = Atomic(0)
+    }
+}
+
+extension AuthenticatorChain.Link {
+    /// What an acceptance is worth: nothing for somebody else than was asked about, nor outside the bounds.
+    fileprivate func judged(
+        _ identity: Identity, _ kind: CredentialKind, of user: UserName?, _ logger: Logger
+    ) -> AuthenticationOutcome {
+        if kind == .password, identity.user != user {
+            logger.error(
+                "An authenticator vouched for another user than was asked about",
+                metadata: [
+                    "authenticator": "\(name)", "asked": "\(user?.text ?? "-")", "answered": "\(identity.user)",
+                ])
+            return .rejected(user == nil ? .unmapped : .wrong)
+        }
+        guard bounds.contain(identity) else {
+            logger.warning(
+                "An authenticator vouched beyond its bounds",
+                metadata: ["authenticator": "\(name)", "user": "\(identity.user)"])
+            return .rejected(.untrusted)
+        }
+        return .accepted(identity)
     }
 }

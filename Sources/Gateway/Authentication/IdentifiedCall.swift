@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import NIOCore
 
 /// A call of which it is known who makes it. Only authentication makes one.
 struct IdentifiedCall: ~Copyable {
@@ -15,9 +16,7 @@ struct IdentifiedCall: ~Copyable {
 
 /// The second phase: who is the caller? Waits where an authenticator has to.
 struct Authentication: Sendable {
-    let chain: AuthenticatorChain
-    let names: NameRules
-    let limiter: Limiter
+    let judging: Judging
 
     func identify(_ parsed: consuming ParsedCall) async throws(Refusal) -> IdentifiedCall {
         var facts = parsed.facts
@@ -31,13 +30,9 @@ struct Authentication: Sendable {
                     .insecureTransport, "a credential on a plaintext listener",
                     hint: "Credentials are taken over TLS only.")
             }
-            // The address pays before a credential is looked at, and gets it back for a good one.
-            let ticket = try limiter.admitLogin(from: facts.peer)
-            let presented = try PresentedCredential(field, names: names)
+            let presented = try taken(field, from: facts.peer)
             facts.attempted = presented.name
-            let outcome = await chain.authenticate(presented.credential, from: facts.peer)
-            // Nor does it pay for an authenticator that cannot tell: that is no failed login.
-            if outcome.isFreeOfCharge { limiter.giveBack(ticket) }
+            let outcome = try await judging.judge(presented.credential, from: facts.peer)
             let caller = try judged(outcome)
             facts.user = caller.user
             facts.authenticator = caller.authenticator
@@ -45,6 +40,16 @@ struct Authentication: Sendable {
             return IdentifiedCall(facts: facts, call: parsed.call, caller: caller)
         } catch {
             throw error.with(facts)
+        }
+    }
+
+    private func taken(_ field: ByteBuffer, from peer: Peer) throws(Refusal) -> PresentedCredential {
+        do throws(Refusal) {
+            return try PresentedCredential(field, names: judging.names)
+        } catch {
+            // Junk is paid for like a credential that is wrong.
+            _ = try judging.limiter.admitLogin(from: peer)
+            throw error
         }
     }
 
@@ -60,15 +65,6 @@ struct Authentication: Sendable {
             throw Refusal(.credentialsRejected, reason.rawValue)
         case .unavailable(let reason):
             throw Refusal(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
-        }
-    }
-}
-
-extension AuthenticationOutcome {
-    fileprivate var isFreeOfCharge: Bool {
-        switch self {
-        case .accepted, .unavailable: true
-        case .notMine, .rejected: false
         }
     }
 }

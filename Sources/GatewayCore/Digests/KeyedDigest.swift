@@ -1,3 +1,5 @@
+internal import CLibcrypto
+
 /// A digest that only the holder of a key can make: 16 bytes of HMAC-SHA256, for what must be recognised but never read.
 public struct KeyedDigest: Sendable, Hashable {
     /// 16 bytes.
@@ -24,12 +26,32 @@ public final class KeyedDigester: Sendable {
     ///
     /// Nil where libcrypto fails, which its callers treat as a fault of the gateway.
     public func digest(_ parts: [UInt8]...) -> KeyedDigest? {
-        guard let hmac else { return nil }
         var message: [UInt8] = []
-        for part in parts {
-            withUnsafeBytes(of: UInt32(part.count).bigEndian) { message += $0 }
-            message += part
-        }
-        return hmac.tag(over: message).flatMap { KeyedDigest(Array($0.prefix(16))) }
+        for part in parts { message.appendUnderLength(part) }
+        return digest(of: message)
+    }
+
+    /// The digest of the parts and of a secret behind them, each under its length. No copy of the secret is left behind.
+    ///
+    /// Nil where libcrypto fails.
+    public func digest(_ parts: [UInt8]..., secret: Secret) -> KeyedDigest? {
+        var message: [UInt8] = []
+        // Never moved while it grows, or the place that it was moved from would keep the secret.
+        message.reserveCapacity(parts.reduce(secret.count + 4) { $0 + $1.count + 4 })
+        defer { message.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
+        for part in parts { message.appendUnderLength(part) }
+        secret.withUnsafeBytes { message.appendUnderLength($0) }
+        return digest(of: message)
+    }
+
+    private func digest(of message: [UInt8]) -> KeyedDigest? {
+        hmac?.tag(over: message).flatMap { KeyedDigest(Array($0.prefix(16))) }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func appendUnderLength(_ part: some Collection<UInt8>) {
+        Swift.withUnsafeBytes(of: UInt32(part.count).bigEndian) { self += $0 }
+        self += part
     }
 }

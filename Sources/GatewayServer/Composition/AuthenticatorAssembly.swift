@@ -24,7 +24,10 @@ struct AuthenticatorAssembly {
         for (index, plugin) in plugins.enumerated() {
             let authenticator = try await plugin.make(context(of: index))
             if let lives = authenticator as? any ReloadableAuthenticator { reloadable.append(lives) }
-            links.append(.init(name: plugin.name, takes: plugin.takes, authenticator: authenticator))
+            links.append(
+                .init(
+                    name: plugin.name, takes: plugin.takes, bounds: plugin.bounds,
+                    verdictDependsOnPeer: plugin.verdictDependsOnPeer, authenticator: authenticator))
         }
         return (AuthenticatorChain(links), reloadable)
     }

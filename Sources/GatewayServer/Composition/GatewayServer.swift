@@ -68,10 +68,14 @@ public struct GatewayServer: Sendable {
         if configuration.backend.address == .embedded { services.append(embeddedBackend(embeddedPort)) }
         services.append(
             AdminService(address: configuration.admin, readiness: readiness, logger: logger) { adminPort.yield($0) })
-        services.append(ReloadService(authenticators: reloadable, logger: logger))
+        let verdicts = VerdictCache(clocks: clocks)
+        services.append(
+            ReloadService(
+                authenticators: reloadable.map { RememberedAuthenticator($0, remembered: verdicts) }, logger: logger))
         services.append(
             GatewayService(
-                configuration: configuration, chain: chain, stores: stores, readiness: readiness, group: group,
+                configuration: configuration, chain: chain, verdicts: verdicts, stores: stores, readiness: readiness,
+                group: group,
                 clocks: clocks, logger: logger, embeddedPorts: embeddedPorts, adminPorts: adminPorts,
                 onStarted: onStarted))
         let outcome: Result<Void, any Error>

@@ -10,6 +10,7 @@ internal import ServiceLifecycle
 struct GatewayService: Service {
     let configuration: ServerConfiguration
     let chain: AuthenticatorChain
+    let verdicts: VerdictCache
     let stores: OpenStores
     let readiness: Readiness
     let group: MultiThreadedEventLoopGroup
@@ -34,7 +35,7 @@ struct GatewayService: Service {
             guard embeddedPort != nil else { return }
         }
         let upstream = try await makeUpstream(embeddedPort: embeddedPort)
-        let gateway = makeGateway(upstream)
+        let gateway = makeGateway(upstream, try await EventLoops.start(group: group))
         var listeners: [Listener] = []
         do {
             // The bound on connections is the gateway's, however many listeners there are.
@@ -95,20 +96,20 @@ struct GatewayService: Service {
         return try await Upstream.start(configuration: UpstreamConfiguration(address: address), group: group)
     }
 
-    private func makeGateway(_ upstream: Upstream) -> Gateway {
+    private func makeGateway(_ upstream: Upstream, _ loops: EventLoops) -> Gateway {
         let backend = configuration.backend
         let (seconds, attoseconds) = backend.timeout.components
         let rules = GatewayRules(
             names: configuration.names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
-            authenticators: chain, policy: configuration.policy,
-            limiter: Limiter(configuration.limits, clocks: clocks), credential: backend.credential,
+            authenticators: chain, authentication: configuration.authentication, policy: configuration.policy,
+            limiter: Limiter(configuration.limits, clocks: clocks), verdicts: verdicts, credential: backend.credential,
             backendHost: backend.address.hostField,
             backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
         return Gateway(
             rules: rules,
             ports: GatewayPorts(
                 ledger: stores.ledger, journal: stores.journal, backend: upstream, clocks: clocks,
-                digester: stores.messageDigester, logger: logger))
+                loops: loops, digester: stores.messageDigester, logger: logger))
     }
 }
 

@@ -1,3 +1,4 @@
+public import Gateway
 public import GatewayCore
 
 /// A plug-in with the settings that the configuration gives it, ready to be validated and made.
@@ -6,6 +7,10 @@ public struct ConfiguredPlugin: Sendable {
     public let name: PluginName
     /// The kinds of credential that it takes.
     public let takes: Set<CredentialKind>
+    /// For whom it may vouch.
+    public let bounds: VouchingBounds
+    /// Whether its answer may depend on the peer's address.
+    public let verdictDependsOnPeer: Bool
     /// Everything wrong with settings that read well.
     public let problems: @Sendable (PluginContext) async -> [ConfigurationProblem]
     /// Makes the authenticator.
@@ -23,19 +28,22 @@ public struct PluginCatalog: Sendable {
     public var names: [String] { plugins.map { $0.name.text }.sorted() }
 
     /// The plug-in of the name with settings from the reader; nil where there is no such plug-in, or no usable settings.
-    func configured(_ name: String, _ reader: ConfigurationReader) -> ConfiguredPlugin? {
-        plugins.first { $0.name.text == name }.flatMap { Self.configured($0, reader) }
+    func configured(
+        _ name: String, _ reader: ConfigurationReader, within bounds: VouchingBounds
+    ) -> ConfiguredPlugin? {
+        plugins.first { $0.name.text == name }.flatMap { Self.configured($0, reader, bounds) }
     }
 
     /// Whether there is a plug-in of the name.
     func has(_ name: String) -> Bool { plugins.contains { $0.name.text == name } }
 
     private static func configured<Plugin: AuthenticatorPlugin>(
-        _ plugin: Plugin.Type, _ reader: ConfigurationReader
+        _ plugin: Plugin.Type, _ reader: ConfigurationReader, _ bounds: VouchingBounds
     ) -> ConfiguredPlugin? {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
-            name: plugin.name, takes: plugin.takes,
+            name: plugin.name, takes: plugin.takes, bounds: bounds,
+            verdictDependsOnPeer: plugin.verdictDependsOnPeer,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })
     }

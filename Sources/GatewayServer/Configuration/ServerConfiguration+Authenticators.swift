@@ -1,3 +1,4 @@
+internal import Gateway
 internal import GatewayCore
 
 extension ServerConfiguration {
@@ -8,21 +9,67 @@ extension ServerConfiguration {
             root.report("authenticators", "must name at least one of: \(allowed)")
             return []
         }
-        return values.compactMap { value in
+        var located: [(plugin: ConfiguredPlugin, path: String)] = []
+        for value in values {
             let wrapper = root.reader(of: value.node, under: value.path)
             let entries = wrapper.allEntries()
             guard let entry = entries.first, entries.count == 1 else {
                 wrapper.report("must be one plug-in's name and its settings; the names are: \(allowed)")
-                return nil
+                continue
             }
             guard catalog.has(entry.name) else {
                 wrapper.report(
                     at: entry.location, under: entry.name, "is no authenticator; there are: \(allowed)")
-                return nil
+                continue
             }
             let reader = wrapper.reader(of: entry.value, under: entry.name)
             defer { reader.finish() }
-            return catalog.configured(entry.name, reader)
+            guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
+            for earlier in located where earlier.plugin.mayVouchForTheSame(as: plugin) {
+                reader.report(
+                    "may vouch for the same names as \(earlier.path), which is asked first; give both \"users\" that "
+                        + "no name fits twice",
+                    severity: .warning)
+            }
+            located.append((plugin, reader.path))
         }
+        return located.map(\.plugin)
+    }
+
+    /// For whom an authenticator may vouch, whatever it says itself: stands among the settings of any of them.
+    private static func readBounds(_ reader: ConfigurationReader) -> VouchingBounds {
+        // The names, as patterns with `*`; all unless given.
+        let texts = reader.strings("users")
+        let users = texts?.compactMap { text in
+            let pattern = NamePattern(text)
+            if pattern == nil {
+                reader.report("users", "\"\(text)\" is no pattern of names; write a-z 0-9 _ @ . - and *")
+            }
+            return pattern
+        }
+        // The groups that it may say somebody belongs to; all unless given.
+        let groups = reader.strings("groups")?.compactMap { text in
+            let group = GroupName(text)
+            if group == nil { reader.report("groups", "\"\(text)\" is no name of a group") }
+            return group
+        }
+        if texts?.isEmpty == true {
+            reader.report("users", "is empty: it may vouch for nobody", severity: .warning)
+        }
+        return VouchingBounds(users: users, groups: groups.map(Set.init))
+    }
+
+    static func readAuthentication(_ reader: ConfigurationReader?) -> AuthenticationRules {
+        defer { reader?.finish() }
+        var rules = AuthenticationRules()
+        // How long all authenticators together may take for one call, waiting included; 10s unless given.
+        if let deadline = reader?.duration("deadline", in: .seconds(1) ... .seconds(60)) { rules.deadline = deadline }
+        return rules
+    }
+}
+
+extension ConfiguredPlugin {
+    fileprivate func mayVouchForTheSame(as other: ConfiguredPlugin) -> Bool {
+        !takes.isDisjoint(with: other.takes) && bounds.overlap(other.bounds)
     }
 }

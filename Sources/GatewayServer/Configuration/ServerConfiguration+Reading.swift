@@ -12,6 +12,7 @@ extension ServerConfiguration {
         let admin = readAdmin(root.mapping("admin"))
         let backend = readBackend(root)
         let authenticators = readAuthenticators(root, catalog)
+        let authentication = readAuthentication(root.mapping("authentication"))
         let policy = readPolicy(root, names)
         let limits = readLimits(root)
         let journal = readJournal(root.mapping("journal"))
@@ -23,7 +24,8 @@ extension ServerConfiguration {
         root.finish()
         guard let backend, let policy else { return nil }
         return ServerConfiguration(
-            listeners: listeners, admin: admin, backend: backend, authenticators: authenticators, names: names,
+            listeners: listeners, admin: admin, backend: backend, authenticators: authenticators,
+            authentication: authentication, names: names,
             policy: policy, limits: limits, journal: journal, ledgerFile: ledgerFile, log: log)
     }
 

@@ -12,6 +12,8 @@ public struct ServerConfiguration: Sendable {
     public var backend: BackendSection
     /// The authenticators in the order in which they are asked.
     public var authenticators: [ConfiguredPlugin]
+    /// How long they may take, and when bad credentials are answered.
+    public var authentication: AuthenticationRules
     /// How names become canonical.
     public var names: NameRules
     /// Who may notify whom, and register what.

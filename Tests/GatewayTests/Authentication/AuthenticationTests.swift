@@ -135,11 +135,18 @@ import Testing
                 [Limit(name: "login", per: [.address], count: 2, period: .seconds(60))], clocks: clock.clocks)
         }
         for _ in 0..<5 { #expect(await gateway.serve(Sample.whoami).status == 200) }
-        for _ in 0..<2 { await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", "x"))) }
-        let answer = await gateway.expect(.rateLimited, for: Sample.whoami)
+        for user in ["nobody", "somebody"] {
+            await gateway.expect(.credentialsRejected, for: whoami(.basic(user, "x")))
+        }
+        let answer = await gateway.expect(.rateLimited, for: whoami(.basic("bob", TestGateway.password(of: "bob"))))
         #expect(answer.values("Retry-After") == ["30"])
-        clock.advance(by: .seconds(30))
+        // What is remembered pays nothing, and is not asked to.
+        await gateway.expect(.credentialsRejected, for: whoami(.basic("nobody", "x")))
         #expect(await gateway.serve(Sample.whoami).status == 200)
+        await gateway.expect(.rateLimited, for: whoami(.text("Bearer unknown")))
+        await gateway.expect(.rateLimited, for: whoami(.text("Basic junk")))
+        clock.advance(by: .seconds(30))
+        #expect(await gateway.serve(whoami(.basic("bob", TestGateway.password(of: "bob")))).status == 200)
     }
 
     @Test func anOutageIsNoFailedLogin() async {

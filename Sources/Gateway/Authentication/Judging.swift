@@ -1,0 +1,121 @@
+internal import GatewayCore
+internal import Logging
+
+/// From a credential to a verdict: the authenticators, behind their deadline, and for passwords behind a memory and a throttle.
+struct Judging: Sendable {
+    let chain: AuthenticatorChain
+    let names: NameRules
+    let rules: AuthenticationRules
+    let limiter: Limiter
+    let throttle: LoginThrottle
+    let verdicts: VerdictCache
+    let floor: RefusalFloor
+    let clocks: Clocks
+    let loops: any CallLoops
+    let logger: Logger
+
+    /// The verdict on a credential. Only what has to be asked about pays, and what was good or could not be judged gets it back.
+    func judge(_ credential: Credential, from peer: Peer) async throws(Refusal) -> AuthenticationOutcome {
+        switch credential {
+        case .bearer:
+            return try await judge(token: credential, from: peer)
+        case .password(let login, let password):
+            let arrival = clocks.monotonic()
+            let outcome = try await judge(login, password, credential, from: peer)
+            if outcome.isRefusal { try await floor.wait(since: arrival) }
+            return outcome
+        }
+    }
+
+    private func judge(token credential: Credential, from peer: Peer) async throws(Refusal) -> AuthenticationOutcome {
+        let ticket = try limiter.admitLogin(from: peer)
+        let question = Question()
+        question.ask(
+            on: loops, within: rules.deadline,
+            { [chain, logger] in
+                await chain.authenticate(credential, of: nil, by: chain.tokenPanel, from: peer, logger: logger)
+            },
+            settled: { [limiter] outcome in
+                if !outcome.isRefusal { limiter.giveBack(ticket) }
+            })
+        // Only passwords' questions are ever withdrawn.
+        return await question.answer() ?? .unavailable(.failed)
+    }
+
+    private func judge(
+        _ login: LoginName, _ password: Secret, _ credential: Credential, from peer: Peer
+    ) async throws(Refusal) -> AuthenticationOutcome {
+        let user = names.canonical(login.text)
+        let panel = chain.passwordPanel(of: user)
+        while true {
+            switch verdicts.find(login, password, of: user, by: panel, from: peer) {
+            case .remembered(.accepted(let identity)):
+                // Where the address is part of what is remembered, whoever was asked about has come from it.
+                if !panel.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
+                return .accepted(identity)
+            case .remembered(.rejected(let reason)):
+                return .rejected(reason)
+            case .underWay(let question):
+                // Whoever was to ask was not let; perhaps this call is.
+                if let outcome = await question.answer() { return outcome }
+            case .unknown(let question, let key):
+                try put(question, key, credential, of: user, to: panel, from: peer)
+                if let outcome = await question.answer() { return outcome }
+            }
+        }
+    }
+
+    /// Puts a password to the authenticators, at the caller's expense.
+    private func put(
+        _ question: Question, _ key: VerdictKey?, _ credential: Credential, of user: UserName?,
+        to panel: AuthenticatorChain.Panel, from peer: Peer
+    ) throws(Refusal) {
+        let charge: LoginThrottle.Charge
+        let ticket: Limiter.LoginTicket?
+        do throws(Refusal) {
+            charge = try throttle.admit(user, from: peer)
+            ticket = try ticketOfStranger(charge, from: peer)
+        } catch {
+            verdicts.conclude(question, key, nil)
+            question.withdraw()
+            throw error
+        }
+        question.ask(
+            on: loops, within: rules.deadline,
+            { [chain, logger] in
+                await chain.authenticate(credential, of: user, by: panel, from: peer, logger: logger)
+            },
+            settled: { [limiter, throttle, verdicts] outcome in
+                switch outcome {
+                case .accepted: throttle.succeeded(charge)
+                case .unavailable: throttle.giveBack(charge)
+                case .rejected, .notMine: break
+                }
+                if !outcome.isRefusal, let ticket { limiter.giveBack(ticket) }
+                verdicts.conclude(question, key, outcome)
+            })
+    }
+
+    // Who is known at this address pays for itself alone, whatever others there have run up.
+    private func ticketOfStranger(
+        _ charge: LoginThrottle.Charge, from peer: Peer
+    ) throws(Refusal) -> Limiter.LoginTicket? {
+        if charge.isOfKnownPair { return nil }
+        do throws(Refusal) {
+            return try limiter.admitLogin(from: peer)
+        } catch {
+            throttle.giveBack(charge)
+            throw error
+        }
+    }
+}
+
+extension AuthenticationOutcome {
+    /// Whether it says that the credential is bad. That nobody can tell is no such thing.
+    var isRefusal: Bool {
+        switch self {
+        case .accepted, .unavailable: false
+        case .notMine, .rejected: true
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import GatewayCore
+internal import Synchronization
+
+/// Answers wrong passwords no sooner than some time after they came, so that the time tells nobody what was wrong with them.
+final class RefusalFloor: Sendable {
+    private let rules: AuthenticationRules
+    private let clocks: Clocks
+    private let loops: any CallLoops
+    private let randomness: @Sendable () -> UInt64
+    private let waiting = Atomic(0)
+
+    init(
+        rules: AuthenticationRules, clocks: Clocks, loops: any CallLoops,
+        randomness: @escaping @Sendable () -> UInt64
+    ) {
+        self.rules = rules
+        self.clocks = clocks
+        self.loops = loops
+        self.randomness = randomness
+    }
+
+    /// Waits until a password that came at `arrival` may be refused.
+    func wait(since arrival: MonotonicInstant) async throws(Refusal) {
+        let spread = UInt64(max(0, rules.refusalSpread.nanoseconds))
+        let random = Int64(spread == 0 ? 0 : randomness() % (spread + 1))
+        let end = arrival.nanoseconds + rules.refusalFloor.nanoseconds + random
+        let rest = end - clocks.monotonic().nanoseconds
+        if rest <= 0 { return }
+        guard waiting.add(1, ordering: .relaxed).newValue <= rules.mostRefusalsWaiting else {
+            waiting.subtract(1, ordering: .relaxed)
+            throw Refusal(.rateLimited, "too many refusals are waiting", extra: .retryAfter(seconds: 1))
+        }
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        let over = OneTimeValue<Void>()
+        _ = loops.schedule(after: .nanoseconds(rest)) { over.give(()) }
+        await over.get()
+    }
+}
+
+extension Duration {
+    fileprivate var nanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
+}

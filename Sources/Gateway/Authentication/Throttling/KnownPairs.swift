@@ -1,0 +1,72 @@
+internal import GatewayCore
+
+/// Where users have logged in from before: pairs of user and address, bounded, with what their failures have run up since.
+struct KnownPairs {
+    struct Pair: Hashable {
+        let user: UserName
+        let address: Peer.Address
+    }
+
+    private struct Entry {
+        var succeeded: Int64
+        var arrival: Int64?
+    }
+
+    /// How long a success counts, in nanoseconds: 30 days.
+    static let memory: Int64 = 30 * 86_400 * 1_000_000_000
+
+    let rate: CellRate
+    private var entries: [Pair: Entry] = [:]
+    private let capacity: Int
+
+    init(rate: CellRate, capacity: Int) {
+        self.rate = rate
+        self.capacity = max(1, capacity)
+    }
+
+    var count: Int { entries.count }
+
+    func contains(_ pair: Pair, now: Int64) -> Bool {
+        entries[pair].map { $0.succeeded + Self.memory > now } ?? false
+    }
+
+    func wait(for pair: Pair, now: Int64) -> Int64 { rate.wait(arrival: entries[pair]?.arrival, now: now) }
+
+    mutating func charge(_ pair: Pair, now: Int64) {
+        let arrival = rate.charged(arrival: entries[pair]?.arrival, now: now)
+        entries[pair]?.arrival = arrival
+    }
+
+    mutating func giveBack(_ pair: Pair) {
+        guard let arrival = entries[pair]?.arrival else { return }
+        entries[pair]?.arrival = arrival - rate.interval
+    }
+
+    /// Notes a success. What was run up before stays: who knows one password may try others.
+    mutating func succeeded(_ pair: Pair, now: Int64) {
+        if entries[pair] == nil, entries.count >= capacity { makeRoom(now) }
+        entries[pair, default: Entry(succeeded: now)].succeeded = now
+    }
+
+    mutating func lift(where isMeant: (Pair) -> Bool) -> Int {
+        var lifted = 0
+        for pair in entries.keys where isMeant(pair) && entries[pair]?.arrival != nil {
+            entries[pair]?.arrival = nil
+            lifted += 1
+        }
+        return lifted
+    }
+
+    func spent(now: Int64) -> [(pair: Pair, wait: Int64)] {
+        entries.compactMap { pair, entry in
+            let wait = rate.wait(arrival: entry.arrival, now: now)
+            return wait > 0 ? (pair, wait) : nil
+        }
+    }
+
+    /// Forgets those whose success was longest ago: one in 16, so that this is seldom done.
+    private mutating func makeRoom(_ now: Int64) {
+        let oldestFirst = entries.map { ($0.value.succeeded, $0.key) }.sorted { $0.0 < $1.0 }
+        for (_, pair) in oldestFirst.prefix(capacity / 16 + 1) { entries[pair] = nil }
+    }
+}

@@ -1,0 +1,142 @@
+public import GatewayCore
+internal import Synchronization
+
+/// Slows down whoever tries passwords, without locking anybody out of an account.
+///
+/// Counts wrong passwords that were put to an authenticator, and nothing else: no tokens, no remembered verdicts, no outages.
+/// A pair of user and address that has logged in within 30 days pays for itself alone. Everybody else pays by address,
+/// by pair, and, with all other strangers, by user. In memory and bounded; shared by all loops.
+public final class LoginThrottle: Sendable {
+    struct Tables {
+        var addresses: DebtTable<Peer.Address>
+        var pairs: DebtTable<KnownPairs.Pair>
+        var users: DebtTable<UserName>
+        var known: KnownPairs
+    }
+
+    /// From one address, by those who have never logged in there: 20 at once, one more in 15 s.
+    static let address = CellRate(count: 1, period: 15 * second, burst: 20)
+    /// For one user from one address: 10 at once, one more in 30 s.
+    static let pair = CellRate(count: 1, period: 30 * second, burst: 10)
+    /// For one user from all addresses together from which nobody has ever logged in as this user: 100 in an hour.
+    static let user = CellRate(count: 100, period: 3600 * second, burst: 100)
+    private static let second: Int64 = 1_000_000_000
+
+    let tables: Mutex<Tables>
+    let clocks: Clocks
+
+    /// A throttle that knows nobody.
+    ///
+    /// - Parameter capacity: of each table.
+    public init(clocks: Clocks, capacity: Int = 65_536) {
+        self.clocks = clocks
+        tables = Mutex(
+            Tables(
+                addresses: DebtTable(rate: Self.address, capacity: capacity),
+                pairs: DebtTable(rate: Self.pair, capacity: capacity),
+                users: DebtTable(rate: Self.user, capacity: capacity),
+                known: KnownPairs(rate: Self.pair, capacity: capacity)))
+    }
+
+    /// What a login was charged before it was known how it ends.
+    struct Charge: Sendable {
+        fileprivate enum Places: Sendable {
+            case known(KnownPairs.Pair)
+            case stranger(
+                address: DebtTable<Peer.Address>.Place, pair: DebtTable<KnownPairs.Pair>.Place?,
+                user: DebtTable<UserName>.Place?)
+        }
+
+        fileprivate let places: Places
+        fileprivate let user: UserName?
+        fileprivate let address: Peer.Address
+
+        /// Whether this user has logged in from this address before.
+        var isOfKnownPair: Bool {
+            switch places {
+            case .known: true
+            case .stranger: false
+            }
+        }
+    }
+
+    /// Charges a password that is about to be put to an authenticator, as if it were wrong: many at once do not get further
+    /// than one after the other.
+    ///
+    /// - Parameter user: nil for a name without canonical form, which has no pair.
+    func admit(_ user: UserName?, from peer: Peer) throws(Refusal) -> Charge {
+        let now = clocks.monotonic().nanoseconds
+        let admitted: Result<Charge, Refusal> = tables.withLock { tables in
+            Self.admit(user, peer.limitKey, &tables, now)
+        }
+        return try admitted.get()
+    }
+
+    /// The password was good. From now on the user is known at this address.
+    func succeeded(_ charge: Charge) {
+        let now = clocks.monotonic().nanoseconds
+        tables.withLock { tables in
+            Self.giveBack(charge, &tables, now)
+            guard let user = charge.user else { return }
+            tables.known.succeeded(KnownPairs.Pair(user: user, address: charge.address), now: now)
+        }
+    }
+
+    /// A good password that somebody else was asked about: the user is known at this address all the same.
+    func succeeded(_ user: UserName, from peer: Peer) {
+        let pair = KnownPairs.Pair(user: user, address: peer.limitKey)
+        let now = clocks.monotonic().nanoseconds
+        tables.withLock { $0.known.succeeded(pair, now: now) }
+    }
+
+    /// Nobody could tell, or nobody was asked.
+    func giveBack(_ charge: Charge) {
+        let now = clocks.monotonic().nanoseconds
+        tables.withLock { Self.giveBack(charge, &$0, now) }
+    }
+
+    private static func admit(
+        _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
+    ) -> Result<Charge, Refusal> {
+        let pair = user.map { KnownPairs.Pair(user: $0, address: address) }
+        if let pair, tables.known.contains(pair, now: now) {
+            let wait = tables.known.wait(for: pair, now: now)
+            if wait > 0 { return .failure(refusal("login-pair", wait)) }
+            tables.known.charge(pair, now: now)
+            return .success(Charge(places: .known(pair), user: user, address: address))
+        }
+        let block = AddressBlock(address)
+        let atAddress = tables.addresses.place(for: address, in: block, now: now)
+        let atPair = pair.map { tables.pairs.place(for: $0, in: block, now: now) }
+        let atUser = user.map { tables.users.place(for: $0, in: block, now: now) }
+        let waits = [
+            ("login-address", tables.addresses.wait(at: atAddress, now: now)),
+            ("login-pair", atPair.map { tables.pairs.wait(at: $0, now: now) } ?? 0),
+            ("login-user", atUser.map { tables.users.wait(at: $0, now: now) } ?? 0),
+        ]
+        if let longest = waits.max(by: { $0.1 < $1.1 }), longest.1 > 0 {
+            return .failure(refusal(longest.0, longest.1))
+        }
+        tables.addresses.charge(atAddress, now: now)
+        if let atPair { tables.pairs.charge(atPair, now: now) }
+        if let atUser { tables.users.charge(atUser, now: now) }
+        return .success(
+            Charge(places: .stranger(address: atAddress, pair: atPair, user: atUser), user: user, address: address))
+    }
+
+    private static func giveBack(_ charge: Charge, _ tables: inout Tables, _ now: Int64) {
+        switch charge.places {
+        case .known(let pair):
+            tables.known.giveBack(pair)
+        case .stranger(let address, let pair, let user):
+            tables.addresses.giveBack(address, now: now)
+            if let pair { tables.pairs.giveBack(pair, now: now) }
+            if let user { tables.users.giveBack(user, now: now) }
+        }
+    }
+
+    private static func refusal(_ name: String, _ wait: Int64) -> Refusal {
+        let seconds = Int((wait + second - 1) / second)
+        return Refusal(.rateLimited, "throttle \(name)", extra: .limit(name: name, retryAfterSeconds: seconds))
+    }
+}

@@ -1,0 +1,99 @@
+import Gateway
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import GatewayHTTP
+
+@Suite("What calls wait by")
+struct EventLoopsTests {
+    private func withLoops(
+        _ body: (EventLoops, any EventLoop, LoopExecutor) async throws -> Void
+    ) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
+        do {
+            let loops = try await EventLoops.start(group: group)
+            // The last one, which nothing takes for want of another.
+            let loop = Array(group.makeIterator())[2]
+            try await body(loops, loop, try await loop.submit { LoopExecutor(on: loop) }.get())
+            try await group.shutdownGracefully()
+        } catch {
+            try await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    @Test("A timer rings on the loop that set it, and not once it is cancelled")
+    func timers() async throws {
+        try await withLoops { loops, loop, executor in
+            let isThere = await Task(executorPreference: executor) {
+                let cancelled = loops.schedule(after: .milliseconds(1)) { Issue.record("cancelled, and rings") }
+                cancelled.cancel()
+                return await withCheckedContinuation { continuation in
+                    _ = loops.schedule(after: .milliseconds(2)) { continuation.resume(returning: loop.inEventLoop) }
+                }
+            }.value
+            #expect(isThere)
+        }
+    }
+
+    @Test("A task begins within the call, and is on the loop after every wait")
+    func tasks() async throws {
+        try await withLoops { loops, loop, executor in
+            let places = Places()
+            let atOnce = await Task(executorPreference: executor) {
+                let task = loops.start {
+                    for _ in 0..<3 {
+                        places.add(loop.inEventLoop)
+                        try? await Task.sleep(nanoseconds: 1)
+                    }
+                }
+                let atOnce = places.all
+                await task.value
+                return atOnce
+            }.value
+            #expect(atOnce == [true])
+            #expect(places.all == [true, true, true])
+        }
+    }
+
+    @Test("The whole way of a call stays on its loop, whatever authentication waits for")
+    func wholeCall() async throws {
+        try await withLoops { loops, loop, executor in
+            let late = LateAuthenticator()
+            let clock = ManualClock()
+            var rules = TestGateway.rules(clock: clock)
+            rules.authentication = AuthenticationRules(
+                deadline: .seconds(60), refusalFloor: .milliseconds(2), refusalSpread: .zero)
+            rules.authenticators = AuthenticatorChain([
+                .init(name: "late", takes: [.password], authenticator: late)
+            ])
+            let timeline = Timeline()
+            let gateway = Gateway(
+                rules: rules,
+                ports: TestGateway.ports(
+                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
+            let call = Task(executorPreference: executor) {
+                let answer = await gateway.serve(ReceivedRequest("GET /auth/whoami", as: "alice"))
+                return (answer.status, loop.inEventLoop)
+            }
+            await late.untilWaiting(1)
+            // Resumed from a thread of the test: the call must go back to its loop all the same.
+            late.answer(.rejected(.wrong))
+            let (status, isThere) = await call.value
+            #expect(status == 401 && isThere)
+        }
+    }
+}
+
+private final class Places: Sendable {
+    private let seen = Mutex<[Bool]>([])
+
+    var all: [Bool] { seen.withLock(\.self) }
+
+    func add(_ isOnLoop: Bool) { seen.withLock { $0.append(isOnLoop) } }
+}

@@ -1,0 +1,106 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("The deadline of all authenticators")
+struct DeadlineTests {
+    private let alice = Identity(user: .test("alice"), authenticator: "late")
+
+    @Test("Who hangs is unavailable at the deadline, and its late answer is dropped")
+    func hanging() async {
+        let late = LateAuthenticator()
+        let gateway = TestGateway(asking: late)
+        async let answer = gateway.serve(Sample.send())
+        await late.untilWaiting(1)
+        await gateway.loops.untilWaiting(1)
+        gateway.loops.advance(by: .milliseconds(9_999))
+        #expect(gateway.loops.waiting == 1)
+        gateway.loops.advance(by: .milliseconds(1))
+        let refused = await answer
+        #expect(refused.code == .authenticatorUnavailable && refused.status == 503)
+        #expect(refused.values("Retry-After") == ["5"])
+        late.answer(.accepted(alice))
+        #expect(gateway.timeline.events.isEmpty)
+        // Nothing of it was remembered: the next call asks, and is answered by now.
+        #expect(gateway.gateway.verdicts.count == 0)
+        #expect(await gateway.serve(Sample.whoami).status == 200)
+    }
+
+    @Test("Nobody who waits for the same answer gets a late one", arguments: [2, 20])
+    func hangingForMany(callers: Int) async {
+        let late = LateAuthenticator()
+        let gateway = TestGateway(asking: late)
+        await withTaskGroup { tasks in
+            for _ in 0..<callers { tasks.addTask { await gateway.serve(Sample.whoami).status } }
+            await gateway.loops.untilWaiting(1)
+            gateway.loops.advance(by: .seconds(10))
+            late.answer(.rejected(.wrong))
+            var statuses: [Int] = []
+            for await status in tasks { statuses.append(status) }
+            // A call that comes after the deadline asks anew, and gets that answer.
+            #expect(statuses.contains(503) && statuses.allSatisfy { [503, 401].contains($0) })
+        }
+    }
+
+    @Test("The time is the configuration's, for tokens as for passwords")
+    func configured() async {
+        let late = LateAuthenticator()
+        let gateway = TestGateway(asking: late, takes: [.bearer]) { $0.authentication.deadline = .seconds(2) }
+        async let answer = gateway.serve(
+            ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer some-token")))
+        await gateway.loops.untilWaiting(1)
+        gateway.loops.advance(by: .seconds(2))
+        #expect(await answer.code == .authenticatorUnavailable)
+        late.answer(.accepted(alice))
+    }
+
+    @Test("All authenticators together have one deadline")
+    func oneForAll() async {
+        let (first, second) = (LateAuthenticator(), LateAuthenticator())
+        let gateway = TestGateway { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(name: "first", takes: [.password], authenticator: first),
+                .init(name: "second", takes: [.password], authenticator: second),
+            ])
+        }
+        async let answer = gateway.serve(Sample.whoami)
+        await gateway.loops.untilWaiting(1)
+        gateway.loops.advance(by: .seconds(8))
+        first.answer(.notMine)
+        await second.untilWaiting(1)
+        gateway.loops.advance(by: .seconds(2))
+        #expect(await answer.code == .authenticatorUnavailable)
+        second.answer(.accepted(alice))
+    }
+
+    @Test("Who answers at once costs no timer")
+    func noTimer() async {
+        let gateway = TestGateway()
+        #expect(await gateway.serve(Sample.whoami).status == 200)
+        let token = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer alices-token"))
+        #expect(await gateway.serve(token).status == 200)
+        #expect(await gateway.serve(.login("alice", "wrong")).status == 401)
+        #expect(gateway.loops.timesScheduled == 0)
+    }
+
+    @Test("A timer ends with the answer")
+    func timerEnds() async {
+        let late = LateAuthenticator()
+        let gateway = TestGateway(asking: late)
+        async let answer = gateway.serve(Sample.whoami)
+        await gateway.loops.untilWaiting(1)
+        late.answer(.accepted(alice))
+        #expect(await answer.status == 200)
+        #expect(gateway.loops.waiting == 0)
+    }
+
+    @Test("An outage is not remembered, and counts as no failure")
+    func outages() async {
+        let gateway = TestGateway(asking: ScriptedAuthenticator(always: .unavailable(.busy)))
+        for _ in 0..<200 { #expect(await gateway.login("alice", "x") == 503) }
+        #expect(gateway.gateway.verdicts.count == 0)
+        #expect(gateway.gateway.throttle.list().isEmpty)
+    }
+}

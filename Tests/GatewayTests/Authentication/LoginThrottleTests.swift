@@ -1,0 +1,172 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("Who tries passwords is slowed down")
+struct LoginThrottleTests {
+    private let asked = CountingAuthenticator(["alice": "good", "bob": "good"])
+    private let home = Peer.v4(1)
+
+    private func gateway() -> TestGateway { TestGateway(asking: asked) }
+
+    /// Tries wrong passwords, each another one, until one is not judged; how many were.
+    private func tries(_ gateway: TestGateway, _ user: (Int) -> String, from peer: (Int) -> Peer) async -> Int {
+        for number in 0..<400 where await gateway.login(user(number), "wrong \(number)", from: peer(number)) == 429 {
+            return number
+        }
+        return 400
+    }
+
+    @Test("One address: 20 at once, then one more in 15 s")
+    func address() async {
+        let gateway = gateway()
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
+        let answer = await gateway.serve(.login("somebody", "x", from: home))
+        #expect(answer.values("Retry-After") == ["15"] && answer.json?["limit"]?.string == "login-address")
+        gateway.loops.advance(by: .seconds(15))
+        #expect(await gateway.login("somebody", "x", from: home) == 401)
+        #expect(await gateway.login("somebody", "y", from: home) == 429)
+        // Others are not concerned.
+        #expect(await gateway.login("somebody", "y", from: .v4(2)) == 401)
+    }
+
+    @Test("One host owns its /64")
+    func v6() async {
+        let gateway = gateway()
+        #expect(
+            await tries(
+                gateway, { "user\($0)" }, from: { Peer(address: .v6(7, UInt64($0)), text: "\($0)") }) == 20)
+        #expect(await gateway.login("somebody", "y", from: Peer(address: .v6(8, 0), text: "")) == 401)
+    }
+
+    @Test("A pair: 10 at once, then one more in 30 s")
+    func pair() async {
+        let gateway = gateway()
+        #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
+        let answer = await gateway.serve(.login("alice", "x", from: home))
+        #expect(answer.values("Retry-After") == ["30"] && answer.json?["limit"]?.string == "login-pair")
+        gateway.loops.advance(by: .seconds(30))
+        #expect(await gateway.login("alice", "x", from: home) == 401)
+        #expect(await gateway.login("alice", "y", from: home) == 429)
+    }
+
+    @Test("One user: 100 in an hour from strangers together, and the owner is not locked out")
+    func user() async {
+        let gateway = gateway()
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(await tries(gateway, { _ in "alice" }, from: { .v4(UInt32(1000 + $0)) }) == 100)
+        let answer = await gateway.serve(.login("alice", "x", from: .v4(5000)))
+        #expect(answer.values("Retry-After") == ["36"] && answer.json?["limit"]?.string == "login-user")
+        // Even the good password: a stranger's is not judged.
+        #expect(await gateway.login("alice", "good", from: .v4(5000)) == 429)
+        gateway.loops.advance(by: .seconds(61))
+        let before = asked.timesAsked
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(asked.timesAsked == before + 1)
+        // Another user at a stranger's address is not concerned.
+        #expect(await gateway.login("bob", "good", from: .v4(5000)) == 200)
+    }
+
+    @Test("Whoever succeeded at an address pays for itself alone, for 30 days")
+    func knownPairs() async {
+        let gateway = gateway()
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
+        // bob has never been here, alice has.
+        #expect(await gateway.login("bob", "good", from: home) == 429)
+        #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
+        gateway.loops.advance(by: .seconds(86_400 * 30 - 1))
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        gateway.loops.advance(by: .seconds(86_400 * 30))
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
+        #expect(await gateway.login("alice", "good", from: home) == 429)
+    }
+
+    @Test("Many at once get no further than one after the other")
+    func parallel() async {
+        let late = LateAuthenticator()
+        let gateway = TestGateway(asking: late)
+        await withTaskGroup { tasks in
+            for number in 0..<200 { tasks.addTask { await gateway.login("alice", "guess \(number)", from: home) } }
+            await late.untilWaiting(10)
+            var statuses: [Int] = []
+            for _ in 0..<190 { statuses.append(await tasks.next() ?? 0) }
+            #expect(statuses.allSatisfy { $0 == 429 })
+            late.answer(.rejected(.wrong))
+            for await status in tasks { #expect(status == 401) }
+        }
+    }
+
+    @Test("The same wrong password counts once; good ones, tokens and remembered verdicts pay nothing")
+    func whatDoesNotCount() async {
+        let gateway = gateway()
+        for _ in 0..<100 { #expect(await gateway.login("eve", "old", from: home) == 401) }
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 19)
+        // Spent, and what is remembered is answered all the same.
+        #expect(await gateway.login("eve", "old", from: home) == 401)
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        let tokens = TestGateway { $0.throttle = gateway.gateway.throttle }
+        let request = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer alices-token"), peer: home)
+        #expect(await tokens.serve(request).status == 200)
+        for _ in 0..<50 {
+            _ = await tokens.serve(
+                ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer wrong"), peer: .v4(77)))
+        }
+        #expect(!gateway.gateway.throttle.list().contains { $0.address == .v4(77) })
+    }
+
+    @Test("Spellings of a user are one user")
+    func canonical() async {
+        let gateway = TestGateway(asking: asked) { $0.names = NameRules(prefixes: ["example\\"]) }
+        let spellings = ["alice", "ALICE", "EXAMPLE\\alice", "example\\Alice"]
+        #expect(await tries(gateway, { spellings[$0 % 4] }, from: { _ in home }) == 10)
+        #expect(gateway.gateway.throttle.list().map(\.user?.text) == ["alice"])
+    }
+
+    @Test("Who knows one user's address everywhere is not known by an answer that was remembered for another address")
+    func rememberedElsewhere() async {
+        let gateway = TestGateway(asking: asked, dependsOnPeer: false)
+        #expect(await gateway.login("alice", "good", from: .v4(3)) == 200)
+        // Answered from memory, and known from then on.
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
+        gateway.gateway.verdicts.forget()
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+    }
+
+    @Test("Bans are listed and lifted")
+    func bans() async {
+        let gateway = gateway()
+        let throttle = gateway.gateway.throttle
+        #expect(throttle.list().isEmpty)
+        #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 10)
+        let bans = throttle.list()
+        #expect(bans.count == 2)
+        #expect(bans.contains(LoginBan(user: .test("alice"), address: .v4(1), seconds: 30)))
+        #expect(bans.contains(LoginBan(user: nil, address: .v4(1), seconds: 15)))
+        #expect(throttle.lift(user: .test("alice")) == 2)
+        #expect(throttle.list() == [LoginBan(user: nil, address: .v4(1), seconds: 15)])
+        #expect(throttle.lift(address: home) > 0)
+        #expect(throttle.list().isEmpty && throttle.lift(address: home) == 0)
+        #expect(await gateway.login("alice", "wrong again", from: home) == 401)
+    }
+
+    @Test("The owner's own ban can be lifted")
+    func bansOfKnownPairs() async {
+        let gateway = gateway()
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
+        let throttle = gateway.gateway.throttle
+        #expect(throttle.list() == [LoginBan(user: .test("alice"), address: .v4(1), seconds: 30)])
+        #expect(throttle.lift(user: .test("alice")) == 1)
+        #expect(throttle.list().isEmpty)
+        // Still known.
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
+        #expect(await gateway.login("alice", "new", from: home) == 401)
+    }
+}

@@ -1,0 +1,68 @@
+import GatewayCore
+import GatewayTesting
+import Synchronization
+
+@testable import Gateway
+
+/// An authenticator that knows one password a user, and what it was asked.
+final class CountingAuthenticator: Authenticator {
+    private let good: Mutex<[String: String]>
+    private let asked = Mutex<[String: Int]>([:])
+
+    init(_ good: [String: String]) { self.good = Mutex(good) }
+
+    /// How often it was asked for this user with this password.
+    func timesAsked(_ user: String, _ password: String) -> Int { asked.withLock { $0["\(user):\(password)"] ?? 0 } }
+    var timesAsked: Int { asked.withLock { $0.values.reduce(0, +) } }
+    /// The most often that it was asked for the same.
+    var mostOften: Int { asked.withLock { $0.values.max() ?? 0 } }
+
+    func set(_ password: String, of user: String) { good.withLock { $0[user] = password } }
+
+    func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        guard case .password(let user, let password) = credential else { return .notMine }
+        let text = password.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        asked.withLock { $0["\(user.text):\(text)", default: 0] += 1 }
+        guard good.withLock({ $0[user.text] }) == text else { return .rejected(.wrong) }
+        guard let name = NameRules().canonical(user.text) else { return .rejected(.unmapped) }
+        return .accepted(Identity(user: name, authenticator: "counting"))
+    }
+}
+
+extension TestGateway {
+    /// A gateway that asks one authenticator, without limits of its own unless the test sets some.
+    init(
+        asking authenticator: any Authenticator, dependsOnPeer: Bool = true,
+        takes: Set<CredentialKind> = [.password], bounds: VouchingBounds = VouchingBounds(),
+        adjust: (inout GatewayRules) -> Void = { _ in }
+    ) {
+        self.init(adjust: { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(
+                    name: "asked", takes: takes, bounds: bounds, verdictDependsOnPeer: dependsOnPeer,
+                    authenticator: authenticator)
+            ])
+            rules.limiter = Limiter([], clocks: ManualClock().clocks)
+            adjust(&rules)
+        })
+    }
+
+    /// Asks who the user is; the answer's status.
+    func login(_ user: String, _ password: String, from peer: Peer = .documentation) async -> Int {
+        await serve(.login(user, password, from: peer)).status
+    }
+}
+
+extension ReceivedRequest {
+    static func login(_ user: String, _ password: String, from peer: Peer = .documentation) -> ReceivedRequest {
+        ReceivedRequest("GET /auth/whoami", authorization: .basic(user, password), peer: peer)
+    }
+}
+
+extension Peer {
+    static func v4(_ number: UInt32) -> Peer { Peer(address: .v4(number), text: "v4-\(number)") }
+}
+
+extension UserName {
+    static func test(_ text: String) -> UserName { UserName(canonical: text)! }
+}

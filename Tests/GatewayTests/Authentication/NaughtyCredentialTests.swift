@@ -1,0 +1,77 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+@Suite("Credentials that somebody made up")
+struct NaughtyCredentialTests {
+    private static let naughty: [String] = {
+        guard let file = TestData.corpus("blns.json"), let data = try? Data(contentsOf: file) else { return [] }
+        return (try? JSONDecoder().decode([String].self, from: data)) ?? []
+    }()
+
+    private func whoami(_ field: ReceivedRequest.FieldValue) -> ReceivedRequest {
+        ReceivedRequest("GET /auth/whoami", authorization: field)
+    }
+
+    private func basic(_ bytes: [UInt8]) -> ReceivedRequest.FieldValue {
+        .single(ByteBuffer(bytes: Array("Basic ".utf8) + Base64.encode(bytes, .standard)))
+    }
+
+    @Test("Naughty strings as user, as password and as the whole field grant nothing", .enabled(if: !naughty.isEmpty))
+    func naughtyStrings() async {
+        for (number, text) in Self.naughty.enumerated() {
+            let gateway = TestGateway()
+            let requests = [
+                ReceivedRequest.login(text, "alice's secret"), .login("alice", text), .login(text, text),
+                whoami(.text(text)), whoami(.text("Basic \(text)")), whoami(.text("Bearer \(text)")),
+            ]
+            for request in requests {
+                let answer = await gateway.serve(request)
+                #expect([400, 401].contains(answer.status), "string \(number)")
+            }
+            #expect(gateway.timeline.events.isEmpty, "string \(number)")
+        }
+    }
+
+    @Test("Random bytes as user and password grant nothing and do no harm")
+    func randomBytes() async {
+        var random = SplitMix(seed: 31)
+        let gateway = TestGateway { $0.limiter = Limiter([], clocks: ManualClock().clocks) }
+        for number in 0..<2000 {
+            let bytes = (0..<Int.random(in: 0...80, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            var request = whoami(basic(bytes))
+            request.peer = .v4(UInt32(number))
+            let status = await gateway.serve(request).status
+            #expect([400, 401].contains(status))
+        }
+    }
+
+    @Test("Long, cut and doubled ones grant nothing")
+    func others() async {
+        let authenticator = CountingAuthenticator(["alice": "alice's secret"])
+        let gateway = TestGateway(asking: authenticator)
+        let long = [UInt8](repeating: UInt8(ascii: "a"), count: 65_536)
+        let colon = [UInt8(ascii: ":")]
+        let fields: [ReceivedRequest.FieldValue] = [
+            .repeated, basic(long), basic(long + colon + long), basic(Array("alice:".utf8) + long),
+            .single(ByteBuffer(bytes: Array("Bearer ".utf8) + long)), .single(ByteBuffer(bytes: long)),
+            basic(Array("alice:alice's secret".utf8) + [0]), basic([0] + Array("alice:alice's secret".utf8)),
+            basic(Array("alice\0:alice's secret".utf8)), basic([0xFF, 0xFE] + Array(":x".utf8)), basic(colon),
+            basic([]),
+            .text("Basic Basic YWxpY2U6eA=="), .text("Bearer a, Basic YWxpY2U6eA=="),
+        ]
+        for field in fields {
+            let answer = await gateway.serve(whoami(field))
+            #expect([400, 401].contains(answer.status), "\(field)")
+        }
+        #expect(authenticator.timesAsked == 0)
+        // A user's name as long as it may be asked about, which is long beyond any canonical one.
+        #expect(await gateway.login(String(repeating: "a", count: 8000), "x") == 401)
+    }
+}

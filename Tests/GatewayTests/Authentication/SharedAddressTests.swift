@@ -1,0 +1,54 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+/// Many people behind one address, with the limits that a gateway has by default.
+@Suite("Behind one address")
+struct SharedAddressTests {
+    private static let office = Peer.v4(0xCB00_7101)
+
+    @Test("200 devices with old passwords disturb none of 20 who work", arguments: [true, false])
+    func oldPasswords(dependsOnPeer: Bool) async {
+        let workers = (0..<20).map { "worker\($0)" }
+        let asked = CountingAuthenticator(Dictionary(uniqueKeysWithValues: workers.map { ($0, "good") }))
+        let clock = ManualClock()
+        let gateway = TestGateway(asking: asked, dependsOnPeer: dependsOnPeer) { rules in
+            rules.limiter = Limiter(Limit.defaults, clocks: clock.clocks)
+        }
+        for worker in workers { #expect(await gateway.login(worker, "good", from: Self.office) == 200) }
+        var refused = 0
+        // Five minutes, so that what is remembered of the good ones ends several times.
+        for _ in 0..<300 {
+            for device in 0..<200 {
+                // Every tenth device belongs to somebody who works.
+                let user = device % 10 == 0 ? workers[device / 10] : "former\(device)"
+                let status = await gateway.login(user, "old \(device)", from: Self.office)
+                #expect(status == 401 || status == 429)
+            }
+            for worker in workers where await gateway.login(worker, "good", from: Self.office) != 200 { refused += 1 }
+            gateway.loops.advance(by: .seconds(1))
+            clock.advance(by: .seconds(1))
+        }
+        #expect(refused == 0)
+        for device in 0..<200 {
+            let user = device % 10 == 0 ? workers[device / 10] : "former\(device)"
+            #expect(asked.timesAsked(user, "old \(device)") <= 1)
+        }
+        #expect(asked.timesAsked("worker3", "good") == 5)
+    }
+
+    @Test("A flood of bad tokens is limited by address, and good passwords of known users pass")
+    func badTokens() async {
+        let clock = ManualClock()
+        let gateway = TestGateway { $0.limiter = Limiter(Limit.defaults, clocks: clock.clocks) }
+        #expect(await gateway.serve(Sample.whoami).status == 200)
+        let bad = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer wrong"))
+        for _ in 0..<600 { await gateway.expect(.credentialsRejected, for: bad) }
+        await gateway.expect(.rateLimited, for: bad)
+        await gateway.expect(.rateLimited, for: .login("stranger", "x"))
+        gateway.gateway.verdicts.forget()
+        #expect(await gateway.serve(Sample.whoami).status == 200)
+    }
+}
