@@ -4,7 +4,7 @@ internal import GatewayCore
 
 /// The program as a worker: what runs in the processes that the `pam` authenticator starts, and in the worker service.
 public enum PAMWorker {
-    /// Serves until the other end closes, and never returns. To be called first thing, before threads are started.
+    /// Serves until the other end closes, and never returns. To be called before anything else is done.
     ///
     /// Exits with 0 when the other end has closed, 1 when it does not speak the worker's protocol or the service's socket
     /// cannot be had, 2 for a command line that makes no sense.

@@ -28,7 +28,7 @@ extension WorkerTests {
             #expect(try await answer("host 192.0.2.8", from: testPeer(7)) == .rejected(.wrong))
         }
 
-        @Test("a session, four descriptors and no environment of the gateway")
+        @Test("a session of its own, and neither descriptors nor environment of the gateway")
         func process() async throws {
             #expect(try await answer("alone").isGrant)
         }
