@@ -25,6 +25,8 @@ public struct PluginReadme {
             let entry = root.reader(of: value.node, under: value.path)
             guard let reader = entry.mapping(plugin.name.text) else { continue }
             let settings = plugin.readSettings(reader)
+            // Bounds stand among the settings of every plug-in, and are the server's to read.
+            for bound in ["users", "groups"] { _ = reader.node(bound) }
             reader.finish()
             guard let settings, problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
             return settings

@@ -88,6 +88,67 @@ struct EventLoopsTests {
             #expect(status == 401 && isThere)
         }
     }
+
+    @Test("A call that nobody answers ends at its deadline, on its loop")
+    func deadline() async throws {
+        try await withLoops { loops, loop, executor in
+            let late = LateAuthenticator()
+            let clock = ManualClock()
+            var rules = TestGateway.rules(clock: clock)
+            rules.authentication.deadline = .milliseconds(5)
+            rules.authenticators = AuthenticatorChain([
+                .init(name: "late", takes: [.password, .bearer], authenticator: late)
+            ])
+            let timeline = Timeline()
+            let gateway = Gateway(
+                rules: rules,
+                ports: TestGateway.ports(
+                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
+            for authorization in [ReceivedRequest.FieldValue.basic("alice", "x"), .text("Bearer x")] {
+                let (status, isThere) = await Task(executorPreference: executor) {
+                    let answer = await gateway.serve(
+                        ReceivedRequest("GET /auth/whoami", authorization: authorization))
+                    return (answer.status, loop.inEventLoop)
+                }.value
+                #expect(status == 503 && isThere)
+            }
+            late.answer(.rejected(.wrong))
+        }
+    }
+
+    @Test("Calls of several loops that wait for one answer each go on on their own loop")
+    func sharedAnswer() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
+        let late = LateAuthenticator()
+        let gateway = TestGateway(adjust: { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(name: "late", takes: [.password], authenticator: late)
+            ])
+        })
+        let began = Places()
+        var calls: [Task<(Int, Bool), Never>] = []
+        for loop in group.makeIterator() {
+            let executor = try await loop.submit { LoopExecutor(on: loop) }.get()
+            for _ in 0..<3 {
+                calls.append(
+                    Task(executorPreference: executor) {
+                        began.add(loop.inEventLoop)
+                        let answer = await gateway.serve(ReceivedRequest("GET /auth/whoami", as: "alice"))
+                        return (answer.status, loop.inEventLoop)
+                    })
+            }
+        }
+        await late.untilWaiting(1)
+        while began.all.count < 9 { await Task.yield() }
+        late.answer(.accepted(Identity(user: UserName(canonical: "alice")!, authenticator: "late")))
+        for call in calls {
+            let (status, isThere) = await call.value
+            #expect(status == 200 && isThere)
+        }
+        #expect(gateway.loops.timesScheduled == 1)
+        try await group.shutdownGracefully()
+    }
 }
 
 private final class Places: Sendable {

@@ -96,6 +96,26 @@ struct DeadlineTests {
         #expect(gateway.loops.waiting == 0)
     }
 
+    @Test("No way to fail grants anything", arguments: FailingPlugin.Failure.allCases)
+    func failing(how: FailingPlugin.Failure) async throws {
+        let settings = FailingPlugin.Settings(how, user: .test("eve"), after: .seconds(3600))
+        guard
+            let failing = try? await FailingPlugin.makeAuthenticator(settings, context: .test())
+        else {
+            // It does not start.
+            #expect(how == .throws)
+            return
+        }
+        let gateway = TestGateway(asking: failing)
+        async let answer = gateway.serve(Sample.send())
+        if how != .anotherUser {
+            await gateway.loops.untilWaiting(1)
+            gateway.loops.advance(by: .seconds(10))
+        }
+        #expect(await answer.code == (how == .anotherUser ? .credentialsRejected : .authenticatorUnavailable))
+        #expect(gateway.timeline.events.isEmpty)
+    }
+
     @Test("An outage is not remembered, and counts as no failure")
     func outages() async {
         let gateway = TestGateway(asking: ScriptedAuthenticator(always: .unavailable(.busy)))
