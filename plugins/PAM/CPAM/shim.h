@@ -1,9 +1,9 @@
 // What the PAM workers need of libpam and of the kernel where Swift cannot say it: a conversation that knows a password and
 // nothing else, a spawned worker, the credentials behind a socket.
+//
+// Without _GNU_SOURCE, on purpose: with it the system's headers define types (fd_set) otherwise than in the other C modules,
+// and Swift refuses to see two definitions of one type.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -20,6 +20,14 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+// What the headers have for _GNU_SOURCE only; the numbers are the kernel's and glibc's, and never change.
+#ifndef POSIX_SPAWN_SETSID
+#define POSIX_SPAWN_SETSID 0x80
+#endif
+#ifndef POLLRDHUP
+#define POLLRDHUP 0x2000
+#endif
 
 // The descriptor of a worker's socket, whoever started it.
 #define NOTIFY_GATEWAY_WORKER_SOCKET 3
@@ -120,8 +128,12 @@ static inline void notify_gateway_unblock_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// The next connection, or -1 and errno.
-static inline int notify_gateway_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC); }
+// The next connection, or -1 and errno. For programs that start no process meanwhile: accept4 is one of GNU's.
+static inline int notify_gateway_accept(int listener) {
+    int connection = accept(listener, NULL, NULL);
+    if (connection >= 0) fcntl(connection, F_SETFD, FD_CLOEXEC);
+    return connection;
+}
 
 // The user behind the other end of a Unix socket. 0, or what errno says.
 static inline int notify_gateway_peer_uid(int socket, uid_t *uid) {

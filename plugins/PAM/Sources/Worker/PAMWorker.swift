@@ -34,7 +34,6 @@ public enum PAMWorker {
         // Helpers that modules start must not hold the connection open, nor speak on it.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         umask(0o077)
-        _ = chdir("/")
         let buffer = WipedBuffer(count: WorkerRequest.longest)
         while true {
             let count = recv(socket, buffer.bytes.baseAddress, buffer.bytes.count, CInt(MSG_TRUNC))

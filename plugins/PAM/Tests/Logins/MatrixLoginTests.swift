@@ -1,3 +1,4 @@
+import Foundation
 import GatewayCore
 import Testing
 
@@ -98,6 +99,17 @@ extension WorkerTests {
             #expect(await authenticator.login("nobody", "anything") == .unavailable(.failed))
             try stack.useMatrix("nobody")
             #expect(await authenticator.login("nobody", "right").isGrant)
+        }
+
+        @Test("a service directory may be relative, as everything in a configuration may")
+        func relativeDirectory() async throws {
+            let stack = try TestStack()
+            try stack.useMatrix("nobody")
+            let here = FileManager.default.currentDirectoryPath
+            let up = String(repeating: "../", count: here.split(separator: "/").count)
+            let authenticator = stack.authenticator { $0.serviceDirectory = up + stack.path.dropFirst() }
+            #expect(await authenticator.login("nobody", "right").isGrant)
+            await authenticator.stop()
         }
 
         @Test("an account is looked at again without a password")

@@ -78,7 +78,12 @@ extension WorkerTests {
 
             first.end()
             let second = try Service(stack, allow: geteuid())
-            #expect(await authenticator.login("nobody", "secret").isGrant)
+            // A login that meets a worker in the act of ending fails with it; each of the two connections can meet one.
+            var answers: [Bool] = []
+            while answers.count < 3, answers.last != true {
+                answers.append(await authenticator.login("nobody", "secret").isGrant)
+            }
+            #expect(answers.last == true)
             await authenticator.stop()
             #expect(await second.isRidOfWorkers())
         }
