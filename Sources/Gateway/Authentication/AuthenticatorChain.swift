@@ -94,6 +94,20 @@ public struct AuthenticatorChain: Sendable {
         return .rejected(.wrong)
     }
 
+    /// The verdict on a token where everybody who is asked gives it without a wait, or nil.
+    func verdictAtOnce(on token: Credential, from peer: Peer, logger: Logger) -> AuthenticationOutcome? {
+        for link in tokenPanel.links {
+            switch link.authenticator.verdictAtOnce(on: token, from: peer) {
+            case nil: return nil
+            case .notMine: continue
+            case .accepted(let identity): return link.judged(identity, .bearer, of: nil, logger)
+            case .rejected(let reason): return .rejected(reason)
+            case .unavailable(let reason): return .unavailable(reason)
+            }
+        }
+        return .rejected(.wrong)
+    }
+
     private final class UnderWay: Sendable {
         let count = Atomic(0)
     }

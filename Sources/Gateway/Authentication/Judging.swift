@@ -29,6 +29,11 @@ struct Judging: Sendable {
 
     private func judge(token credential: Credential, from peer: Peer) async throws(Refusal) -> AuthenticationOutcome {
         let ticket = try limiter.admitLogin(from: peer)
+        // What needs no wait pays for none: a task and a question cost more than the verification of a token.
+        if let outcome = chain.verdictAtOnce(on: credential, from: peer, logger: logger) {
+            if !outcome.isRefusal { limiter.giveBack(ticket) }
+            return outcome
+        }
         let question = Question()
         question.ask(
             on: loops, within: rules.deadline,

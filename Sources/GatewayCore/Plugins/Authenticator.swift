@@ -5,6 +5,17 @@ public protocol Authenticator: Sendable {
     /// Called on the event loop of the call: work that blocks or burns time goes to the context's blocking pool. The
     /// credential is of one of the kinds that the plug-in `takes`.
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome
+
+    /// Judges one presented token without any wait; nil where it has to wait, and `authenticate` is then asked.
+    ///
+    /// For who needs no more than some microseconds on the call's loop: such a call costs neither a task nor a timer for the
+    /// deadline. Must say what `authenticate` would say. Nil unless implemented.
+    func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome?
+}
+
+extension Authenticator {
+    /// Has to wait.
+    public func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { nil }
 }
 
 /// What an authenticator says of a credential.

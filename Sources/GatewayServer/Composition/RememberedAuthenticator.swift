@@ -23,4 +23,8 @@ struct RememberedAuthenticator: ReloadableAuthenticator {
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         await authenticator.authenticate(credential, from: peer)
     }
+
+    func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
+        authenticator.verdictAtOnce(on: credential, from: peer)
+    }
 }

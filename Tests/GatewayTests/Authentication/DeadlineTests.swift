@@ -85,6 +85,33 @@ struct DeadlineTests {
         #expect(gateway.loops.timesScheduled == 0)
     }
 
+    @Test("A token that is judged without a wait costs no task either, and is held to the same")
+    func atOnce() async {
+        let alice = Identity(user: .test("alice"), authenticator: "prompt")
+        func status(_ verdicts: [AuthenticationOutcome?], _ bounds: VouchingBounds = VouchingBounds()) async -> Int {
+            let gateway = TestGateway { rules in
+                rules.authenticators = AuthenticatorChain(
+                    verdicts.map {
+                        .init(
+                            name: "prompt", takes: [.bearer], bounds: bounds,
+                            authenticator: PromptAuthenticator(atOnce: $0))
+                    })
+            }
+            return await gateway.serve(
+                ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer x"))
+            ).status
+        }
+        #expect(await status([.accepted(alice)]) == 200)
+        #expect(await status([.notMine, .accepted(alice)]) == 200)
+        #expect(await status([.rejected(.wrong), .accepted(alice)]) == 401)
+        #expect(await status([.notMine]) == 401)
+        #expect(await status([.unavailable(.failed)]) == 503)
+        #expect(await status([.accepted(alice)], VouchingBounds(users: [])) == 401)
+        // Who has to wait is asked in the other way, which says 403 here.
+        #expect(await status([nil]) == 403)
+        #expect(await status([.notMine, nil]) == 403)
+    }
+
     @Test("A timer ends with the answer")
     func timerEnds() async {
         let late = LateAuthenticator()
@@ -123,4 +150,16 @@ struct DeadlineTests {
         #expect(gateway.gateway.verdicts.count == 0)
         #expect(gateway.gateway.throttle.list().isEmpty)
     }
+}
+
+/// Says one thing without a wait, and of what needs one, that its name cannot be used.
+private struct PromptAuthenticator: Authenticator {
+    let atOnce: AuthenticationOutcome?
+
+    func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        if case .notMine? = atOnce { return .notMine }
+        return .rejected(.unmapped)
+    }
+
+    func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { atOnce }
 }

@@ -18,6 +18,15 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
 
     /// Judges a token, without waiting for anything.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        judge(credential)
+    }
+
+    /// The same without a task: what most calls come by costs no more than the verification.
+    public func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
+        judge(credential)
+    }
+
+    private func judge(_ credential: Credential) -> AuthenticationOutcome {
         guard case .bearer(let token) = credential else { return .notMine }
         // Held for the copy of a reference only.
         let verifier = verifier.withLock { $0 }

@@ -73,27 +73,31 @@ struct DebtTable<Key: Hashable & Sendable> {
         }
     }
 
-    /// Makes room for one key in 16: what is paid off goes, then the least debts.
+    /// Makes room for one key in 16: what is paid off goes first, then the least debts.
     private mutating func clear(_ now: Int64) {
         guard now >= mayClearAt else { return }
         mayClearAt = now + Self.pause
-        arrivals = arrivals.filter { $0.value > now }
-        let surplus = arrivals.count - capacityOfOwn / 16 * 15
-        guard surplus > 0 else { return }
+        let surplus = max(1, capacityOfOwn / 16)
         // Debts by 64ths of the largest possible one: the order within a 64th does not matter.
-        func size(_ arrival: Int64) -> Int { Int(min(63, (arrival - now) / (rate.memory / 64 + 1))) }
+        let part = rate.memory / 62 + 1
+        func size(_ arrival: Int64) -> Int { arrival <= now ? 0 : Int(min(63, (arrival - now) / part + 1)) }
         var numbers = [Int](repeating: 0, count: 64)
         for arrival in arrivals.values { numbers[size(arrival)] += 1 }
-        var (least, sum) = (0, numbers[0])
-        while sum < surplus, least < 63 {
-            least += 1
-            sum += numbers[least]
+        var (most, sum) = (0, numbers[0])
+        while sum < surplus, most < 63 {
+            most += 1
+            sum += numbers[most]
         }
-        var left = surplus
-        arrivals = arrivals.filter { _, arrival in
-            guard left > 0, size(arrival) <= least else { return true }
-            left -= 1
-            return false
+        // Of the largest that go, only as many as are needed for the number.
+        var ofMost = surplus - (sum - numbers[most])
+        var going: [Place] = []
+        for (place, arrival) in arrivals where going.count < surplus {
+            let size = size(arrival)
+            guard size < most || (size == most && ofMost > 0) else { continue }
+            if size == most { ofMost -= 1 }
+            going.append(place)
         }
+        // Taken out one by one: to filter would be to make the whole table anew.
+        for place in going { arrivals[place] = nil }
     }
 }

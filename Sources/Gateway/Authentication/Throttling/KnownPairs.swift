@@ -70,11 +70,8 @@ struct KnownPairs {
         // The order of a dictionary is random, so its first thousand stand for all.
         let sample = entries.values.prefix(1024).map(\.succeeded).sorted()
         guard let oldEnough = sample.dropFirst(sample.count / 16).first else { return }
-        var left = surplus
-        entries = entries.filter { _, entry in
-            guard left > 0, entry.succeeded <= oldEnough else { return true }
-            left -= 1
-            return false
-        }
+        // Taken out one by one: to filter would be to make the whole table anew.
+        let going = entries.lazy.filter { $0.value.succeeded <= oldEnough }.prefix(surplus).map(\.key)
+        for pair in Array(going) { entries[pair] = nil }
     }
 }
