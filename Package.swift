@@ -15,6 +15,8 @@ func product(_ name: String, _ package: String) -> Target.Dependency { .product(
 let nioCore = product("NIOCore", "swift-nio")
 let nioPosix = product("NIOPosix", "swift-nio")
 let nioEmbedded = product("NIOEmbedded", "swift-nio")
+let nioHTTP1 = product("NIOHTTP1", "swift-nio")
+let httpClient = product("AsyncHTTPClient", "async-http-client")
 let logging = product("Logging", "swift-log")
 let signals = product("UnixSignals", "swift-service-lifecycle")
 let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
@@ -35,6 +37,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
@@ -73,7 +76,8 @@ let package = Package(
         .executableTarget(
             name: "notify-gateway",
             dependencies: [
-                "GatewayCore", "GatewayServer", "NotifyBackend", "StaticUsers", "HMACToken", arguments, logging,
+                "GatewayCore", "GatewayServer", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "ExternalProcess",
+                "ForwardAuth", arguments, logging,
             ],
             swiftSettings: strict),
 
@@ -94,6 +98,33 @@ let package = Package(
             name: "HMACTokenTests", dependencies: ["HMACToken", "GatewayCore", "GatewayTesting"],
             path: "plugins/HMACToken/Tests", swiftSettings: strict),
 
+        .systemLibrary(
+            name: "CPAM", path: "plugins/PAM/CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
+        .target(
+            name: "PAM", dependencies: ["GatewayCore", "CPAM", logging], path: "plugins/PAM/Sources",
+            swiftSettings: strict),
+        .testTarget(
+            name: "PAMTests",
+            dependencies: ["PAM", "GatewayCore", "CPAM", "notify-gateway", logging, nioPosix],
+            path: "plugins/PAM/Tests", swiftSettings: strict),
+
+        .target(
+            name: "ExternalProcess", dependencies: ["GatewayCore", logging, nioCore, nioPosix],
+            path: "plugins/ExternalProcess/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "ExternalProcessTests",
+            dependencies: [
+                "ExternalProcess", "GatewayCore", "GatewayTesting", logging, nioCore, nioPosix, nioEmbedded,
+            ],
+            path: "plugins/ExternalProcess/Tests", swiftSettings: strict),
+        .target(
+            name: "ForwardAuth", dependencies: ["GatewayCore", logging, nioCore, nioPosix, nioHTTP1, httpClient],
+            path: "plugins/ForwardAuth/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "ForwardAuthTests",
+            dependencies: ["ForwardAuth", "GatewayCore", "GatewayTesting", logging, nioCore, nioPosix, nioHTTP1],
+            path: "plugins/ForwardAuth/Tests", swiftSettings: strict),
+
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewayTesting"], swiftSettings: strict),
         .testTarget(
             name: "GatewayTests", dependencies: ["Gateway", "GatewayCore", "GatewayTesting", logging, nioCore],
@@ -112,7 +143,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "Gateway", "GatewayCore", "GatewayTesting", "StaticUsers", "HMACToken", logging,
+                "GatewayServer", "Gateway", "GatewayCore", "GatewayTesting", "StaticUsers", "HMACToken", "PAM",
+                "ExternalProcess", "ForwardAuth", logging,
             ],
             swiftSettings: strict),
         .testTarget(

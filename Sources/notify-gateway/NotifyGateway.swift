@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PAM
 
 /// The program: a command and its sub-commands. Results go to standard output, everything else to standard error.
 ///
@@ -18,10 +19,14 @@ struct NotifyGateway: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
-            TokensCommand.self, KeysCommand.self, VersionCommand.self,
+            TokensCommand.self, KeysCommand.self, PluginCommand.self, VersionCommand.self,
         ])
 
     static func main() async {
+        // Not a command for people: the program starts itself so for each PAM worker, which is to be nothing else.
+        if CommandLine.arguments.dropFirst().first == "pam-worker" {
+            PAMWorker.run(Array(CommandLine.arguments.dropFirst(2)))
+        }
         // Writing to a peer that has gone is an error to be handled, not a signal to die of.
         signal(SIGPIPE, SIG_IGN)
         do {

@@ -1,5 +1,8 @@
+import ExternalProcess
+import ForwardAuth
 import GatewayServer
 import HMACToken
+import PAM
 import StaticUsers
 
 extension PluginCatalog {
@@ -7,5 +10,8 @@ extension PluginCatalog {
     static let all = PluginCatalog([
         StaticUsersPlugin.self,
         HMACTokenPlugin.self,
+        PAMPlugin.self,
+        ExternalProcessPlugin.self,
+        ForwardAuthPlugin.self,
     ])
 }

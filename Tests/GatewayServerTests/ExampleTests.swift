@@ -1,7 +1,10 @@
+import ExternalProcess
+import ForwardAuth
 import Foundation
 import GatewayCore
 import GatewayTesting
 import HMACToken
+import PAM
 import StaticUsers
 import Testing
 
@@ -19,7 +22,10 @@ struct ExampleTests {
     private static func problems(in file: URL) throws -> [ConfigurationProblem] {
         ConfigurationFile.read(
             try String(contentsOf: file, encoding: .utf8), file: file.lastPathComponent, directory: folder.path(),
-            catalog: PluginCatalog([StaticUsersPlugin.self, HMACTokenPlugin.self]),
+            catalog: PluginCatalog([
+                StaticUsersPlugin.self, HMACTokenPlugin.self, PAMPlugin.self, ExternalProcessPlugin.self,
+                ForwardAuthPlugin.self,
+            ]),
             environment: ["BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example"]
         ).problems.filter { $0.severity == .error }
     }

@@ -49,6 +49,6 @@ need_commands() {
 
 # What the build needs beside Swift: headers of libcrypto, SQLite and libcrypt; pkg-config and git for SwiftPM.
 need_build_packages() {
-    need_packages libssl-dev libsqlite3-dev libcrypt-dev pkg-config
+    need_packages libssl-dev libpam0g-dev libsqlite3-dev libcrypt-dev pkg-config
     need_commands git
 }

@@ -44,6 +44,8 @@ final class JournalWriter {
             }
             // Read before the queue is emptied: nothing is added afterwards but notes, and the last ones are taken below.
             let isClosing = queue.isClosing
+            // The last attempt begins after the close was asked for: what failed a moment before says nothing of now.
+            if isClosing, segment == nil { mend() }
             if segment != nil {
                 lookAtSpace()
                 let (items, dropped) = queue.take()

@@ -1,0 +1,55 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@Suite("the failing plug-in")
+struct FailingPluginTests {
+    private func make(_ yaml: String) async throws -> any Authenticator {
+        let problems = ConfigurationProblems()
+        let reader = ConfigurationReader(try YAMLDocument.parse(yaml, file: "g"), directory: "", problems: problems)
+        let settings = try #require(FailingPlugin.readSettings(reader))
+        reader.finish()
+        #expect(problems.all.isEmpty)
+        return try await PluginContext.withTestContext {
+            try await FailingPlugin.makeAuthenticator(settings, context: $0)
+        }
+    }
+
+    private let credential = Credential.password(user: LoginName("alice"), password: Secret("x".utf8))
+    private let peer = Peer(address: .local, text: "unix")
+
+    @Test func throwing() async throws {
+        await #expect(throws: FailingPlugin.Broken.self) { _ = try await make("{ how: throws }") }
+    }
+    @Test func another() async throws {
+        let outcome = await (try await make("{ how: another-user, user: mallory }")).authenticate(
+            credential, from: peer)
+        guard case .accepted(let identity) = outcome else {
+            Issue.record("no grant")
+            return
+        }
+        #expect(identity.user.text == "mallory")
+    }
+    @Test func late() async throws {
+        let authenticator = try await make("{ how: late, after: 1ms }")
+        let task = Task { await authenticator.authenticate(credential, from: peer) }
+        task.cancel()
+        guard case .accepted = await task.value else {
+            Issue.record("no grant")
+            return
+        }
+    }
+    @Test func hangs() async throws {
+        let authenticator = try await make("{ how: hangs }")
+        let task = Task { _ = await authenticator.authenticate(credential, from: peer) }
+        task.cancel()
+        await Task.yield()
+    }
+    @Test func mistakes() throws {
+        let problems = ConfigurationProblems()
+        let reader = ConfigurationReader(
+            try YAMLDocument.parse("{ how: well, user: A B }", file: "g"), directory: "", problems: problems)
+        #expect(FailingPlugin.readSettings(reader) == nil)
+        #expect(problems.all.count == 2)
+    }
+}
