@@ -71,7 +71,7 @@ struct KnownPairs {
         let sample = entries.values.prefix(1024).map(\.succeeded).sorted()
         guard let oldEnough = sample.dropFirst(sample.count / 16).first else { return }
         // Taken out one by one: to filter would be to make the whole table anew.
-        let going = entries.lazy.filter { $0.value.succeeded <= oldEnough }.prefix(surplus).map(\.key)
-        for pair in Array(going) { entries[pair] = nil }
+        let going = Array(entries.lazy.filter { $0.value.succeeded <= oldEnough }.prefix(surplus).map(\.key))
+        for pair in going { entries[pair] = nil }
     }
 }
