@@ -39,7 +39,7 @@ public final class ExternalProcessAuthenticator: Authenticator {
         guard settings.kinds.contains(credential.kind) else { return .notMine }
         guard let request = Request(credential, peer: peer) else { return stranger(.malformed) }
         var expected: UserName?
-        if case .password(let login, _) = credential, !settings.mayRename {
+        if case .password(let login, _) = credential {
             expected = context.names.canonical(login.text)
             // Whatever the process said, no identity could come of it.
             if expected == nil { return stranger(.unmapped) }

@@ -23,9 +23,6 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         public var connections: Int
         /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
         public var queue: Int
-        /// `may-rename`: whether the process may accept a password for another user than the one who logs in. Default
-        /// false.
-        public var mayRename: Bool
         /// Where the path of the socket stands, for problems that show later.
         public var location: SourceLocation
         /// The path of `socket` from the configuration's root, for the same.
@@ -34,7 +31,7 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         /// Settings with the defaults of the configuration.
         public init(
             socket: String, kinds: Set<CredentialKind> = [.password, .bearer], timeout: Duration = .seconds(5),
-            connections: Int = 4, queue: Int = 64, mayRename: Bool = false,
+            connections: Int = 4, queue: Int = 64,
             location: SourceLocation = SourceLocation(file: ""), path: String = "socket"
         ) {
             self.socket = socket
@@ -42,7 +39,6 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
             self.timeout = timeout
             self.connections = connections
             self.queue = queue
-            self.mayRename = mayRename
             self.location = location
             self.path = path
         }
@@ -59,14 +55,12 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         let timeout = reader.duration("timeout", in: .milliseconds(10)...Duration.seconds(60))
         let connections = reader.integer("connections", in: 1...64)
         let queue = reader.integer("queue", in: 1...4096)
-        let mayRename = reader.bool("may-rename")
         guard let socket, SocketFile.isAddress(socket) else { return nil }
         var settings = Settings(socket: socket, location: location, path: reader.inner("socket"))
         if let kinds { settings.kinds = kinds }
         if let timeout { settings.timeout = timeout }
         if let connections { settings.connections = connections }
         if let queue { settings.queue = queue }
-        if let mayRename { settings.mayRename = mayRename }
         return settings
     }
 

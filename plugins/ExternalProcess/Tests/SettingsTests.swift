@@ -17,7 +17,7 @@ struct SettingsTests {
     @Test("all of them")
     func all() throws {
         let (read, problems) = try Self.read(
-            "{ socket: auth.sock, kinds: [bearer], timeout: 2s, connections: 9, queue: 7, may-rename: true }")
+            "{ socket: auth.sock, kinds: [bearer], timeout: 2s, connections: 9, queue: 7 }")
         let settings = try #require(read)
         #expect(problems.isEmpty)
         #expect(settings.socket == "/etc/gateway/auth.sock")
@@ -25,7 +25,6 @@ struct SettingsTests {
         #expect(settings.timeout == .seconds(2))
         #expect(settings.connections == 9)
         #expect(settings.queue == 7)
-        #expect(settings.mayRename)
     }
 
     @Test("the defaults")
@@ -35,7 +34,6 @@ struct SettingsTests {
         #expect(settings.timeout == .seconds(5))
         #expect(settings.connections == 4)
         #expect(settings.queue == 64)
-        #expect(!settings.mayRename)
     }
 
     @Test("every mistake is reported at its place")
@@ -47,7 +45,6 @@ struct SettingsTests {
             timeout: 2h
             connections: 0
             queue: many
-            may-rename: yes please
             sockt: /run/x
             """)
         #expect(settings == nil)
@@ -58,9 +55,8 @@ struct SettingsTests {
                 "gateway.yaml:3:10: timeout: must be from 10ms to 1min",
                 "gateway.yaml:4:14: connections: must be a whole number from 1 to 64",
                 "gateway.yaml:5:8: queue: must be a whole number from 1 to 4096",
-                "gateway.yaml:6:13: may-rename: must be true or false",
-                "gateway.yaml:7:1: sockt: is not known here; known are: "
-                    + "connections, kinds, may-rename, queue, socket, timeout",
+                "gateway.yaml:6:1: sockt: is not known here; known are: "
+                    + "connections, kinds, queue, socket, timeout",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"socket\" is missing"])
         #expect(

@@ -41,7 +41,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
         guard settings.kinds.contains(credential.kind) else { return .notMine }
         guard let authorization = AuthorizationField(credential) else { return stranger(.malformed) }
         var expected: UserName?
-        if case .password(let login, _) = credential, !settings.mayRename {
+        if case .password(let login, _) = credential {
             expected = context.names.canonical(login.text)
             // Whatever the service said, no identity could come of it.
             if expected == nil { return stranger(.unmapped) }

@@ -26,15 +26,12 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         public var connections: Int
         /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
         public var queue: Int
-        /// `may-rename`: whether the service may accept a password for another user than the one who logs in. Default
-        /// false.
-        public var mayRename: Bool
 
         /// Settings with the defaults of the configuration.
         public init(
             url: String, kinds: Set<CredentialKind> = [.password, .bearer], userHeader: String = "X-Forwarded-User",
             groupsHeader: String = "X-Forwarded-Groups", timeout: Duration = .seconds(5), connections: Int = 4,
-            queue: Int = 64, mayRename: Bool = false
+            queue: Int = 64
         ) {
             self.url = url
             self.kinds = kinds
@@ -43,7 +40,6 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
             self.timeout = timeout
             self.connections = connections
             self.queue = queue
-            self.mayRename = mayRename
         }
     }
 
@@ -62,7 +58,6 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         let timeout = reader.duration("timeout", in: .milliseconds(10)...Duration.seconds(60))
         let connections = reader.integer("connections", in: 1...64)
         let queue = reader.integer("queue", in: 1...4096)
-        let mayRename = reader.bool("may-rename")
         guard var settings = url.map({ Settings(url: $0) }) else { return nil }
         if let kinds { settings.kinds = kinds }
         if let userHeader { settings.userHeader = userHeader }
@@ -70,7 +65,6 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         if let timeout { settings.timeout = timeout }
         if let connections { settings.connections = connections }
         if let queue { settings.queue = queue }
-        if let mayRename { settings.mayRename = mayRename }
         guard settings.userHeader.lowercased() != settings.groupsHeader.lowercased() else {
             reader.report("groups-header", "must be another field than user-header")
             return nil

@@ -20,7 +20,7 @@ struct SettingsTests {
         let (read, problems) = try Self.read(
             """
             { url: "https://auth.example.com/verify?for=notify", kinds: [password], user-header: Remote-User,
-              groups-header: Remote-Groups, timeout: 2s, connections: 3, queue: 9, may-rename: true }
+              groups-header: Remote-Groups, timeout: 2s, connections: 3, queue: 9 }
             """)
         #expect(problems.isEmpty)
         let settings = try #require(read)
@@ -31,14 +31,12 @@ struct SettingsTests {
         #expect(settings.timeout == .seconds(2))
         #expect(settings.connections == 3)
         #expect(settings.queue == 9)
-        #expect(settings.mayRename)
         let bare = try #require(try Self.read("{ url: \"http://[::1]:9000/\" }").0)
         #expect(bare.kinds == [.password, .bearer])
         #expect(bare.userHeader == "X-Forwarded-User")
         #expect(bare.groupsHeader == "X-Forwarded-Groups")
         #expect(bare.timeout == .seconds(5))
         #expect(bare.connections == 4)
-        #expect(!bare.mayRename)
     }
 
     @Test("every mistake is reported at its place")
@@ -52,7 +50,6 @@ struct SettingsTests {
             timeout: 1ms
             connections: 65
             queue: 0
-            may-rename: 1
             allow-plaintext: "true"
             header: X
             """)
@@ -67,10 +64,9 @@ struct SettingsTests {
                 "gateway.yaml:5:10: timeout: must be from 10ms to 1min",
                 "gateway.yaml:6:14: connections: must be a whole number from 1 to 64",
                 "gateway.yaml:7:8: queue: must be a whole number from 1 to 4096",
-                "gateway.yaml:8:13: may-rename: must be true or false",
-                "gateway.yaml:9:18: allow-plaintext: must be true or false",
-                "gateway.yaml:10:1: header: is not known here; known are: allow-plaintext, connections, groups-header, "
-                    + "kinds, may-rename, queue, timeout, url, user-header",
+                "gateway.yaml:8:18: allow-plaintext: must be true or false",
+                "gateway.yaml:9:1: header: is not known here; known are: allow-plaintext, connections, groups-header, "
+                    + "kinds, queue, timeout, url, user-header",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"url\" is missing"])
         #expect(
