@@ -71,7 +71,11 @@ final class ListenerLoop {
         if callsInFlight == 0 { return eventLoop.makeSucceededVoidFuture() }
         let promise = callsEnded ?? eventLoop.makePromise(of: Void.self)
         callsEnded = promise
-        let timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { promise.succeed() }
+        let timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            // Who asks from now on waits anew.
+            self.callsEnded = nil
+            promise.succeed()
+        }
         promise.futureResult.whenComplete { _ in timer.cancel() }
         return promise.futureResult
     }
