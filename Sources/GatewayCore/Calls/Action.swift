@@ -12,4 +12,16 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case handOver = "hand-over"
     /// `GET /auth/whoami`: the caller asks who it is.
     case whoami
+    /// `POST /auth/token`: a password, or a token of the same session, is exchanged for a token.
+    case tokenIssue = "token-issue"
+    /// `DELETE /auth/token` and `DELETE /auth/sessions/{id}`: a session ends before its time.
+    case sessionEnd = "session-end"
+    /// `GET /auth/sessions`: the caller asks where it is logged in.
+    case sessionList = "session-list"
+    /// Tokens, sessions or a whole user are revoked, by an operator or because an account changed.
+    case operatorRevoke = "operator-revoke"
+    /// An operator lifts a throttle.
+    case operatorLiftBan = "operator-lift-ban"
+    /// An operator has the files read again.
+    case operatorReload = "operator-reload"
 }

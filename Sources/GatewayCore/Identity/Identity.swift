@@ -6,12 +6,17 @@ public struct Identity: Sendable, Hashable {
     public let groups: Set<GroupName>
     /// The plug-in that vouches.
     public let authenticator: PluginName
+    /// The token that was presented, where one was.
+    public let token: TokenReference?
 
     /// Puts an identity together; authenticators do, and nobody else.
-    public init(user: UserName, groups: Set<GroupName> = [], authenticator: PluginName) {
+    public init(
+        user: UserName, groups: Set<GroupName> = [], authenticator: PluginName, token: TokenReference? = nil
+    ) {
         self.user = user
         self.groups = groups
         self.authenticator = authenticator
+        self.token = token
     }
 }
 

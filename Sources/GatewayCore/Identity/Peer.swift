@@ -29,6 +29,11 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The gateway itself, where no caller asked for what it does.
+    public static let gateway = Peer(address: .local, text: "gateway")
+    /// Somebody at the control socket.
+    public static let control = Peer(address: .local, text: "control")
+
     /// The address as text.
     public var description: String { text }
     /// By address; the text follows from it.

@@ -44,6 +44,8 @@ public enum RejectionReason: String, Sendable, Hashable, CaseIterable {
     case malformed
     /// A token whose signature, key or algorithm is not good.
     case untrusted
+    /// A token that was taken back, or whose session has ended.
+    case revoked
     /// The name has no canonical form.
     case unmapped
 }

@@ -12,15 +12,19 @@ public struct PluginContext: Sendable {
     public let names: NameRules
     /// Whether a later authenticator takes the same kind of credential: then a name that this one lacks is `notMine`.
     public let isLastOfItsKind: Bool
+    /// Which tokens have been taken back.
+    public let revocations: any RevocationList
 
     /// Puts a context together; the server and the test kit do.
     public init(
-        logger: Logger, blockingPool: BlockingPool, clocks: Clocks, names: NameRules, isLastOfItsKind: Bool
+        logger: Logger, blockingPool: BlockingPool, clocks: Clocks, names: NameRules, isLastOfItsKind: Bool,
+        revocations: any RevocationList = NothingRevoked()
     ) {
         self.logger = logger
         self.blockingPool = blockingPool
         self.clocks = clocks
         self.names = names
         self.isLastOfItsKind = isLastOfItsKind
+        self.revocations = revocations
     }
 }

@@ -55,16 +55,20 @@ public struct JournalRecord: Sendable, Hashable {
     public var status: Int?
     /// How long the backend took, in milliseconds.
     public var milliseconds: Int?
+    /// The uid of the operator who asked for it over the control socket, where one did.
+    public var operatorID: UInt32?
 
     /// A record from its parts.
     public init(
-        _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil
+        _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
+        operatorID: UInt32? = nil
     ) {
         self.kind = kind
         self.facts = facts
         self.result = result
         self.status = status
         self.milliseconds = milliseconds
+        self.operatorID = operatorID
     }
 }
 

@@ -33,6 +33,7 @@ enum JournalEntry: Sendable {
             line.member("result", text: record.result)
             line.member("status", number: record.status)
             line.member("ms", number: record.milliseconds)
+            line.member("operator", number: record.operatorID.map(Int.init))
             if record.kind == .start { line.member("format", number: Self.format) }
         case .start:
             line.member("kind", word: JournalRecord.Kind.start.rawValue)

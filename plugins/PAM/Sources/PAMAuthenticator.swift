@@ -5,7 +5,7 @@ internal import Logging
 ///
 /// Modules block, fork, leak and crash; none of that reaches the gateway. A login waits without a thread until a worker is
 /// free, and costs at most the deadline.
-public final class PAMAuthenticator: Authenticator {
+public final class PAMAuthenticator: AccountAuthenticator {
     private let settings: PAMPlugin.Settings
     private let context: PluginContext
     let pool: LoginPool
@@ -37,22 +37,21 @@ public final class PAMAuthenticator: Authenticator {
         }
     }
 
-    /// Whether an account that logged in before is still good: what `pam_acct_mgmt` says without a password. For tokens that
-    /// outlive the login. Resumes on the caller's executor, within the deadline.
-    ///
-    /// - Parameter peer: whom modules that decide by address see; without it the account is looked at from this machine.
-    public func accountStanding(of login: LoginName, from peer: Peer? = nil) async -> AccountStanding {
+    /// Whether an account that logged in before is still good: what `pam_acct_mgmt` says without a password. Resumes on the
+    /// caller's executor, within the deadline.
+    public func standing(of login: LoginName) async -> AccountStanding {
         guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
-        let host = peer.map(RemoteHost.text) ?? RemoteHost.thisMachine
+        // No device is asking: modules that decide by address see this machine.
         let request = WorkerRequest(
-            operation: .standing, service: settings.service, user: login.text, remoteHost: host, password: Secret([]))
+            operation: .standing, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
+            password: Secret([]))
         switch await pool.ask(request, for: .gateway) {
         case .failure(let fault): return .unknown(OutageReason(fault))
         case .success(let answer):
             switch outcome(of: answer, to: request, from: user) {
-            case .accepted: return .good
+            case .accepted(let identity): return .good(groups: identity.groups)
             case .rejected(let reason): return .ended(reason)
             case .notMine: return .ended(.wrong)
             case .unavailable(let reason): return .unknown(reason)
@@ -85,16 +84,6 @@ public final class PAMAuthenticator: Authenticator {
             return .accepted(Identity(user: user, groups: groups, authenticator: PAMPlugin.name))
         }
     }
-}
-
-/// What becomes of an account after its login.
-public enum AccountStanding: Sendable, Hashable {
-    /// It may go on.
-    case good
-    /// It is locked, expired or gone: what was granted by it ends.
-    case ended(RejectionReason)
-    /// It cannot be told now: ask again later, and change nothing.
-    case unknown(OutageReason)
 }
 
 extension OutageReason {

@@ -84,7 +84,7 @@ extension WorkerTests {
             let authenticator = stack.authenticator()
             #expect(await authenticator.login("nobody", "right") != .rejected(.wrong))
             #expect(!(await authenticator.login("nobody", "right").isGrant))
-            #expect(await authenticator.accountStanding(of: LoginName("nobody")) != .good)
+            #expect(await authenticator.standing(of: LoginName("nobody")).isGood == false)
         }
 
         @Test("without its own stack a service is not asked, though libpam would take another")
@@ -117,9 +117,9 @@ extension WorkerTests {
             let stack = try TestStack()
             try stack.useMatrix("nobody", "daemon")
             let authenticator = stack.authenticator()
-            #expect(await authenticator.accountStanding(of: LoginName("nobody")) == .good)
-            #expect(await authenticator.accountStanding(of: LoginName("daemon")) == .ended(.disabled))
-            #expect(await authenticator.accountStanding(of: LoginName("../nobody")) == .ended(.wrong))
+            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            #expect(await authenticator.standing(of: LoginName("daemon")) == .ended(.disabled))
+            #expect(await authenticator.standing(of: LoginName("../nobody")) == .ended(.wrong))
         }
     }
 }

@@ -52,8 +52,8 @@ extension WorkerTests {
             // What would be asked of a login must not matter.
             let stack = try TestStack("auth required \(debug) auth=abort\naccount required \(debug) acct=\(account)")
             let authenticator = stack.authenticator()
-            let standing = await authenticator.accountStanding(of: LoginName("nobody"))
-            #expect((standing == .good) == (account == "success"), "\(standing)")
+            let standing = await authenticator.standing(of: LoginName("nobody"))
+            #expect(standing.isGood == (account == "success"), "\(standing)")
             await authenticator.stop()
         }
     }

@@ -23,12 +23,12 @@ extension WorkerTests {
             #expect(await authenticator.login(name.uppercased(), "correct horse") == .accepted(identity))
             #expect(await authenticator.login(name, "correct horsf") == .rejected(.wrong))
             #expect(await authenticator.login(name + "x", "correct horse") == .rejected(.wrong))
-            #expect(await authenticator.accountStanding(of: LoginName(name)) == .good)
+            #expect(await authenticator.standing(of: LoginName(name)).isGood)
 
             try Tools.run("/usr/sbin/usermod", ["-e", "1", name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.expired))
             #expect(await authenticator.login(name, "wrong") == .rejected(.wrong))
-            #expect(await authenticator.accountStanding(of: LoginName(name)) == .ended(.expired))
+            #expect(await authenticator.standing(of: LoginName(name)) == .ended(.expired))
 
             try Tools.run("/usr/sbin/usermod", ["-e", "", "-L", name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
@@ -38,7 +38,7 @@ extension WorkerTests {
 
             try Tools.run("/usr/sbin/userdel", [name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
-            #expect(await authenticator.accountStanding(of: LoginName(name)) != .good)
+            #expect(await authenticator.standing(of: LoginName(name)).isGood == false)
             await authenticator.stop()
         }
     }

@@ -1,8 +1,7 @@
-internal import GatewayCore
 internal import Synchronization
 
 /// Makes the ids of calls: without locks, and never one twice, because each maker counts in a lane of its own.
-struct CallIDs {
+public struct CallIDs: Sendable {
     private static let process = UInt64.random(in: .min ... .max)
     private static let nextLane = Atomic<UInt64>(0)
     // 2^40 calls a lane, 2^24 lanes; a full lane is left for a new one.
@@ -10,8 +9,11 @@ struct CallIDs {
 
     private var number = CallIDs.newLane()
 
+    /// A maker in a lane that no other has.
+    public init() {}
+
     /// The next id.
-    mutating func next() -> CallID {
+    public mutating func next() -> CallID {
         number &+= 1
         if number & ((1 << Self.laneBits) - 1) == 0 { number = Self.newLane() + 1 }
         return CallID(process: Self.process, number: number)

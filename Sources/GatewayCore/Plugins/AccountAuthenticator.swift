@@ -1,0 +1,22 @@
+/// An authenticator that can say without a password whether an account may go on.
+///
+/// For tokens, which outlive the login that they were given for: a session is renewed only while the account that it began with
+/// is good, and accounts with sessions are looked at every ten minutes.
+public protocol AccountAuthenticator: Authenticator {
+    /// How the account stands now, under the name that it logged in with. Called on any executor; never for a caller who has
+    /// presented no good credential.
+    func standing(of login: LoginName) async -> AccountStanding
+}
+
+/// What becomes of an account after its login.
+public enum AccountStanding: Sendable, Hashable {
+    /// It may go on, in these groups.
+    case good(groups: Set<GroupName>)
+    /// It is locked, disabled, expired or gone: what was granted by it ends.
+    case ended(RejectionReason)
+    /// It cannot be told now: ask again later, and change nothing.
+    case unknown(OutageReason)
+
+    /// Whether the account may go on.
+    public var isGood: Bool { if case .good = self { true } else { false } }
+}
