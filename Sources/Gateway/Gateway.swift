@@ -34,7 +34,8 @@ public struct Gateway: CallServing {
                     randomness: ports.randomness),
                 clocks: ports.clocks, loops: ports.loops, logger: ports.logger))
         authorization = Authorization(
-            policy: rules.policy, ledger: ports.ledger, limiter: rules.limiter, clocks: ports.clocks)
+            policy: rules.policy, sendRules: SendRules(rules.policy.send), ledger: ports.ledger,
+            limiter: rules.limiter, clocks: ports.clocks)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(
             pnsWords: rules.profile.backend.pnsWords, digester: ports.digester, randomness: ports.randomness)

@@ -162,6 +162,43 @@ struct ConfigurationProblemTests {
             ])
     }
 
+    @Test("Rules that can never match are warnings, and so is a policy that is not enforced")
+    func shadowedRules() {
+        let text = """
+            backend: { url: embedded }
+            authenticators: [{ fixed: {} }]
+            identity: { escape: hex }
+            policy:
+              enforce: false
+              send:
+                - { from: "group:staff", to: "*" }
+                - { from: "group:staff", to: bob }
+                - { from: "*", to: self }
+                - { from: Alice, to: alice }
+                - { from: alice, to: bob }
+                - { from: alice, to: "bo*" }
+                - { from: self, to: bob }
+              tags:
+                - { user: "*", allow: ["topic:*"] }
+                - { user: "group:staff", allow: ["region:*", "topic:news", "region:x"] }
+                - { user: alice, allow: [] }
+            """
+        #expect(
+            problems(text) == [
+                "gateway.yaml:5:12: warning: policy.enforce: is false: what the rules would refuse is carried out, and "
+                    + "recorded as would-refuse",
+                "gateway.yaml:8:7: warning: policy.send[1]: can never match: policy.send[0] covers all of it",
+                "gateway.yaml:10:7: warning: policy.send[3]: can never match: policy.send[2] covers all of it",
+                "gateway.yaml:12:26: policy.send[5].to: \"bo*\" is no user, nor self, nor *",
+                "gateway.yaml:13:15: policy.send[6].from: \"self\" is no user, nor group: and a group, nor *",
+                "gateway.yaml:16:37: warning: policy.tags[1].allow: \"topic:news\" can never match: policy.tags[0] "
+                    + "allows all of it already",
+                "gateway.yaml:16:37: warning: policy.tags[1].allow: \"region:x\" can never match: policy.tags[1] "
+                    + "allows all of it already",
+                "gateway.yaml:17:29: warning: policy.tags[2].allow: is empty: the rule can never match",
+            ])
+    }
+
     @Test("Variables are expanded once, after parsing, and a missing one is a problem at its place")
     func variables() throws {
         let text = """

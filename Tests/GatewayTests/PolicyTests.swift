@@ -11,18 +11,18 @@ import Testing
     private let bob = UserName(canonical: "bob")!
 
     @Test func theFirstRuleThatCoversASendAllowsIt() {
-        let policy = Policy(send: [
+        let rules = SendRules([
             .init(from: .user(eve.user), to: .sender), .init(from: .group(GroupName("dispatch")!), to: .anyUser),
             .init(from: .anyUser, to: .user(bob)),
         ])
-        #expect(policy.rule(for: alice, to: eve.user) == "send[1]")
-        #expect(policy.rule(for: eve, to: eve.user) == "send[0]")
-        #expect(policy.rule(for: eve, to: bob) == "send[2]")
-        #expect(policy.rule(for: eve, to: alice.user) == nil)
-        #expect(Policy(send: []).rule(for: alice, to: bob) == nil)
+        #expect(rules.rule(for: alice, to: eve.user) == "send[1]")
+        #expect(rules.rule(for: eve, to: eve.user) == "send[0]")
+        #expect(rules.rule(for: eve, to: bob) == "send[2]")
+        #expect(rules.rule(for: eve, to: alice.user) == nil)
+        #expect(SendRules([]).rule(for: alice, to: bob) == nil)
         // Groups are compared with case, as account databases do.
         #expect(
-            Policy(send: [.init(from: .group(GroupName("Dispatch")!), to: .anyUser)]).rule(for: alice, to: bob) == nil)
+            SendRules([.init(from: .group(GroupName("Dispatch")!), to: .anyUser)]).rule(for: alice, to: bob) == nil)
     }
 
     private func tags(
@@ -30,7 +30,8 @@ import Testing
     ) throws -> [String] {
         let rules = [Policy.TagRule(user: .group(GroupName("dispatch")!), allow: allow.map { TagPattern($0)! })]
         let policy = Policy(send: [], tags: rules, tagsNotAllowed: drop ? .drop : .refuse)
-        return try policy.registeredTags(requested, by: caller).map(\.text)
+        var facts = CallFacts(call: CallID(process: 1, number: 1), peer: .documentation)
+        return try policy.registeredTags(requested, by: caller, &facts).map(\.text)
     }
 
     @Test func tagsAreAllowedByRuleSortedAndOnce() throws {

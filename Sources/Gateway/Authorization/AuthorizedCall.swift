@@ -37,6 +37,7 @@ enum Permitted: ~Copyable {
 /// The third phase: may the caller do this? Policy for sends and tags, the ledger for registrations.
 struct Authorization: Sendable {
     let policy: Policy
+    let sendRules: SendRules
     let ledger: any RegistrationLedger
     let limiter: Limiter
     let clocks: Clocks
@@ -64,15 +65,12 @@ struct Authorization: Sendable {
         case .whoami:
             return .whoami
         case .send(let send):
-            guard let rule = policy.rule(for: caller, to: send.recipient) else {
-                throw Refusal(.sendNotAllowed, "no rule allows the send")
-            }
-            facts.rule = rule
+            facts.rule = try rule(sendRules.rule(for: caller, to: send.recipient))
             return .send(send)
         case .create(let handle):
             return .create(handle: handle, try await claim(.create(user: caller.user, handle: handle)))
         case .update(let label, let wanted):
-            let tags = try policy.registeredTags(wanted.tags, by: caller)
+            let tags = try policy.registeredTags(wanted.tags, by: caller, &facts)
             let claim = try await claim(.update(user: caller.user, label: label, handle: wanted.handle))
             try judge(claim.decision, &facts)
             return .update(label: label, wanted.handle, tags: tags, claim)
@@ -84,6 +82,13 @@ struct Authorization: Sendable {
             facts.registration = id
             return .delete(id, claim)
         }
+    }
+
+    /// The rule that decides on a send, where there is one; where none does, it is refused or would be.
+    private func rule(_ found: String?) throws(Refusal) -> String {
+        if let found { return found }
+        guard !policy.isEnforced else { throw Refusal(.sendNotAllowed, "no rule allows the send") }
+        return Policy.wouldRefuse
     }
 
     /// What the ledger says of a `PUT`: a hand-over is a thing of its own, for policy and for the record.

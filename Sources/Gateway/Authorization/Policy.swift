@@ -1,6 +1,6 @@
 public import GatewayCore
 
-/// Who may notify whom, and who may register which tags. Compiled when the configuration is loaded.
+/// Who may notify whom, and who may register which tags, as the configuration says it. `SendRules` is what decides on sends.
 public struct Policy: Sendable {
     /// Whom a rule speaks of.
     public enum Subject: Sendable, Hashable {
@@ -82,6 +82,9 @@ public struct Policy: Sendable {
         case refuse
     }
 
+    /// Whether what the rules do not allow is refused; else it is carried out and recorded as `would-refuse`. Reserved tags,
+    /// identity and ownership hold in either case.
+    public var isEnforced: Bool
     /// The rules for sends; the first that covers a send allows it, and a send that none covers is refused.
     public var send: [SendRule]
     /// The rules for tags beyond the own `username:` tag.
@@ -93,8 +96,10 @@ public struct Policy: Sendable {
 
     /// A policy from its parts.
     public init(
-        send: [SendRule], tags: [TagRule] = [], tagsNotAllowed: TagsNotAllowed = .refuse, handOver: HandOver = .allow
+        isEnforced: Bool = true, send: [SendRule], tags: [TagRule] = [], tagsNotAllowed: TagsNotAllowed = .refuse,
+        handOver: HandOver = .allow
     ) {
+        self.isEnforced = isEnforced
         self.send = send
         self.tags = tags
         self.tagsNotAllowed = tagsNotAllowed

@@ -17,8 +17,10 @@ public struct TagPattern: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the tag fits. Takes time in proportion to the tag's length times the pattern's, and no more.
-    public func matches(_ tag: Tag) -> Bool {
-        var rest = Array(tag.key.utf8)[...]
+    public func matches(_ tag: Tag) -> Bool { matches(Array(tag.key.utf8)) }
+
+    func matches(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
         // `split` always gives at least one piece: no star, no further piece.
         guard let first = pieces.first, let last = pieces.last, rest.starts(with: first) else { return false }
         if pieces.count == 1 { return rest.count == first.count }

@@ -22,7 +22,9 @@ public struct CallFacts: Sendable, Hashable {
     public var platform: PushService?
     /// The registration concerned, by the backend's id.
     public var registration: RegistrationID?
-    /// The policy rule that decided, such as `send[0]`.
+    /// The tags of a registration that no rule allows: refused, dropped or registered all the same, as `rule` says.
+    public var tags: [Tag] = []
+    /// What of the policy decided: a rule such as `send[0]`, `tags-dropped`, or `would-refuse`.
     public var rule: String?
     /// The length of the message text in UTF-8 bytes. The text itself is never recorded.
     public var bytes: Int?

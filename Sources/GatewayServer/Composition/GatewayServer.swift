@@ -34,6 +34,9 @@ public struct GatewayServer: Sendable {
     /// - Throws: `ConfigurationFault` for what `check` would have found, and the errors of stores and sockets.
     public func run() async throws {
         FileDescriptorLimit.raise(logger: logger)
+        if !configuration.policy.isEnforced {
+            logger.warning("The policy is not enforced: what its rules do not allow is only recorded")
+        }
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)

@@ -13,6 +13,17 @@ struct JournalLine {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Appends `,"name":["word","word"]`. The words are within grammars of ours and need no escape.
+    mutating func member(_ name: StaticString, words: [String]) {
+        open(name)
+        for (index, word) in words.enumerated() {
+            append(index == 0 ? "[\"" : ",\"")
+            bytes += word.utf8
+            append("\"")
+        }
+        append(words.isEmpty ? "[]" : "]")
+    }
+
     /// Appends `,"name":"text"` with whatever the text holds escaped.
     mutating func member(_ name: StaticString, text: String?) {
         guard let text else { return }
@@ -45,6 +56,7 @@ struct JournalLine {
         if let pns = facts.pns { member("pns", word: pns.rawValue) }
         if let platform = facts.platform { member("platform", word: platform.rawValue) }
         if let registration = facts.registration { member("registration", word: registration.text) }
+        if !facts.tags.isEmpty { member("tags", words: facts.tags.map(\.text)) }
         member("rule", text: facts.rule)
         member("bytes", number: facts.bytes)
         if let digest = facts.digest {
