@@ -38,7 +38,8 @@ public struct Gateway: CallServing {
             limiter: rules.limiter, clocks: ports.clocks)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(
-            pnsWords: rules.profile.backend.pnsWords, digester: ports.digester, randomness: ports.randomness)
+            payloadFrames: rules.profile.backend.allPayloadFrames(), digester: ports.digester,
+            randomness: ports.randomness)
         recording = Recording(journal: ports.journal)
         forwarding = Forwarding(
             backend: ports.backend,
@@ -46,7 +47,8 @@ public struct Gateway: CallServing {
                 backend: rules.profile.backend, host: rules.backendHost, credential: rules.credential),
             profile: rules.profile.backend, ledger: ports.ledger, clocks: ports.clocks, deadline: rules.backendDeadline)
         settling = Settling(
-            journal: ports.journal, ledger: ports.ledger, clocks: ports.clocks, logger: ports.logger)
+            client: rules.profile.client, journal: ports.journal, ledger: ports.ledger, clocks: ports.clocks,
+            logger: ports.logger)
         refusing = Refusing(
             challenges: ProblemDocument.challenges(for: rules.authenticators.takes), journal: ports.journal,
             logger: ports.logger)

@@ -139,7 +139,7 @@ import Testing
             let pns = try #require(facts.pns)
             let recipient = try #require(facts.recipient)
             #expect(query.map(\.name) == ["pns", "to_tag"])
-            #expect(query.map(\.value) == [side.pnsWords[pns]?.rawValue ?? "?", recipient.text])
+            #expect(query.map(\.value) == [side.pnsWords[pns]?.text ?? "?", recipient.text])
             try checkMessage(request.body, facts, pns)
         case ("POST", .registerCreate), ("POST", .registerUpdate):
             #expect(request.path == "/api/register" && request.body.isEmpty)
@@ -157,7 +157,7 @@ import Testing
             }
             #expect(members.map(\.name) == ["Platform", "Handle", "Tags"])
             let service = try #require(facts.platform)
-            #expect(body["Platform"]?.string == side.platformWords[service]?.rawValue)
+            #expect(body["Platform"]?.string == side.platformWords[service]?.text)
             let handle = try #require(body["Handle"]?.string)
             #expect(try HandleRules().handle(handle, of: service).text == handle)
             #expect(tags.allSatisfy { $0.string.flatMap(Tag.init)?.namespace == "topic" })

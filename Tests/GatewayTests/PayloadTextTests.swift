@@ -105,11 +105,14 @@ struct PastedPayload {
     /// The size that is checked is the size that the backend builds, to the byte.
     @Test func lengthsAreThoseOfThePayload() throws {
         let sender = UserName(canonical: "alice")!
-        let words: [Platform] = [.apns, .gcm, .fcmv1, .wns]
-        for (frame, word) in zip(PastedPayload.frames, words) {
+        // The second frame of FCM is that of its third generation.
+        for (frame, profile) in zip(
+            PastedPayload.frames, [.classic, .core, .net6, .classic] as [BackendProfile.BuiltIn])
+        {
+            let frames = BackendProfile(profile).backend.allPayloadFrames()
             let payload = try PayloadText("a\"é<", for: frame.service)
             let pasted = frame.before + "From alice: " + String(decoding: payload.escaped, as: UTF8.self) + frame.after
-            #expect(pasted.utf8.count == payload.payloadLength(from: sender, as: word))
+            #expect(pasted.utf8.count == payload.payloadLength(from: sender, frame: frames[frame.service] ?? 0))
         }
     }
 

@@ -95,7 +95,7 @@ struct Forwarding: Sendable {
         let request = RecordedRequest(
             id: run.call, bytes: bytes, mayBeRepeated: step.mayBeRepeated, deadline: run.deadline)
         let answer = await backend.exchange(request)
-        return run.take(answer, of: step, goneStatuses: profile.goneStatuses)
+        return run.take(answer, of: step, by: profile)
     }
 }
 

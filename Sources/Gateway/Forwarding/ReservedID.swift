@@ -3,20 +3,33 @@ internal import NIOCore
 
 /// The registration id in a backend's answer, however its generation wraps it (contract: client rule 1).
 enum ReservedID {
-    /// Bare, in quotation marks, or in an XML `string` element, with white space around; nil if no id is left then.
-    static func read(_ body: ByteBuffer) -> RegistrationID? {
+    /// Bare, in quotation marks, or in an XML `string` element, with white space around; nil if no id is left then, or if it
+    /// does not come in the form.
+    static func read(_ body: ByteBuffer, as form: BackendProfile.IDForm = .any) -> RegistrationID? {
         guard body.readableBytes <= 1024 else { return nil }
         var text = trimmed(String(buffer: body)[...])
         if text.hasPrefix("\u{FEFF}") { text = text.dropFirst() }
-        if text.hasPrefix("<"), text.hasSuffix("</string>"),
-            let start = text.lastIndex(of: "<").flatMap({ end in
-                text[..<end].lastIndex(of: ">")
-            })
-        {
-            text = trimmed(text[text.index(after: start)...].dropLast("</string>".count))
+        switch form {
+        case .any:
+            let inner = element(text) ?? text
+            return RegistrationID(unquoted(inner) ?? inner)
+        case .json: return unquoted(text).flatMap { RegistrationID($0) }
+        case .text: return RegistrationID(text)
+        case .xml: return element(text).flatMap { RegistrationID($0) }
         }
-        if text.hasPrefix("\""), text.hasSuffix("\""), text.count >= 2 { text = trimmed(text.dropFirst().dropLast()) }
-        return RegistrationID(text)
+    }
+
+    /// The text of an XML element `string`.
+    private static func element(_ text: Substring) -> Substring? {
+        guard text.hasPrefix("<"), text.hasSuffix("</string>"), let end = text.lastIndex(of: "<"),
+            let start = text[..<end].lastIndex(of: ">")
+        else { return nil }
+        return trimmed(text[text.index(after: start)...].dropLast("</string>".count))
+    }
+
+    private static func unquoted(_ text: Substring) -> Substring? {
+        guard text.hasPrefix("\""), text.hasSuffix("\""), text.count >= 2 else { return nil }
+        return trimmed(text.dropFirst().dropLast())
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

@@ -15,11 +15,13 @@ struct StepRun {
     }
 
     /// Takes the backend's answer to a step.
-    mutating func take(_ answer: BackendAnswer, of step: UpstreamStep, goneStatuses: Set<Int>) -> StepEnd {
+    mutating func take(
+        _ answer: BackendAnswer, of step: UpstreamStep, by profile: BackendProfile.BackendSide
+    ) -> StepEnd {
         switch answer {
         case .answered(let response):
             end.status = response.status
-            return take(response, of: step, goneStatuses: goneStatuses)
+            return take(response, of: step, by: profile)
         case .unreachable(let detail):
             // An earlier step may have reached it.
             end.result = end.status == nil ? .backendUnreachable : .backendFailed
@@ -41,23 +43,23 @@ struct StepRun {
     }
 
     private mutating func take(
-        _ response: BackendResponse, of step: UpstreamStep, goneStatuses: Set<Int>
+        _ response: BackendResponse, of step: UpstreamStep, by profile: BackendProfile.BackendSide
     ) -> StepEnd {
-        let succeeded = (200..<300).contains(response.status)
+        let succeeded = profile.successStatuses.contains(response.status)
         end.result = .backendFailed
         switch step {
         case .reserve:
-            end.reserved = succeeded ? ReservedID.read(response.body) : nil
+            end.reserved = succeeded ? ReservedID.read(response.body, as: profile.idForm) : nil
             end.detail = succeeded ? "the backend's id is not one" : "status \(response.status)"
             return end.reserved == nil ? .failed : .done
         case .upsert:
             end.detail = "status \(response.status)"
-            return succeeded ? .done : goneStatuses.contains(response.status) ? .gone : .failed
+            return succeeded ? .done : profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .delete:
             end.detail = "status \(response.status)"
-            // What is not there is deleted; a plain 500 can mean anything.
+            // What is not there is deleted; whatever else may mean that, such as a plain 500, can mean anything.
             if succeeded || response.status == 404 || response.status == 410 { return .done }
-            return response.status == 500 ? .gone : .failed
+            return profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .send:
             end.detail = "status \(response.status)"
             return succeeded ? .done : .failed

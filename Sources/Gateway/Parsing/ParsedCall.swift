@@ -90,6 +90,9 @@ struct Parsing: Sendable {
         let queryID = query.take("id")
         switch (pathID, queryID) {
         case (let id?, nil):
+            guard profile.client.idPlaces.contains(.path) else {
+                throw Refusal(.malformedRequest, "the registration id belongs into the query")
+            }
             return id
         case (nil, let text?):
             guard let id = RegistrationID(text) else { throw Refusal(.malformedRequest, "the id is not one") }
@@ -110,22 +113,21 @@ struct Parsing: Sendable {
 
     private func registration(_ body: ByteBuffer) throws(Refusal) -> RequestedRegistration {
         let read = try RegistrationBody.read(body)
-        guard let platform = Platform(word: read.platform), profile.backend.platformWords[platform.service] != nil
-        else {
+        guard let service = profile.backend.platformWords.service(for: read.platform) else {
             throw Refusal(.unknownPlatform, "Platform is not one of the backend's")
         }
         do throws(DeviceHandle.Fault) {
-            return RequestedRegistration(handle: try handles.handle(read.handle, of: platform.service), tags: read.tags)
+            return RequestedRegistration(handle: try handles.handle(read.handle, of: service), tags: read.tags)
         } catch {
             throw Refusal(.handleUnusable, "Handle: \(error)", hint: error.hint)
         }
     }
 
     private func pushService(_ word: String) throws(Refusal) -> PushService {
-        guard let platform = Platform(word: word), profile.backend.pnsWords[platform.service] != nil else {
+        guard let service = profile.backend.pnsWords.service(for: word) else {
             throw Refusal(.unknownPlatform, "pns is not one of the backend's")
         }
-        return platform.service
+        return service
     }
 
     private func recipient(_ text: String) throws(Refusal) -> UserName {

@@ -21,8 +21,7 @@ extension BackendProfile {
             case .core: .fcm
             case .net6: .fcmv1
             }
-        var platforms: [PushService: Platform] = [.apns: .apns, .wns: .wns, .fcm: fcm]
-        if name != .net6 { platforms[.mpns] = .mpns }
+        let pns: [Platform] = [.apns, .wns, fcm]
         self.init(
             client: ClientSide(
                 registerPath: register, notificationsPath: notifications,
@@ -30,7 +29,7 @@ extension BackendProfile {
             backend: BackendSide(
                 registerPath: register, notificationsPath: notifications,
                 idPlace: name == .core ? .query : .path,
-                platformWords: platforms, pnsWords: [.apns: .apns, .wns: .wns, .fcm: fcm],
+                platformWords: ServiceWords(name == .net6 ? pns : pns + [.mpns]), pnsWords: ServiceWords(pns),
                 // No backend answers 410, and a lost registration is a plain 500.
                 goneStatuses: [404, 410, 500]))
     }

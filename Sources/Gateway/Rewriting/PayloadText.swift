@@ -20,17 +20,9 @@ struct PayloadText {
         }
     }
 
-    /// How many bytes the payload gets that the backend builds: `From U: M` in the frame of the service, as the backend's
-    /// word for it says.
-    func payloadLength(from sender: UserName, as word: Platform) -> Int {
-        let frame =
-            switch word {
-            case .apns: 27
-            case .gcm, .fcm: 33
-            case .fcmv1: 45
-            case .wns, .mpns: 101
-            }
-        return frame + sender.text.utf8.count + escaped.count
+    /// How many bytes the payload gets that the backend builds: `From U: M` in a frame of so many bytes.
+    func payloadLength(from sender: UserName, frame: Int) -> Int {
+        frame + sender.text.utf8.count + escaped.count
     }
 
     /// Character data of XML 1.0 (sections 2.2 and 2.4). A carriage return would be read as a line feed, so it is a reference.

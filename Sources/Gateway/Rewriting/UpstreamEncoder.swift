@@ -33,7 +33,7 @@ struct UpstreamEncoder: Sendable {
             body.reserveCapacity(send.text.count + 16)
             JSONWriter.write(stringOfUTF8: send.text, to: &body)
             return request(
-                "POST", "\(backend.notificationsPath)?pns=\(word.rawValue)&to_tag=\(recipient)", as: send.sender,
+                "POST", "\(backend.notificationsPath)?pns=\(word.text)&to_tag=\(recipient)", as: send.sender,
                 body: body, call)
         }
     }
@@ -42,7 +42,7 @@ struct UpstreamEncoder: Sendable {
         guard let word = backend.platformWords[registration.handle.service] else { return nil }
         let body = JSONWriter.bytes(
             of: .object([
-                .init("Platform", .string(word.rawValue)),
+                .init("Platform", .string(word.text)),
                 .init("Handle", .string(registration.handle.text)),
                 .init("Tags", .array(registration.tags.map { .string($0.text) })),
             ]))

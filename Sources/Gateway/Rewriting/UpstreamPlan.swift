@@ -31,8 +31,8 @@ enum RewrittenCall: ~Copyable {
 
 /// The fifth phase: the call becomes the gateway's own requests. Pure and synchronous.
 struct Rewriting: Sendable {
-    /// The backend's word for each service: it decides the payload's frame.
-    let pnsWords: [PushService: Platform]
+    /// How many bytes the backend's payload has beside user and message.
+    let payloadFrames: [PushService: Int]
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
 
@@ -91,10 +91,7 @@ struct Rewriting: Sendable {
 
     private func upstream(_ send: RequestedSend, from sender: UserName) throws(Refusal) -> UpstreamSend {
         let text = try PayloadText(send.text, for: send.service)
-        guard let word = pnsWords[send.service] else {
-            throw Refusal(.unknownPlatform, "the backend has no word for the service")
-        }
-        let length = text.payloadLength(from: sender, as: word)
+        let length = text.payloadLength(from: sender, frame: payloadFrames[send.service] ?? 0)
         guard length <= send.service.payloadLimit else {
             throw Refusal(
                 .payloadTooLarge, "the payload would have \(length) bytes",

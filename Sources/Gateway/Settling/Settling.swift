@@ -3,6 +3,7 @@ internal import Logging
 
 /// The last phase: how the call ended is written down, once for each intent, and becomes the client's answer.
 struct Settling: Sendable {
+    let client: BackendProfile.ClientSide
     let journal: any Journal
     let ledger: any RegistrationLedger
     let clocks: Clocks
@@ -60,8 +61,7 @@ struct Settling: Sendable {
         _ end: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, _ claim: consuming LedgerClaim,
         _ facts: inout CallFacts
     ) async -> Settled {
-        // Windows clients of some builds take nothing but 202, and all others nothing but 200.
-        let answer = Answer.empty(handle.service == .wns || handle.service == .mpns ? 202 : 200)
+        let answer = Answer.empty(client.updateStatus(of: handle.service))
         guard end.result == .accepted else { return Settled(end.result, answer) }
         let known: RegistrationID? =
             switch claim.decision {

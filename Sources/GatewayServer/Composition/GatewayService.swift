@@ -93,7 +93,11 @@ struct GatewayService: Service {
             case .remote(let address): address
             case .embedded: .tcp(host: "127.0.0.1", port: embeddedPort ?? 0)
             }
-        return try await Upstream.start(configuration: UpstreamConfiguration(address: address), group: group)
+        var upstream = UpstreamConfiguration(address: address)
+        upstream.idle = TimeAmount(configuration.backend.profile.backend.idleTime)
+        // Where a backend gives up connections sooner, a send must not meet one that it is giving up.
+        upstream.freshness = min(upstream.freshness, upstream.idle)
+        return try await Upstream.start(configuration: upstream, group: group)
     }
 
     private func makeGateway(_ upstream: Upstream, _ loops: EventLoops) -> Gateway {

@@ -9,8 +9,8 @@ extension ServerConfiguration {
         }
         defer { reader.finish() }
         let address = readAddress(reader)
-        // What clients and backend speak: classic, core or net6; classic unless given.
-        let profileName = reader.word("profile", of: BackendProfile.BuiltIn.self) ?? .classic
+        // What clients and backend speak; classic unless given.
+        let profile = readProfile(reader)
         // How the backend is told who the user is; mirror unless given.
         let credential = readCredential(reader)
         // How the text of a message is found: auto or literal; auto unless given.
@@ -22,10 +22,13 @@ extension ServerConfiguration {
         if embeddedPort != nil, let address, address != .embedded {
             reader.report("port", "is for the embedded backend alone; the url has the port of any other")
         }
+        if profile.changesBackend, address == .embedded {
+            reader.report("profile", "cannot change what the embedded backend takes; its profile is one of the three")
+        }
         let handles = readHandleHosts(reader.mapping("handle-hosts"))
         guard let address else { return nil }
         return BackendSection(
-            address: address, profile: BackendProfile(profileName), profileName: profileName, credential: credential,
+            address: address, profile: profile.profile, profileName: profile.name, credential: credential,
             messages: messages, handles: handles, timeout: timeout, embeddedPort: embeddedPort ?? 0)
     }
 
@@ -38,49 +41,6 @@ extension ServerConfiguration {
             return nil
         }
         return address
-    }
-
-    private static func readCredential(_ reader: ConfigurationReader) -> UpstreamCredential {
-        guard let node = reader.node("credential") else { return .mirror }
-        if case .scalar(let word, _) = node.shape {
-            if word != "mirror" {
-                reader.report(
-                    "credential",
-                    "\"\(word)\" is none of: mirror, a mapping with shared-password, a mapping with user-header, "
-                        + "secret-header and secret")
-            }
-            return .mirror
-        }
-        let inner = reader.reader(of: node, under: "credential")
-        defer { inner.finish() }
-        if inner.has("shared-password") {
-            return inner.required("shared-password").map { .sharedPassword(Secret($0.utf8)) } ?? .mirror
-        }
-        let user = fieldName("user-header", inner)
-        let secretField = fieldName("secret-header", inner)
-        // Secret.
-        let secret = inner.required("secret")
-        if let secret, !secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
-            inner.report("secret", "must be visible ASCII, since it travels in a header field")
-        }
-        guard let user, let secretField, let secret else { return .mirror }
-        return .header(userField: user, secretField: secretField, secret: Secret(secret.utf8))
-    }
-
-    private static func fieldName(_ name: String, _ reader: ConfigurationReader) -> String? {
-        guard let field = reader.required(name) else { return nil }
-        func isFieldByte(_ byte: UInt8) -> Bool {
-            switch byte | 0x20 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): true
-            default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
-            }
-        }
-        let reserved = ["host", "authorization", "content-length", "content-type", "transfer-encoding", "connection"]
-        guard field.utf8.allSatisfy(isFieldByte), !reserved.contains(field.lowercased()) else {
-            reader.report(name, "\"\(field)\" cannot be used as a header field here")
-            return nil
-        }
-        return field
     }
 
     private static func readHandleHosts(_ reader: ConfigurationReader?) -> HandleRules {

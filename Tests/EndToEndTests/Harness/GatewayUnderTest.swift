@@ -71,7 +71,8 @@ struct GatewayUnderTest {
 
     /// Runs the body with a gateway in front of a backend that is there already.
     static func run<Result: Sendable>(
-        backend url: String, profile: String = "classic", policy: String = policy, more: String = "",
+        backend url: String, profile: String = "classic", credential: String = "mirror", policy: String = policy,
+        more: String = "",
         keys: String = keys, timeout: String = "65s", socket: String? = nil, hub: NotificationHub = NotificationHub(),
         seen: SeenRequests = SeenRequests(),
         _ body: (GatewayUnderTest) async throws -> Result
@@ -82,7 +83,7 @@ struct GatewayUnderTest {
         let text = """
             listen: [{ address: "\(socket.map { "unix:\($0)" } ?? "127.0.0.1:0")" }]
             admin: { address: "127.0.0.1:0" }
-            backend: { url: "\(url)", profile: \(profile), timeout: \(timeout) }
+            backend: { url: "\(url)", profile: \(profile), credential: \(credential), timeout: \(timeout) }
             authenticators:
               - static-users: { file: users.yaml }
               - hmac-token: { keys: token-keys.yaml, issuer: notify-gateway, audience: notify, lifetime: 1h }

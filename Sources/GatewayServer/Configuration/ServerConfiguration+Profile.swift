@@ -1,0 +1,131 @@
+internal import Gateway
+internal import GatewayCore
+
+extension ServerConfiguration {
+    /// What `backend.profile` says: one of the built-in names, or a mapping that starts from one and changes fields.
+    struct ReadProfile {
+        var profile: BackendProfile
+        /// The one that it is, or starts from.
+        var name: BackendProfile.BuiltIn
+        /// Whether it changes what the backend takes.
+        var changesBackend = false
+    }
+
+    static func readProfile(_ backend: ConfigurationReader) -> ReadProfile {
+        guard case .mapping? = backend.node("profile")?.shape, let reader = backend.mapping("profile") else {
+            let name = backend.word("profile", of: BackendProfile.BuiltIn.self) ?? .classic
+            return ReadProfile(profile: BackendProfile(name), name: name)
+        }
+        defer { reader.finish() }
+        // The profile whose fields count unless others are given.
+        if reader.node("from") == nil { reader.report("\"from\" is missing") }
+        let name = reader.word("from", of: BackendProfile.BuiltIn.self) ?? .classic
+        var read = ReadProfile(profile: BackendProfile(name), name: name)
+        // What clients send to the gateway.
+        if let client = reader.mapping("client") { readClient(client, &read.profile.client) }
+        // What the gateway sends to the backend.
+        if let side = reader.mapping("backend") {
+            readBackendSide(side, &read.profile.backend)
+            read.changesBackend = true
+        }
+        return read
+    }
+
+    private static func readClient(_ reader: ConfigurationReader, _ client: inout BackendProfile.ClientSide) {
+        defer { reader.finish() }
+        // The paths of registrations and sends.
+        readPaths(reader, register: &client.registerPath, notifications: &client.notificationsPath)
+        for (name, path) in [("register-path", client.registerPath), ("notifications-path", client.notificationsPath)]
+        where path == "/auth" || path.hasPrefix("/auth/") {
+            reader.report(name, "\"\(path)\" is among the gateway's own paths")
+        }
+        // Where clients may put a registration's id: path, query, or both.
+        if let places = readPlaces(reader) { client.idPlaces = places }
+        // What a device of a service is answered when it is registered: 200 to 204.
+        guard let statuses = reader.mapping("update-status") else { return }
+        defer { statuses.finish() }
+        for service in PushService.allCases {
+            if let status = statuses.integer(service.rawValue, in: 200...204) {
+                client.updateStatuses[service] = status
+            }
+        }
+    }
+
+    private static func readBackendSide(_ reader: ConfigurationReader, _ side: inout BackendProfile.BackendSide) {
+        defer { reader.finish() }
+        // The paths of registrations and sends.
+        readPaths(reader, register: &side.registerPath, notifications: &side.notificationsPath)
+        // Where the backend looks for a registration's id.
+        side.idPlace = reader.word("id-in", of: BackendProfile.IDPlace.self) ?? side.idPlace
+        // How it writes one into its answer.
+        side.idForm = reader.word("id-answer", of: BackendProfile.IDForm.self) ?? side.idForm
+        // Its words for services in a registration's Platform; services that are left out are not taken.
+        side.platformWords = readWords("platforms", of: PushService.allCases, reader) ?? side.platformWords
+        // Its words for services in pns; services that are left out cannot be sent to.
+        side.pnsWords = readWords("pns", of: [.apns, .wns, .fcm], reader) ?? side.pnsWords
+        // The statuses that mean that a call was carried out.
+        side.successStatuses = readStatuses("success", 200...299, reader) ?? side.successStatuses
+        if side.successStatuses.isEmpty { reader.report("success", "must name at least one status") }
+        // The statuses that mean that a registration is lost.
+        side.goneStatuses = readStatuses("gone", 400...599, reader) ?? side.goneStatuses
+        // How long a connection may lie unused before the gateway closes it.
+        side.idleTime = reader.duration("idle", in: .seconds(1) ... .seconds(600)) ?? side.idleTime
+        // How many bytes its payload for a service has beside user and message, where the word does not tell.
+        guard let frames = reader.mapping("payload-frames") else { return }
+        defer { frames.finish() }
+        for service in [PushService.apns, .wns, .fcm] {
+            if let bytes = frames.integer(service.rawValue, in: 0...3000) { side.payloadFrames[service] = bytes }
+        }
+    }
+
+    private static func readWords(
+        _ name: String, of services: [PushService], _ reader: ConfigurationReader
+    ) -> ServiceWords? {
+        guard let inner = reader.mapping(name) else { return nil }
+        defer { inner.finish() }
+        var read: [PushService: ServiceWord] = [:]
+        for service in services {
+            guard let text = inner.string(service.rawValue) else { continue }
+            read[service] = ServiceWord(text)
+            if read[service] == nil {
+                inner.report(service.rawValue, "\"\(text)\" is no word; write up to 32 letters, digits, _ . and -")
+            }
+        }
+        guard let words = ServiceWords(read) else {
+            inner.report("has one word for two services; apns, wns, mpns, gcm, fcm and fcmv1 stand for their own")
+            return nil
+        }
+        return words
+    }
+
+    private static func readPlaces(_ reader: ConfigurationReader) -> Set<BackendProfile.IDPlace>? {
+        guard case .sequence? = reader.node("id-in")?.shape else {
+            return reader.word("id-in", of: BackendProfile.IDPlace.self).map { [$0] }
+        }
+        let texts = reader.strings("id-in") ?? []
+        let places = Set(texts.compactMap(BackendProfile.IDPlace.init))
+        guard !places.isEmpty, places.count == texts.count else {
+            reader.report("id-in", "must be path, query, or both")
+            return nil
+        }
+        return places
+    }
+
+    private static func readStatuses(
+        _ name: String, _ range: ClosedRange<Int>, _ reader: ConfigurationReader
+    ) -> Set<Int>? {
+        guard let values = reader.sequence(name) else { return nil }
+        var statuses: Set<Int> = []
+        for value in values {
+            if case .scalar(let text, isPlain: true) = value.node.shape, let status = Int(text), range.contains(status)
+            {
+                statuses.insert(status)
+            } else {
+                reader.report(
+                    at: value.node.location, under: value.path,
+                    "must be a status from \(range.lowerBound) to \(range.upperBound)")
+            }
+        }
+        return statuses
+    }
+}

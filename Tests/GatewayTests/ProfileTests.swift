@@ -1,0 +1,102 @@
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+@Suite struct ProfileTests {
+    @Test func clientsUseTheBackendsWordsAndTheKnownOnesOfItsServices() throws {
+        let own = try #require(ServiceWord("iOS"))
+        let words = try #require(ServiceWords([.apns: own, .fcm: ServiceWord(.fcmv1)]))
+        for (word, service) in [
+            ("iOS", PushService.apns), ("ios", .apns), ("apns", .apns), ("APNS", .apns), ("gcm", .fcm), ("fcm", .fcm),
+            ("FcmV1", .fcm),
+        ] { #expect(words.service(for: word) == service, "\(word)") }
+        for word in ["wns", "mpns", "", "ıos", "ios ", "apns\u{301}"] {
+            #expect(words.service(for: word) == nil, "\(word)")
+        }
+        #expect(words[.apns]?.text == "iOS" && words[.fcm]?.text == "fcmv1" && words[.wns] == nil)
+    }
+
+    @Test func oneWordIsOneService() throws {
+        let (one, other) = (try #require(ServiceWord("push")), try #require(ServiceWord("PUSH")))
+        #expect(ServiceWords([.apns: one, .fcm: other]) == nil)
+        #expect(ServiceWords([.apns: ServiceWord(.gcm)]) == nil)
+        #expect(ServiceWords([.fcm: ServiceWord(.apns), .apns: ServiceWord(.fcm)]) == nil)
+        #expect(ServiceWords([.apns: one, .fcm: ServiceWord(.gcm)]) != nil)
+    }
+
+    @Test(arguments: ["", "a b", "a&b", "a%20", "é", "a/b", "a\r\n", String(repeating: "x", count: 33)])
+    func wordsThatAreNone(_ text: String) { #expect(ServiceWord(text) == nil) }
+
+    @Test func framesAreStatedKnownOrTheLongest() {
+        var side = BackendProfile(.net6).backend
+        #expect(side.allPayloadFrames()[.fcm] == 45)
+        side.pnsWords = ServiceWords([.gcm, .apns])
+        #expect(side.allPayloadFrames()[.fcm] == 33)
+        side.pnsWords = ServiceWords([.fcm: ServiceWord("android")!, .apns: ServiceWord("ios")!])!
+        #expect(side.allPayloadFrames()[.fcm] == 45 && side.allPayloadFrames()[.apns] == 27)
+        side.payloadFrames = [.fcm: 7]
+        #expect(side.allPayloadFrames()[.fcm] == 7)
+    }
+
+    @Test(arguments: [
+        (BackendProfile.IDForm.json, "\"11-22-3\""), (.text, " 11-22-3\n"),
+        (.xml, "<string xmlns=\"x\">11-22-3</string>"),
+    ])
+    func anIDIsReadInItsForm(_ form: BackendProfile.IDForm, _ body: String) {
+        #expect(ReservedID.read(ByteBuffer(string: body), as: form) == Sample.other)
+        #expect(ReservedID.read(ByteBuffer(string: body), as: .any) == Sample.other)
+        for other in BackendProfile.IDForm.allCases where other != form && other != .any {
+            #expect(ReservedID.read(ByteBuffer(string: body), as: other) == nil)
+        }
+    }
+
+    @Test func anIDInAPlaceThatTheClientsDoNotUseIsRefused() async {
+        func gateway(_ places: Set<BackendProfile.IDPlace>) -> TestGateway {
+            TestGateway(adjust: { $0.profile.client.idPlaces = places }, deciding: { _ in .owned(Sample.other) })
+        }
+        let inPath = ReceivedRequest("DELETE /api/register/\(Sample.label)", as: "alice")
+        let inQuery = ReceivedRequest("DELETE /api/register?id=\(Sample.label)", as: "alice")
+        let inBoth = ReceivedRequest("DELETE /api/register/\(Sample.label)?id=\(Sample.label)", as: "alice")
+        for (places, good, bad) in [
+            ([.path], [inPath], [inQuery, inBoth]), ([.query], [inQuery], [inPath, inBoth]),
+            ([.path, .query], [inPath, inQuery], [inBoth]),
+        ] as [(Set<BackendProfile.IDPlace>, [ReceivedRequest], [ReceivedRequest])] {
+            for request in good { #expect(await gateway(places).serve(request).status == 200) }
+            for request in bad { await gateway(places).expect(.malformedRequest, for: request, "\(places)") }
+        }
+    }
+
+    @Test func registeredDevicesAreAnsweredAsTheirClientsExpect() async {
+        for (status, body) in [(200, Sample.body("wns", Sample.wns)), (204, Sample.body())] {
+            let gateway = TestGateway { $0.profile.client.updateStatuses = [.apns: 204] }
+            #expect(await gateway.serve(Sample.put(body)) == Answer(status: status))
+        }
+    }
+
+    @Test func statusesMeanWhatTheProfileSays() async {
+        func end(_ request: ReceivedRequest, _ status: Int) async -> (status: Int, result: String?, steps: Int) {
+            let gateway = TestGateway(
+                adjust: { rules in
+                    rules.profile.backend.successStatuses = [202]
+                    rules.profile.backend.goneStatuses = [423]
+                },
+                answering: { $0.body.isEmpty && $0.method == "POST" ? .status(202, "44-55-6") : .status(202) },
+                deciding: { request in
+                    if case .delete = request { .owned(Sample.other) } else { .own(Sample.other) }
+                })
+            gateway.backend.queue(.status(status))
+            let answer = await gateway.serve(request)
+            return (answer.status, gateway.journal.records(.outcome).first?.result, gateway.backend.requests.count)
+        }
+        #expect(await end(Sample.send(), 202) == (200, "accepted", 1))
+        #expect(await end(Sample.send(), 200) == (502, "backend-failed", 1))
+        #expect(await end(Sample.put(), 423) == (200, "healed", 3))
+        for status in [404, 410, 500] { #expect(await end(Sample.put(), status) == (502, "backend-failed", 1)) }
+        #expect(await end(Sample.delete, 423) == (200, "neutralised", 2))
+        for status in [404, 410] { #expect(await end(Sample.delete, status) == (200, "accepted", 1)) }
+        #expect(await end(Sample.delete, 500) == (502, "backend-failed", 1))
+    }
+}
