@@ -144,7 +144,7 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayCore", "GatewayTesting", "StaticUsers", "HMACToken", "PAM",
-                "ExternalProcess", "ForwardAuth", logging,
+                "ExternalProcess", "ForwardAuth", logging, nioCore, nioPosix, nioEmbedded,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -19,6 +19,15 @@ enum Console {
         try handle.write(contentsOf: Data((text.hasSuffix("\n") ? text : text + "\n").utf8))
     }
 
+    /// Says on a terminal what is waited for, once that has taken a second; until it is cancelled.
+    static func progress(_ text: String) -> Task<Void, Never>? {
+        guard isatty(STDERR_FILENO) == 1 else { return nil }
+        return Task {
+            guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+            complain(text)
+        }
+    }
+
     /// Whether somebody sits at standard input.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 }

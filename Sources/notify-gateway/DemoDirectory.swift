@@ -14,7 +14,9 @@ struct DemoDirectory {
         let manager = FileManager.default
         try manager.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        try Self.configuration(listen: listen, profile: profile).write(
+        // A directory for temporary files with a very long name leaves no room for a socket in it.
+        let hasControl = "\(path)/control.sock".utf8.count <= 107
+        try Self.configuration(listen: listen, profile: profile, hasControl: hasControl).write(
             toFile: configurationPath, atomically: false, encoding: .utf8)
         var users = try UsersFile.load("\(path)/users.yaml", names: NameRules())
         for name in ["alice", "bob"] {
@@ -28,11 +30,12 @@ struct DemoDirectory {
 
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 
-    private static func configuration(listen: String, profile: String) -> String {
+    private static func configuration(listen: String, profile: String, hasControl: Bool) -> String {
         """
         listen:
           - address: "\(listen)"
         admin: { address: "127.0.0.1:0" }
+        \(hasControl ? "control: control.sock" : "")
         backend:
           url: embedded
           profile: \(profile)

@@ -64,7 +64,15 @@ struct ConfigurationProblemTests {
             (
                 "lissen: []\n",
                 "gateway.yaml:1:1: lissen: is not known here; known are: admin, authentication, authenticators, "
-                    + "backend, identity, journal, ledger, limits, listen, log, policy"
+                    + "backend, control, identity, journal, ledger, limits, listen, log, policy"
+            ),
+            (
+                "control: /\(String(repeating: "d", count: 107))\n",
+                "gateway.yaml:1:10: control: is 108 bytes long as a whole path; the system takes at most 107"
+            ),
+            (
+                "control: run/\n",
+                "gateway.yaml:1:10: control: must be the path of a socket, not of a directory"
             ),
             (
                 "log: { level: loud }\n",

@@ -57,11 +57,13 @@ public struct JournalRecord: Sendable, Hashable {
     public var milliseconds: Int?
     /// The uid of the operator who asked for it over the control socket, where one did.
     public var operatorID: UInt32?
+    /// What an operator's change is about where that is no user: an address, a session, `all`.
+    public var target: String?
 
     /// A record from its parts.
     public init(
         _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
-        operatorID: UInt32? = nil
+        operatorID: UInt32? = nil, target: String? = nil
     ) {
         self.kind = kind
         self.facts = facts
@@ -69,6 +71,7 @@ public struct JournalRecord: Sendable, Hashable {
         self.status = status
         self.milliseconds = milliseconds
         self.operatorID = operatorID
+        self.target = target
     }
 }
 

@@ -7,9 +7,9 @@ internal import Musl
 #endif
 
 /// The file of a listening Unix domain socket: made with its mode, removed only while it is still ours.
-struct UnixSocketFile: Sendable {
+package struct UnixSocketFile: Sendable {
     /// The bound socket, for `listen`.
-    let descriptor: CInt
+    package let descriptor: CInt
     private let path: String
     private let device: dev_t
     private let inode: ino_t
@@ -17,7 +17,7 @@ struct UnixSocketFile: Sendable {
     /// Binds a socket at the path. A socket file that nobody listens on is replaced; anything else there is an error.
     ///
     /// Makes blocking calls: for a thread that may wait.
-    static func make(path: String, mode: UInt32) throws -> UnixSocketFile {
+    package static func make(path: String, mode: UInt32) throws -> UnixSocketFile {
         let address = try SocketAddress(unixDomainSocketPath: path)
         try removeStale(path, address: address)
         let descriptor = try makeSocket()
@@ -35,7 +35,7 @@ struct UnixSocketFile: Sendable {
     }
 
     /// Removes the file, unless another one has taken its place.
-    func remove() {
+    package func remove() {
         guard let status = try? Self.status(of: path), status.st_dev == device, status.st_ino == inode else { return }
         unlink(path)
     }

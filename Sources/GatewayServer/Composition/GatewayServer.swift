@@ -72,14 +72,24 @@ public struct GatewayServer: Sendable {
         services.append(
             AdminService(address: configuration.admin, readiness: readiness, logger: logger) { adminPort.yield($0) })
         let verdicts = VerdictCache(clocks: clocks)
-        services.append(
-            ReloadService(
-                authenticators: reloadable.map { RememberedAuthenticator($0, remembered: verdicts) }, logger: logger))
+        let reloading = ReloadService(
+            authenticators: reloadable.map { RememberedAuthenticator($0, remembered: verdicts) }, logger: logger)
+        services.append(reloading)
+        let throttle = LoginThrottle(clocks: clocks)
+        let control: ControlServer?
+        do {
+            control = try await openControl(
+                .init(throttle: throttle, names: configuration.names, reloading: reloading), stores, group)
+        } catch {
+            await stores.close(logger: logger)
+            throw error
+        }
+        if let control { services.append(ControlService(server: control)) }
         services.append(
             GatewayService(
-                configuration: configuration, chain: chain, verdicts: verdicts, stores: stores, readiness: readiness,
-                group: group,
-                clocks: clocks, logger: logger, embeddedPorts: embeddedPorts, adminPorts: adminPorts,
+                configuration: configuration, chain: chain, verdicts: verdicts, throttle: throttle, stores: stores,
+                readiness: readiness, group: group, clocks: clocks, logger: logger, embeddedPorts: embeddedPorts,
+                adminPorts: adminPorts,
                 onStarted: onStarted))
         let outcome: Result<Void, any Error>
         do {
@@ -90,8 +100,21 @@ public struct GatewayServer: Sendable {
         } catch {
             outcome = .failure(error)
         }
+        await control?.stop()
         await stores.close(logger: logger)
         try outcome.get()
+    }
+
+    private func openControl(
+        _ parts: ControlOperations.Parts, _ stores: OpenStores, _ group: MultiThreadedEventLoopGroup
+    ) async throws -> ControlServer? {
+        guard let path = configuration.control else { return nil }
+        let operations = ControlOperations(ControlOperations.all(parts), journal: stores.journal, logger: logger)
+        do {
+            return try await ControlServer.open(path: path, operations: operations, group: group, logger: logger)
+        } catch let fault as ControlFault {
+            throw ConfigurationFault(file: path, fault.reason)
+        }
     }
 
     private func embeddedBackend(_ port: AsyncStream<Int>.Continuation) -> EmbeddedBackend {

@@ -11,6 +11,7 @@ struct GatewayService: Service {
     let configuration: ServerConfiguration
     let chain: AuthenticatorChain
     let verdicts: VerdictCache
+    let throttle: LoginThrottle
     let stores: OpenStores
     let readiness: Readiness
     let group: MultiThreadedEventLoopGroup
@@ -106,7 +107,8 @@ struct GatewayService: Service {
         let rules = GatewayRules(
             names: configuration.names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
             authenticators: chain, authentication: configuration.authentication, policy: configuration.policy,
-            limiter: Limiter(configuration.limits, clocks: clocks), verdicts: verdicts, credential: backend.credential,
+            limiter: Limiter(configuration.limits, clocks: clocks), throttle: throttle, verdicts: verdicts,
+            credential: backend.credential,
             backendHost: backend.address.hostField,
             backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
         return Gateway(

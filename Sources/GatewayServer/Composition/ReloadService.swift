@@ -10,24 +10,48 @@ final class ReloadService: Service {
     private let logger: Logger
     /// How often the files are looked at; a change counts within two looks.
     private let period: Duration
-    /// Whether all are to be read at the next look, changed or not. So at first: a file may have changed since its authenticator
-    /// was made.
-    private let everything = Atomic(true)
+    private let demand = Mutex(Demand())
+    private let looks: AsyncStream<Void>
+    private let look: AsyncStream<Void>.Continuation
+
+    /// What the next look is asked for beyond files that have changed.
+    private struct Demand {
+        /// Whether all are to be read, changed or not. So at first: a file may have changed since its authenticator was made.
+        var isForAll = true
+        /// Who waits for what is wrong then.
+        var waiting: [CheckedContinuation<[ConfigurationProblem]?, Never>] = []
+        /// Whether there will be no more looks.
+        var hasEnded = false
+    }
 
     init(authenticators: [any ReloadableAuthenticator], logger: Logger, period: Duration = .milliseconds(400)) {
         self.authenticators = authenticators
         self.logger = logger
         self.period = period
+        (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Has all authenticators read their files again, as SIGHUP does, and answers with what is wrong with them; nil where the
+    /// gateway stops first.
+    func reloadNow() async -> [ConfigurationProblem]? {
+        await withCheckedContinuation { waiter in
+            let hasEnded = demand.withLock { demand in
+                if demand.hasEnded { return true }
+                demand.isForAll = true
+                demand.waiting.append(waiter)
+                return false
+            }
+            if hasEnded { waiter.resume(returning: nil) } else { look.yield() }
+        }
     }
 
     func run() async throws {
-        let (looks, look) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let signals = await UnixSignalsSequence(trapping: .sighup)
         await cancelWhenGracefulShutdown {
             await withTaskGroup { tasks in
                 tasks.addTask { [self] in
                     for await _ in signals {
-                        everything.store(true, ordering: .relaxed)
+                        demand.withLock { $0.isForAll = true }
                         look.yield()
                     }
                 }
@@ -45,7 +69,10 @@ final class ReloadService: Service {
         var watches = authenticators.map { FileWatch($0.files) }
         var standing = authenticators.map { _ in [ConfigurationProblem]() }
         for await _ in looks {
-            let all = everything.exchange(false, ordering: .relaxed)
+            let (all, waiting) = demand.withLock { demand in
+                defer { (demand.isForAll, demand.waiting) = (false, []) }
+                return (demand.isForAll, demand.waiting)
+            }
             for (index, authenticator) in authenticators.enumerated() {
                 // Looked at before the reading: what changes meanwhile is seen at the next look.
                 let isAskedFor = watches[index].look() || all
@@ -59,6 +86,13 @@ final class ReloadService: Service {
                     logger.error("A file was not taken", metadata: ["problem": "\(problem)"])
                 }
             }
+            for waiter in waiting { waiter.resume(returning: standing.flatMap(\.self)) }
         }
+        let left = demand.withLock { demand in
+            demand.hasEnded = true
+            defer { demand.waiting = [] }
+            return demand.waiting
+        }
+        for waiter in left { waiter.resume(returning: nil) }
     }
 }

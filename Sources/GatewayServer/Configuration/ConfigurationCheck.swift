@@ -30,6 +30,7 @@ public enum ConfigurationCheck {
         return [
             check.problem(with: configuration.journal.directory, under: "journal.directory"),
             check.problem(with: ledger, under: "ledger.file"),
+            configuration.control.flatMap { check.problem(withControlSocket: $0) },
         ].compactMap(\.self)
     }
 

@@ -61,13 +61,7 @@ extension ConfigurationFile {
     /// The authenticators of a file whose settings read well, whatever is wrong elsewhere in it.
     static func authenticators(in path: String, catalog: PluginCatalog) -> [ConfiguredPlugin] {
         guard let root = try? document(path) else { return [] }
-        let ignored = ConfigurationProblems()
-        let directory = (path as NSString).deletingLastPathComponent
-        let expanded = VariableExpansion(
-            environment: ProcessInfo.processInfo.environment, directory: directory, problems: ignored
-        ).expand(root, path: "")
-        let reader = ConfigurationReader(expanded, directory: directory, problems: ignored)
-        return ServerConfiguration.readAuthenticators(reader, catalog)
+        return ServerConfiguration.readAuthenticators(expanded(root, of: path, nil, ConfigurationProblems()), catalog)
     }
 
     /// How names become canonical by a file; the defaults where it says nothing, or cannot be read.
@@ -75,6 +69,29 @@ extension ConfigurationFile {
         guard let root = try? document(path) else { return NameRules() }
         let reader = ConfigurationReader(root, directory: "", problems: ConfigurationProblems())
         return ServerConfiguration.readIdentity(reader.mapping("identity"))
+    }
+
+    /// The control socket of a file, for commands; nil where there is none. Problems elsewhere in the file do not matter here.
+    public static func control(
+        in path: String, environment: [String: String]? = nil
+    ) -> (socket: String?, problems: [ConfigurationProblem]) {
+        do {
+            let problems = ConfigurationProblems()
+            let reader = expanded(try document(path), of: path, environment, problems)
+            let socket = ControlSocketPath.read(reader, toListen: false)
+            return (socket, problems.all.filter { $0.path == "control" })
+        } catch {
+            return (nil, [error])
+        }
+    }
+
+    private static func expanded(
+        _ root: ConfigurationNode, of path: String, _ environment: [String: String]?, _ problems: ConfigurationProblems
+    ) -> ConfigurationReader {
+        let directory = (path as NSString).deletingLastPathComponent
+        let expansion = VariableExpansion(
+            environment: environment ?? ProcessInfo.processInfo.environment, directory: directory, problems: problems)
+        return ConfigurationReader(expansion.expand(root, path: ""), directory: directory, problems: problems)
     }
 
     /// The settings that a file gives the first authenticator of a kind, for commands that work on its files. Problems elsewhere
@@ -89,11 +106,7 @@ extension ConfigurationFile {
             return (nil, [error])
         }
         let problems = ConfigurationProblems()
-        let directory = (path as NSString).deletingLastPathComponent
-        let expanded = VariableExpansion(
-            environment: environment ?? ProcessInfo.processInfo.environment, directory: directory, problems: problems
-        ).expand(root, path: "")
-        let reader = ConfigurationReader(expanded, directory: directory, problems: problems)
+        let reader = expanded(root, of: path, environment, problems)
         for value in reader.sequence("authenticators") ?? [] {
             let wrapper = reader.reader(of: value.node, under: value.path)
             guard let inner = wrapper.mapping(plugin.name.text) else { continue }

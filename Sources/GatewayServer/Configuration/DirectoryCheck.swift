@@ -22,6 +22,16 @@ struct DirectoryCheck {
             } else {
                 nil
             }
-        return obstacle.map { ConfigurationProblem(at: SourceLocation(file: file), path: path, $0) }
+        return obstacle.map { fault($0, under: path) }
+    }
+
+    /// What is wrong with the directory of the control socket.
+    func problem(withControlSocket socket: String) -> ConfigurationProblem? {
+        problem(with: ControlSocketPath.directory(of: socket), under: "control")
+            ?? ControlSocketPath.obstacle(inDirectoryOf: socket).map { fault($0, under: "control") }
+    }
+
+    private func fault(_ message: String, under path: String) -> ConfigurationProblem {
+        ConfigurationProblem(at: SourceLocation(file: file), path: path, message)
     }
 }

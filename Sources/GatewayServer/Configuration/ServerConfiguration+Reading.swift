@@ -10,6 +10,8 @@ extension ServerConfiguration {
         let listeners = readListeners(root)
         // Where health and metrics are asked; by default 127.0.0.1:9090.
         let admin = readAdmin(root.mapping("admin"))
+        // Where operators' commands reach the running gateway.
+        let control = ControlSocketPath.read(root, toListen: true)
         let backend = readBackend(root)
         let authenticators = readAuthenticators(root, catalog)
         let authentication = readAuthentication(root.mapping("authentication"))
@@ -24,7 +26,7 @@ extension ServerConfiguration {
         root.finish()
         guard let backend, let policy else { return nil }
         return ServerConfiguration(
-            listeners: listeners, admin: admin, backend: backend, authenticators: authenticators,
+            listeners: listeners, admin: admin, control: control, backend: backend, authenticators: authenticators,
             authentication: authentication, names: names,
             policy: policy, limits: limits, journal: journal, ledgerFile: ledgerFile, log: log)
     }

@@ -8,6 +8,8 @@ public struct ServerConfiguration: Sendable {
     public var listeners: [ListenerSection]
     /// Where health is asked.
     public var admin: ListenAddress
+    /// The path of the control socket; nil for none.
+    public var control: String?
     /// The backend.
     public var backend: BackendSection
     /// The authenticators in the order in which they are asked.

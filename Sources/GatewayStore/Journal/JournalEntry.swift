@@ -34,6 +34,7 @@ enum JournalEntry: Sendable {
             line.member("status", number: record.status)
             line.member("ms", number: record.milliseconds)
             line.member("operator", number: record.operatorID.map(Int.init))
+            line.member("target", text: record.target)
             if record.kind == .start { line.member("format", number: Self.format) }
         case .start:
             line.member("kind", word: JournalRecord.Kind.start.rawValue)

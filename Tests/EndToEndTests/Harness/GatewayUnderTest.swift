@@ -83,6 +83,7 @@ struct GatewayUnderTest {
         let text = """
             listen: [{ address: "\(socket.map { "unix:\($0)" } ?? "127.0.0.1:0")" }]
             admin: { address: "127.0.0.1:0" }
+            control: control.sock
             backend: { url: "\(url)", profile: \(profile), credential: \(credential), timeout: \(timeout) }
             authenticators:
               - static-users: { file: users.yaml }

@@ -65,6 +65,12 @@ struct DebtTable<Key: Hashable & Sendable> {
         return before - arrivals.count
     }
 
+    /// Forgets all debts, those of neighbours too, and says how many that were.
+    mutating func liftAll() -> Int {
+        defer { arrivals = [:] }
+        return arrivals.count
+    }
+
     /// Whoever has to wait now, and how long.
     func spent(now: Int64) -> [(place: Place, wait: Int64)] {
         arrivals.compactMap { place, arrival in

@@ -44,4 +44,12 @@ extension LoginThrottle {
                 + tables.known.lift { $0.address == address }
         }
     }
+
+    /// Forgets what all wrong passwords have run up, also what strangers share for want of room. Says how many debts that were.
+    @discardableResult public func liftAll() -> Int {
+        tables.withLock { tables in
+            tables.addresses.liftAll() + tables.pairs.liftAll() + tables.users.liftAll()
+                + tables.known.lift { _ in true }
+        }
+    }
 }

@@ -1,0 +1,58 @@
+internal import Foundation
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+extension ControlClient {
+    func connect() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
+        do {
+            return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connectTimeout(.seconds(5))
+                .connect(unixDomainSocketPath: path) { channel in
+                    channel.eventLoop.makeCompletedFuture { try NIOAsyncChannel(wrappingChannelSynchronously: channel) }
+                }
+        } catch let error as IOError {
+            switch error.errnoCode {
+            case ENOENT, ECONNREFUSED, ENOTDIR: throw ControlClientFault.noGateway(path: path)
+            case EACCES, EPERM: throw ControlClientFault.notAllowed(path: path)
+            default: throw ControlClientFault.unusable(path: path, detail: error.localizedDescription)
+            }
+        } catch {
+            throw ControlClientFault.unusable(path: path, detail: "\(error)")
+        }
+    }
+
+    /// Closes a connection on which nothing has come for too long.
+    final class Silence: Sendable {
+        private let channel: any Channel
+        private let time: TimeAmount?
+        private let timer = Mutex<Scheduled<Void>?>(nil)
+
+        /// - Parameter time: nil where nothing is ever too long.
+        init(_ channel: any Channel, after time: TimeAmount?) {
+            self.channel = channel
+            self.time = time
+            restart()
+        }
+
+        /// Whether it was not for silence that the connection ended.
+        var isBroken: Bool { hasEnded.withLock { !$0 } }
+
+        private let hasEnded = Mutex(false)
+
+        func restart() {
+            guard let time else { return }
+            let fresh = channel.eventLoop.scheduleTask(in: time) { [self] in
+                hasEnded.withLock { $0 = true }
+                channel.close(promise: nil)
+            }
+            let stale = timer.withLock { timer in
+                defer { timer = fresh }
+                return timer
+            }
+            stale?.cancel()
+        }
+
+        func end() { timer.withLock { $0?.cancel() } }
+    }
+}

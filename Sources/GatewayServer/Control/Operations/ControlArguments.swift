@@ -1,0 +1,48 @@
+internal import GatewayCore
+
+/// The arguments of a request, read as what the operation takes them for.
+struct ControlArguments: Sendable {
+    private let members: [JSONValue.Member]
+
+    /// Arguments of which each has one of the names.
+    init(_ members: [JSONValue.Member], named names: Set<String>) throws(ControlFault) {
+        for member in members where !names.contains(member.name) {
+            let known = names.sorted().joined(separator: ", ")
+            throw .malformed("The operation takes no such argument. It takes: \(known.isEmpty ? "none" : known).")
+        }
+        self.members = members
+    }
+
+    /// Text; nil where it is absent or null.
+    func text(_ name: String) throws(ControlFault) -> String? {
+        guard let value = value(name) else { return nil }
+        guard let text = value.string else { throw .malformed("\(name) must be text.") }
+        return text
+    }
+
+    /// A whole number that is not negative; nil where it is absent or null.
+    func number(_ name: String) throws(ControlFault) -> Int64? {
+        guard let value = value(name) else { return nil }
+        guard let number = value.integer, number >= 0 else { throw .malformed("\(name) must be a whole number.") }
+        return number
+    }
+
+    /// Whether it is true; false where it is absent or null.
+    func flag(_ name: String) throws(ControlFault) -> Bool {
+        guard let value = value(name) else { return false }
+        guard case .bool(let flag) = value else { throw .malformed("\(name) must be true or false.") }
+        return flag
+    }
+
+    /// A user's name in any spelling, canonical; nil where it is absent or null.
+    func user(_ name: String, by rules: NameRules) throws(ControlFault) -> UserName? {
+        guard let text = try text(name) else { return nil }
+        guard let user = rules.canonical(text) else { throw .refused("What \(name) says is not a user's name.") }
+        return user
+    }
+
+    private func value(_ name: String) -> JSONValue? {
+        let value = members.first { $0.name == name }?.value
+        return value == .null ? nil : value
+    }
+}

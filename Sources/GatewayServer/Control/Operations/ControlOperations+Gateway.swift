@@ -1,0 +1,21 @@
+internal import Gateway
+internal import GatewayCore
+internal import Logging
+
+extension ControlOperations {
+    /// What the operations of a gateway work on.
+    struct Parts: Sendable {
+        let throttle: LoginThrottle
+        let names: NameRules
+        let reloading: ReloadService
+    }
+
+    /// Every operation of a gateway. The only place that names them.
+    static func all(_ parts: Parts) -> [any ControlOperation] {
+        [
+            ReloadOperation(reloading: parts.reloading),
+            ListBansOperation(throttle: parts.throttle),
+            LiftBansOperation(throttle: parts.throttle, names: parts.names),
+        ]
+    }
+}

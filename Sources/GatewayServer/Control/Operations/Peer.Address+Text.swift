@@ -1,0 +1,42 @@
+internal import Foundation
+internal import GatewayCore
+
+// Addresses as operators read and write them where limits are meant: IPv6 by its /64, as `Peer.limitKey` has it.
+
+extension Peer.Address {
+    /// An IP address, an IPv6 /64, or `unix`; nil for anything else.
+    init?(operatorText text: String) {
+        if text == "unix" {
+            self = .local
+            return
+        }
+        var v4 = in_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            self = .v4(UInt32(bigEndian: v4.s_addr))
+            return
+        }
+        var v6 = in6_addr()
+        guard inet_pton(AF_INET6, text.hasSuffix("/64") ? String(text.dropLast(3)) : text, &v6) == 1 else { return nil }
+        let bytes = withUnsafeBytes(of: v6) { Array($0) }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        let (upper, lower) = (number(bytes[..<8]), number(bytes[8...]))
+        // The listener takes IPv4-mapped addresses for what they are (RFC 4291, section 2.5.5.2).
+        let isMapped = upper == 0 && lower >> 32 == 0xFFFF
+        self = isMapped ? .v4(UInt32(truncatingIfNeeded: lower)) : .v6(upper, lower)
+    }
+
+    /// The address, or of an IPv6 address the /64: what one host is taken to have.
+    var operatorText: String {
+        switch self {
+        case .local: return "unix"
+        case .v4(let number):
+            return "\(number >> 24).\(number >> 16 & 0xFF).\(number >> 8 & 0xFF).\(number & 0xFF)"
+        case .v6(let upper, _):
+            var address = in6_addr()
+            withUnsafeMutableBytes(of: &address) { $0.storeBytes(of: upper.bigEndian, as: UInt64.self) }
+            var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+            guard inet_ntop(AF_INET6, &address, &text, socklen_t(text.count)) != nil else { return "?" }
+            return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) + "/64"
+        }
+    }
+}

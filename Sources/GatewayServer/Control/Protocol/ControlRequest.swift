@@ -1,0 +1,50 @@
+public import GatewayCore
+
+/// What a command asks of the gateway: an operation by name, and its arguments.
+public struct ControlRequest: Sendable, Hashable {
+    /// The words of the command, such as `bans lift`.
+    public var operation: String
+    /// Names and values; what they may be is the operation's to say.
+    public var arguments: [JSONValue.Member]
+
+    /// A request from its parts.
+    public init(_ operation: String, _ arguments: [JSONValue.Member] = []) {
+        self.operation = operation
+        self.arguments = arguments
+    }
+
+    /// Reads a line, without its line feed.
+    init(line: [UInt8]) throws(ControlFault) {
+        let value: JSONValue
+        do {
+            value = try JSONParser().parse(line.span)
+        } catch {
+            throw .malformed("The request is not JSON, or too large.")
+        }
+        guard case .object(let members) = value else { throw .malformed("The request is not an object.") }
+        // Looked at first: all else may mean something different in another version.
+        guard value["control"]?.integer == ControlProtocol.version else {
+            throw .malformed("This gateway speaks version \(ControlProtocol.version) of the control protocol.")
+        }
+        guard let operation = value["operation"]?.string else { throw .malformed("The request names no operation.") }
+        var arguments: [JSONValue.Member] = []
+        for member in members {
+            switch (member.name, member.value) {
+            case ("control", _), ("operation", _): break
+            case ("arguments", .object(let given)): arguments = given
+            default: throw .malformed("The request has a member that means nothing here.")
+            }
+        }
+        self.init(operation, arguments)
+    }
+
+    /// The line, with its line feed.
+    var line: [UInt8] {
+        var members = [
+            JSONValue.Member("control", .number(String(ControlProtocol.version))),
+            JSONValue.Member("operation", .string(operation)),
+        ]
+        if !arguments.isEmpty { members.append(.init("arguments", .object(arguments))) }
+        return JSONWriter.bytes(of: .object(members)) + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import GatewayCore
+import GatewayServer
+
+/// What every command has that asks the running gateway: which gateway, and how the results are printed.
+struct ControlOption: ParsableArguments {
+    @OptionGroup var file: ConfigurationOption
+    @OptionGroup var results: ResultOption
+
+    /// Asks, and hands over the results as they come.
+    ///
+    /// - Returns: Why not all was done; nil where it was.
+    /// - Throws: `CommandFailure` where there is no gateway, or no answer.
+    func ask(
+        _ request: ControlRequest, isStream: Bool = false, onItem: (JSONValue) throws -> Void
+    ) async throws -> CommandFailure? {
+        let (socket, problems) = ConfigurationFile.control(in: file.config)
+        guard let socket else {
+            if let problem = problems.first { throw CommandFailure.refused(problem.description) }
+            throw CommandFailure.unavailable(
+                "No running gateway can be asked: \(file.config) says no \"control\", where its socket is.")
+        }
+        let progress = isStream ? nil : Console.progress("Waiting for the gateway …")
+        defer { progress?.cancel() }
+        do {
+            let fault = try await ControlClient(path: socket).ask(request, isStream: isStream, onItem: onItem)
+            return fault.map(CommandFailure.init)
+        } catch let fault as ControlClientFault {
+            throw CommandFailure(fault)
+        }
+    }
+
+    /// Asks and prints the results: as a table once all are there, or as JSON as they come.
+    func print(_ request: ControlRequest, columns: [ResultTable.Column]) async throws {
+        let fault: CommandFailure?
+        if results.json {
+            fault = try await ask(request) { try results.say($0) }
+        } else {
+            var table = ResultTable(columns)
+            fault = try await ask(request) { table.add($0) }
+            if !table.isEmpty { try Console.say(table.text) }
+        }
+        if let fault { throw fault }
+    }
+}
+
+extension CommandFailure {
+    fileprivate init(_ fault: ControlFault) {
+        switch fault.kind {
+        case .refused, .malformed: self = .refused(fault.reason.printable)
+        case .unavailable: self = .unavailable(fault.reason.printable)
+        }
+    }
+
+    fileprivate init(_ fault: ControlClientFault) {
+        switch fault {
+        case .notAllowed, .tooLong: self = .refused(fault.description)
+        case .noGateway, .unusable, .silent, .brokenOff: self = .unavailable(fault.description)
+        }
+    }
+}
