@@ -105,7 +105,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "PAMTests",
-            dependencies: ["PAM", "GatewayCore", "CPAM", "notify-gateway", logging, nioPosix],
+            dependencies: ["PAM", "GatewayCore", "GatewayTesting", "CPAM", "notify-gateway"],
             path: "plugins/PAM/Tests", swiftSettings: strict),
 
         .target(
@@ -122,7 +122,7 @@ let package = Package(
             path: "plugins/ForwardAuth/Sources", swiftSettings: strict),
         .testTarget(
             name: "ForwardAuthTests",
-            dependencies: ["ForwardAuth", "GatewayCore", "GatewayTesting", logging, nioCore, nioPosix, nioHTTP1],
+            dependencies: ["ForwardAuth", "GatewayCore", "GatewayTesting", nioCore, nioPosix],
             path: "plugins/ForwardAuth/Tests", swiftSettings: strict),
 
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewayTesting"], swiftSettings: strict),

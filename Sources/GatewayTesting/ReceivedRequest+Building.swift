@@ -4,7 +4,14 @@ internal import NIOCore
 
 extension Peer {
     /// The peer of tests: 192.0.2.1, an address for documentation (RFC 5737).
-    public static let documentation = Peer(address: .v4(0xC000_0201), text: "192.0.2.1")
+    public static let documentation = Peer.documentation(1)
+
+    /// Others like it, as many as a test needs: the address that is so many after 192.0.2.0.
+    public static func documentation(_ number: UInt32) -> Peer {
+        let address = 0xC000_0200 + number
+        let bytes = stride(from: 24, through: 0, by: -8).map { String(address >> UInt32($0) & 0xFF) }
+        return Peer(address: .v4(address), text: bytes.joined(separator: "."))
+    }
 }
 
 extension ReceivedRequest.FieldValue {

@@ -18,6 +18,12 @@ public enum TestData {
         corpora.map { $0.appendingPathComponent(name) }.flatMap(existing)
     }
 
+    /// The Big List of Naughty Strings (Max Woolf, MIT), which break naive programs; empty where it is not there.
+    public static let naughtyStrings: [String] = {
+        guard let file = corpus("blns.json"), let data = try? Data(contentsOf: file) else { return [] }
+        return (try? JSONDecoder().decode([String].self, from: data)) ?? []
+    }()
+
     private static func folder(_ variable: String, beside path: String) -> URL? {
         let named = ProcessInfo.processInfo.environment[variable].map { URL(fileURLWithPath: $0) }
         return existing(named ?? package.deletingLastPathComponent().appendingPathComponent("shared/\(path)"))

@@ -25,8 +25,13 @@ public final class TestFiles: Sendable {
     public func write(_ data: Data, to name: String, mode: Int = 0o600) throws -> String {
         let file = "\(path)/\(name)"
         try data.write(to: URL(fileURLWithPath: file))
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        try setMode(mode, of: name)
         return file
+    }
+
+    /// Changes the permission bits of a file.
+    public func setMode(_ mode: Int, of name: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(path)/\(name)")
     }
 
     /// The permission bits of a file.

@@ -9,9 +9,5 @@ extension TestData {
         return (urls ?? []).sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
-    static var naughtyStrings: [String]? {
-        corpus("blns.json").flatMap { try? JSONDecoder().decode([String].self, from: Data(contentsOf: $0)) }
-    }
-
     static var wycheproof: Data? { corpus("wycheproof/hmac_sha256_test.json").flatMap { try? Data(contentsOf: $0) } }
 }

@@ -10,9 +10,7 @@ struct FailingPluginTests {
         let settings = try #require(FailingPlugin.readSettings(reader))
         reader.finish()
         #expect(problems.all.isEmpty)
-        return try await PluginContext.withTestContext {
-            try await FailingPlugin.makeAuthenticator(settings, context: $0)
-        }
+        return try await FailingPlugin.makeAuthenticator(settings, context: .test())
     }
 
     private let credential = Credential.password(user: LoginName("alice"), password: Secret("x".utf8))

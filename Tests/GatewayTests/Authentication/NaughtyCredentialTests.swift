@@ -1,4 +1,3 @@
-import Foundation
 import GatewayCore
 import GatewayTesting
 import NIOCore
@@ -8,11 +7,6 @@ import Testing
 
 @Suite("Credentials that somebody made up")
 struct NaughtyCredentialTests {
-    private static let naughty: [String] = {
-        guard let file = TestData.corpus("blns.json"), let data = try? Data(contentsOf: file) else { return [] }
-        return (try? JSONDecoder().decode([String].self, from: data)) ?? []
-    }()
-
     private func whoami(_ field: ReceivedRequest.FieldValue) -> ReceivedRequest {
         ReceivedRequest("GET /auth/whoami", authorization: field)
     }
@@ -21,9 +15,11 @@ struct NaughtyCredentialTests {
         .single(ByteBuffer(bytes: Array("Basic ".utf8) + Base64.encode(bytes, .standard)))
     }
 
-    @Test("Naughty strings as user, as password and as the whole field grant nothing", .enabled(if: !naughty.isEmpty))
+    @Test(
+        "Naughty strings as user, as password and as the whole field grant nothing",
+        .enabled(if: !TestData.naughtyStrings.isEmpty))
     func naughtyStrings() async {
-        for (number, text) in Self.naughty.enumerated() {
+        for (number, text) in TestData.naughtyStrings.enumerated() {
             let gateway = TestGateway()
             let requests = [
                 ReceivedRequest.login(text, "alice's secret"), .login("alice", text), .login(text, text),

@@ -1,30 +1,31 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
 
 extension WorkerTests {
     /// Modules that take their process with them, or try to take the gateway.
-    @Suite("Broken modules", .enabled(if: Tools.compiler != nil, "there is no C compiler"))
+    @Suite("Broken modules", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
     struct BrokenModuleTests {
         private static func attack(
             _ auth: String, deadline: Duration, account: String = "succeed"
         ) async throws
-            -> [Answer: Int]
+            -> [AuthenticationOutcome: Int]
         {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useModule(auth: auth, account: account)
             let authenticator = stack.authenticator {
                 $0.deadline = deadline
                 $0.queue = 4096
                 $0.backOff = BackOff(first: .milliseconds(1), longest: .milliseconds(2))
             }
-            var answers: [Answer: Int] = [:]
-            await withTaskGroup(of: Answer.self) { group in
+            var answers: [AuthenticationOutcome: Int] = [:]
+            await withTaskGroup(of: AuthenticationOutcome.self) { group in
                 // Eight at a time, so that each has a worker before its deadline.
                 for number in 0..<repetitions {
                     if number >= 8, let answer = await group.next() { answers[answer, default: 0] += 1 }
-                    group.addTask { await authenticator.login("nobody", "x", from: testPeer(UInt32(number % 8))) }
+                    group.addTask { await authenticator.login("nobody", "x", from: .documentation(UInt32(number % 8))) }
                 }
                 for await answer in group { answers[answer, default: 0] += 1 }
             }
@@ -63,7 +64,7 @@ extension WorkerTests {
 
         @Test("a login after a crash works as if there had been none")
         func recovery() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             let authenticator = stack.authenticator { $0.workers = 1 }
             for word in ["segfault", "exit", "speak", "close"] {
                 try stack.useModule(auth: word)
@@ -76,7 +77,7 @@ extension WorkerTests {
 
         @Test("a program that is no worker, or is not there", arguments: ["/bin/true", "/bin/cat", "/nonexistent"])
         func noWorker(_ program: String) async throws {
-            let stack = try TestStack("auth required pam_permit.so\naccount required pam_permit.so")
+            let stack = try PAMStack("auth required pam_permit.so\naccount required pam_permit.so")
             let authenticator = stack.authenticator {
                 $0.program = program
                 $0.deadline = .seconds(5)

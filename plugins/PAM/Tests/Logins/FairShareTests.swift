@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
@@ -9,22 +10,26 @@ extension WorkerTests {
     struct FairShareTests {
         @Test(
             "the delay of a failure holds no worker",
-            .enabled(if: Tools.matrix != nil && Tools.failDelay != nil, "pam_matrix or pam_faildelay is not installed"))
+            .enabled(
+                if: PAMModules.matrix != nil && PAMModules.failDelay != nil,
+                "pam_matrix or pam_faildelay is not installed"))
         func failureDelay() async throws {
-            let stack = try TestStack()
-            let delay = try #require(Tools.failDelay)
+            let stack = try PAMStack()
+            let delay = try #require(PAMModules.failDelay)
             try stack.useMatrix("nobody", before: "auth optional \(delay) delay=2000000")
             let authenticator = stack.authenticator { $0.queue = 400 }
             let clock = ContinuousClock()
             let start = clock.now
-            try await withThrowingTaskGroup(of: Answer.self) { group in
+            try await withThrowingTaskGroup(of: AuthenticationOutcome.self) { group in
                 for number in 0..<100 {
-                    group.addTask { await authenticator.login("nobody", "wrong", from: testPeer(UInt32(number % 50))) }
+                    group.addTask {
+                        await authenticator.login("nobody", "wrong", from: .documentation(UInt32(number % 50)))
+                    }
                 }
                 // Some have been answered, so all have been sent; the right one comes from somewhere else meanwhile.
                 #expect(try await group.next() == .rejected(.wrong))
                 let before = clock.now
-                #expect(await authenticator.login("nobody", "right", from: testPeer(200)).isGrant)
+                #expect(await authenticator.login("nobody", "right", from: .documentation(200)).isGrant)
                 #expect(clock.now - before < .seconds(1))
                 for try await answer in group { #expect(answer == .rejected(.wrong)) }
             }
@@ -35,23 +40,23 @@ extension WorkerTests {
 
         @Test(
             "one address gets two workers and a quarter of the queue, and others are served meanwhile",
-            .enabled(if: Tools.compiler != nil, "there is no C compiler"))
+            .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
         func share() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useModule(auth: "hang-for daemon")
             let authenticator = stack.authenticator {
                 $0.deadline = .seconds(3)
                 $0.workers = 3
             }
-            await withTaskGroup(of: Answer.self) { group in
+            await withTaskGroup(of: AuthenticationOutcome.self) { group in
                 for _ in 0..<100 {
-                    group.addTask { await authenticator.login("daemon", "x", from: testPeer(1)) }
+                    group.addTask { await authenticator.login("daemon", "x", from: .documentation(1)) }
                 }
-                var answers: [Answer: Int] = [:]
+                var answers: [AuthenticationOutcome: Int] = [:]
                 for _ in 0..<82 { answers[await group.next() ?? .notMine, default: 0] += 1 }
                 #expect(answers == [.unavailable(.busy): 82])
                 for number in 0..<50 {
-                    let place = testPeer(UInt32(100 + number))
+                    let place = Peer.documentation(UInt32(100 + number))
                     #expect(await authenticator.login("nobody", "x", from: place).isGrant)
                 }
                 // Who waited behind the two was dropped when the deadline passed, without a worker having been asked.
@@ -65,7 +70,7 @@ extension WorkerTests {
 
         @Test("logins that wait when the authenticator stops are answered")
         func stopping() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             let authenticator = stack.authenticator { $0.program = "/bin/cat" }
             await authenticator.stop()
             #expect(await authenticator.login("nobody", "x") == .unavailable(.failed))

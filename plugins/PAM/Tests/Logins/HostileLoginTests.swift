@@ -1,12 +1,12 @@
-import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
 
 extension WorkerTests {
     /// Names and passwords that nobody honest sends.
-    @Suite("Hostile logins", .enabled(if: Tools.matrix != nil, "libpam-wrapper is not installed"))
+    @Suite("Hostile logins", .enabled(if: PAMModules.matrix != nil, "libpam-wrapper is not installed"))
     struct HostileLoginTests {
         private static let names = [
             "", " ", ".", "..", "../../etc/passwd", "/nobody", "-nobody", "--help", "nobody:", "nobody\u{0}",
@@ -17,10 +17,10 @@ extension WorkerTests {
 
         @Test("never a grant, never a crash", arguments: [NameRules.Escaping.refuse, .hex])
         func names(_ escaping: NameRules.Escaping) async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody")
             let rules = NameRules(escaping: escaping)
-            let authenticator = stack.authenticator(testContext(names: rules))
+            let authenticator = stack.authenticator(.inRealTime(names: rules))
             for name in Self.names {
                 let answer = await authenticator.login(name, "right", names: rules)
                 #expect(answer == .rejected(.wrong), "\(name.prefix(40)): \(answer)")
@@ -35,15 +35,14 @@ extension WorkerTests {
 
         @Test(
             "hostile strings as user and as password",
-            .enabled(if: Corpora.file("blns.json") != nil, "the corpus is not there"))
+            .enabled(if: !TestData.naughtyStrings.isEmpty, "the corpus is not there"))
         func naughtyStrings() async throws {
-            let data = try Data(contentsOf: try #require(Corpora.file("blns.json")))
-            let strings = try JSONDecoder().decode([String].self, from: data)
+            let strings = TestData.naughtyStrings
             #expect(strings.count > 500)
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody")
             let rules = NameRules(escaping: .hex)
-            let authenticator = stack.authenticator(testContext(names: rules))
+            let authenticator = stack.authenticator(.inRealTime(names: rules))
             for string in strings {
                 let asUser = await authenticator.login(string, "right", names: rules)
                 #expect(asUser == .rejected(.wrong), "\(string)")

@@ -1,16 +1,17 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
 
 extension WorkerTests {
     /// Real logins against pam_matrix. The accounts are the system's own: `nobody` has the uid 65534 everywhere.
-    @Suite("pam_matrix", .enabled(if: Tools.matrix != nil, "libpam-wrapper is not installed"))
+    @Suite("pam_matrix", .enabled(if: PAMModules.matrix != nil, "libpam-wrapper is not installed"))
     struct MatrixLoginTests {
         @Test("the right password gives the canonical user with the groups of the system")
         func right() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody")
             let authenticator = stack.authenticator()
             let answer = await authenticator.login("nobody", "right")
@@ -29,7 +30,7 @@ extension WorkerTests {
 
         @Test("wrong, unknown, empty, too long")
         func wrong() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody", "no-such-account")
             let authenticator = stack.authenticator()
             #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong))
@@ -44,7 +45,7 @@ extension WorkerTests {
             // PAM says yes, the system knows nobody of that name: without a uid there is no login.
             #expect(await authenticator.login("no-such-account", "right") == .rejected(.disabled))
             let token = Credential.bearer(token: Secret("x".utf8))
-            guard case .notMine = await authenticator.authenticate(token, from: testPeer()) else {
+            guard case .notMine = await authenticator.authenticate(token, from: .documentation) else {
                 Issue.record("a token is not a password")
                 return
             }
@@ -52,7 +53,7 @@ extension WorkerTests {
 
         @Test("accounts below the minimum uid never log in, and root not even where the minimum is 1")
         func minimumUID() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("root", "daemon", "nobody")
             let usual = stack.authenticator()
             #expect(await usual.login("daemon", "right") == .rejected(.disabled))
@@ -67,9 +68,9 @@ extension WorkerTests {
 
         @Test("where another authenticator comes later, names that the system lacks are that one's")
         func notMine() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody")
-            let authenticator = stack.authenticator(testContext(isLastOfItsKind: false))
+            let authenticator = stack.authenticator(.inRealTime(isLastOfItsKind: false))
             #expect(await authenticator.login("no-such-account", "right") == .notMine)
             #expect(await authenticator.login("a/b", "right") == .notMine)
             #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong))
@@ -78,7 +79,7 @@ extension WorkerTests {
 
         @Test("an account that the account modules refuse")
         func accountRefused() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody")
             try stack.write("nobody:right:another-service", to: "passwords")
             let authenticator = stack.authenticator()
@@ -89,12 +90,12 @@ extension WorkerTests {
 
         @Test("without its own stack a service is not asked, though libpam would take another")
         func stackGone() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody")
             let authenticator = stack.authenticator()
             #expect(await authenticator.login("nobody", "right").isGrant)
             try stack.write("auth required pam_permit.so\naccount required pam_permit.so", to: "other")
-            try #require(unlinkFile("\(stack.path)/\(TestStack.service)"))
+            try FileManager.default.removeItem(atPath: "\(stack.path)/\(PAMStack.service)")
             #expect(await authenticator.login("nobody", "right") == .unavailable(.failed))
             #expect(await authenticator.login("nobody", "anything") == .unavailable(.failed))
             try stack.useMatrix("nobody")
@@ -103,7 +104,7 @@ extension WorkerTests {
 
         @Test("a service directory may be relative, as everything in a configuration may")
         func relativeDirectory() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody")
             let here = FileManager.default.currentDirectoryPath
             let up = String(repeating: "../", count: here.split(separator: "/").count)
@@ -114,7 +115,7 @@ extension WorkerTests {
 
         @Test("an account is looked at again without a password")
         func standing() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useMatrix("nobody", "daemon")
             let authenticator = stack.authenticator()
             #expect(await authenticator.standing(of: LoginName("nobody")).isGood)

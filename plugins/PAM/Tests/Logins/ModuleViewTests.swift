@@ -1,18 +1,19 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
 
 extension WorkerTests {
     /// What modules see, and what is made of what they change.
-    @Suite("What modules see", .enabled(if: Tools.compiler != nil, "there is no C compiler"))
+    @Suite("What modules see", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
     struct ModuleViewTests {
         private func answer(
-            _ auth: String, user: String = "nobody", from peer: Peer = testPeer(), names: NameRules = NameRules()
-        ) async throws -> Answer {
-            let stack = try TestStack()
+            _ auth: String, user: String = "nobody", from peer: Peer = .documentation, names: NameRules = NameRules()
+        ) async throws -> AuthenticationOutcome {
+            let stack = try PAMStack()
             try stack.useModule(auth: auth)
-            let authenticator = stack.authenticator(testContext(names: names))
+            let authenticator = stack.authenticator(.inRealTime(names: names))
             let answer = await authenticator.login(user, "secret", from: peer, names: names)
             await authenticator.stop()
             return answer
@@ -20,12 +21,12 @@ extension WorkerTests {
 
         @Test("the peer's address and the gateway as terminal")
         func items() async throws {
-            #expect(try await answer("host 192.0.2.7", from: testPeer(7)).isGrant)
+            #expect(try await answer("host 192.0.2.7", from: .documentation(7)).isGrant)
             let six = Peer(address: .v6(0x2001_0DB8_0000_0000, 1), text: "not looked at")
             #expect(try await answer("host 2001:db8::1", from: six).isGrant)
             #expect(try await answer("host 127.0.0.1", from: Peer(address: .local, text: "unix")).isGrant)
             #expect(try await answer("tty notify-gateway").isGrant)
-            #expect(try await answer("host 192.0.2.8", from: testPeer(7)) == .rejected(.wrong))
+            #expect(try await answer("host 192.0.2.8", from: .documentation(7)) == .rejected(.wrong))
         }
 
         @Test("a session of its own, and neither descriptors nor environment of the gateway")
@@ -58,7 +59,7 @@ extension WorkerTests {
 
         @Test("a worker is replaced after its logins, and idle ones are kept until then")
         func recycling() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             // The module counts its calls in the process: `auth` and `account` of 5 logins are 10.
             try stack.useModule(auth: "below 11", account: "below 11")
             let replaced = stack.authenticator {
@@ -76,9 +77,9 @@ extension WorkerTests {
             #expect(Leftovers.workers() == 0)
         }
 
-        @Test("a worker forgets passwords", .enabled(if: Tools.isRoot, "needs root to look into a worker"))
+        @Test("a worker forgets passwords", .enabled(if: SystemTools.isRoot, "needs root to look into a worker"))
         func wiping() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useModule(auth: "any-password")
             let authenticator = stack.authenticator { $0.workers = 1 }
             let password =
@@ -92,7 +93,7 @@ extension WorkerTests {
 
         @Test("an idle worker that is killed is replaced without a login lost")
         func killedWhileIdle() async throws {
-            let stack = try TestStack()
+            let stack = try PAMStack()
             try stack.useModule(auth: "succeed")
             let authenticator = stack.authenticator { $0.workers = 1 }
             for _ in 0..<3 {

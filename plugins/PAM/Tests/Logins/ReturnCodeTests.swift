@@ -1,11 +1,12 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
 
 extension WorkerTests {
     /// Every pair of codes that modules can return, by pam_debug.
-    @Suite("Return codes", .enabled(if: Tools.debug != nil, "pam_debug is not installed"))
+    @Suite("Return codes", .enabled(if: PAMModules.debug != nil, "pam_debug is not installed"))
     struct ReturnCodeTests {
         private static let codes = """
             success open_err symbol_err service_err system_err buf_err perm_denied auth_err cred_insufficient \
@@ -16,10 +17,10 @@ extension WorkerTests {
 
         @Test("only success and success is a login")
         func matrix() async throws {
-            let stack = try TestStack()
-            let debug = try #require(Tools.debug)
+            let stack = try PAMStack()
+            let debug = try #require(PAMModules.debug)
             let authenticator = stack.authenticator { $0.workers = 2 }
-            var answers: [[String]: Answer] = [:]
+            var answers: [[String]: AuthenticationOutcome] = [:]
             for auth in Self.codes {
                 for account in Self.codes {
                     try stack.write(
@@ -48,9 +49,9 @@ extension WorkerTests {
 
         @Test("a look at the account is good with success only", arguments: codes)
         func standing(_ account: String) async throws {
-            let debug = try #require(Tools.debug)
+            let debug = try #require(PAMModules.debug)
             // What would be asked of a login must not matter.
-            let stack = try TestStack("auth required \(debug) auth=abort\naccount required \(debug) acct=\(account)")
+            let stack = try PAMStack("auth required \(debug) auth=abort\naccount required \(debug) acct=\(account)")
             let authenticator = stack.authenticator()
             let standing = await authenticator.standing(of: LoginName("nobody"))
             #expect(standing.isGood == (account == "success"), "\(standing)")

@@ -1,20 +1,21 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
 
 extension WorkerTests {
     /// A real account of the machine, made and removed by the test, judged by pam_unix.
-    @Suite("A system account", .enabled(if: Tools.isRoot && Tools.userAdd != nil, "needs root and useradd"))
+    @Suite("A system account", .enabled(if: SystemTools.isRoot && SystemTools.userAdd != nil, "needs root and useradd"))
     struct SystemAccountTests {
         @Test("logs in, is refused with a wrong password, when locked and when expired")
         func account() async throws {
             let name = "ngt" + String(UInt64.random(in: .min ... .max), radix: 36)
-            try Tools.run("/usr/sbin/useradd", ["-M", "-U", "-G", "users", "-s", "/usr/sbin/nologin", name])
-            defer { try? Tools.run("/usr/sbin/userdel", [name]) }
-            try Tools.run("/usr/sbin/chpasswd", [], input: "\(name):correct horse\n")
+            try SystemTools.run("/usr/sbin/useradd", ["-M", "-U", "-G", "users", "-s", "/usr/sbin/nologin", name])
+            defer { try? SystemTools.run("/usr/sbin/userdel", [name]) }
+            try SystemTools.run("/usr/sbin/chpasswd", [], input: "\(name):correct horse\n")
 
-            let stack = try TestStack("auth required pam_unix.so\naccount required pam_unix.so")
+            let stack = try PAMStack("auth required pam_unix.so\naccount required pam_unix.so")
             let authenticator = stack.authenticator()
             let identity = Identity(
                 user: try #require(UserName(canonical: name)),
@@ -25,18 +26,18 @@ extension WorkerTests {
             #expect(await authenticator.login(name + "x", "correct horse") == .rejected(.wrong))
             #expect(await authenticator.standing(of: LoginName(name)).isGood)
 
-            try Tools.run("/usr/sbin/usermod", ["-e", "1", name])
+            try SystemTools.run("/usr/sbin/usermod", ["-e", "1", name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.expired))
             #expect(await authenticator.login(name, "wrong") == .rejected(.wrong))
             #expect(await authenticator.standing(of: LoginName(name)) == .ended(.expired))
 
-            try Tools.run("/usr/sbin/usermod", ["-e", "", "-L", name])
+            try SystemTools.run("/usr/sbin/usermod", ["-e", "", "-L", name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
 
-            try Tools.run("/usr/sbin/usermod", ["-U", name])
+            try SystemTools.run("/usr/sbin/usermod", ["-U", name])
             #expect(await authenticator.login(name, "correct horse") == .accepted(identity))
 
-            try Tools.run("/usr/sbin/userdel", [name])
+            try SystemTools.run("/usr/sbin/userdel", [name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
             #expect(await authenticator.standing(of: LoginName(name)).isGood == false)
             await authenticator.stop()

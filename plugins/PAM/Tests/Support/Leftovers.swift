@@ -1,13 +1,15 @@
+import CPAM
 import Foundation
+import GatewayTesting
 
 /// What logins must not leave behind in this process.
 enum Leftovers {
-    /// Workers of this process, zombies included: its children that lead a session of their own.
-    static func workers() -> Int { pids().count }
+    /// Workers of this process, zombies included.
+    static func workers() -> Int { ObservedProcess.own.workers.count }
 
     /// Kills them, waits for their end, which leaves zombies, and answers how many there were.
     static func killWorkers() -> Int {
-        let pids = pids()
+        let pids = ObservedProcess.own.workers
         for pid in pids {
             kill(pid, SIGKILL)
             var information = siginfo_t()
@@ -16,25 +18,23 @@ enum Leftovers {
         return pids.count
     }
 
-    /// Processes that were started for the stack, by whomever, without zombies. What was killed may take a moment to go, so
-    /// this looks again for a while, and answers as soon as there are none.
-    static func processes(of stack: TestStack) -> Int {
-        var count = 0
-        for _ in 0..<2000 {
-            let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-            count = entries.compactMap { Int32($0) }.count { pid in
-                let line = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)
-                return line?.contains(stack.path) ?? false
-            }
-            if count == 0 { return 0 }
-            usleep(1000)
+    /// Processes that were started for the stack, by whomever, and that do not end. What was killed may take a moment to go,
+    /// and is waited for.
+    static func processes(of stack: PAMStack) -> Int {
+        ObservedProcess.all.count { process in
+            // First held, then looked at: the number could be another's by then.
+            let handle = notify_gateway_pidfd(process.pid)
+            guard handle >= 0 else { return false }
+            defer { close(handle) }
+            guard process.commandLine.contains(stack.path) else { return false }
+            var end = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+            return poll(&end, 1, 10_000) != 1
         }
-        return count
     }
 
     /// Whether the bytes are anywhere in the memory of a worker that it can write.
     static func workersHold(_ bytes: String) throws -> Bool {
-        for pid in pids() {
+        for pid in ObservedProcess.own.workers {
             let maps = try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8)
             let memory = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(pid)/mem"))
             for line in maps.split(separator: "\n") where line.contains(" rw") {
@@ -46,19 +46,6 @@ enum Leftovers {
             }
         }
         return false
-    }
-
-    private static func pids() -> [Int32] {
-        let own = getpid()
-        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        return entries.compactMap { Int32($0) }.filter { pid in
-            guard let line = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-                let end = line.lastIndex(of: ")"), line.contains("(notify-gateway)")
-            else { return false }
-            // After the name: state, parent, group, session.
-            let fields = line[end...].split(separator: " ").dropFirst().map(String.init)
-            return fields.count > 3 && fields[1] == "\(own)" && fields[3] == "\(pid)"
-        }
     }
 
     /// Sockets of packets, which nothing else here uses.

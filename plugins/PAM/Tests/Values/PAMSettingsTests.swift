@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
@@ -78,20 +79,20 @@ struct PAMSettingsTests {
     }
 
     private func problems(_ settings: PAMPlugin.Settings) async -> [String] {
-        await PAMPlugin.problems(in: settings, context: testContext()).filter { $0.severity == .error }.map(\.message)
+        await PAMPlugin.problems(in: settings, context: .inRealTime()).filter { $0.severity == .error }.map(\.message)
     }
 
     @Test("a stack that is missing, or that others could change")
     func stack() async throws {
-        let stack = try TestStack("auth required pam_permit.so")
+        let stack = try PAMStack("auth required pam_permit.so")
         let settings = stack.settings()
         #expect(await problems(settings) == [])
-        chmod("\(stack.path)/\(TestStack.service)", 0o666)
+        chmod("\(stack.path)/\(PAMStack.service)", 0o666)
         #expect(await problems(settings).count == 1)
         chmod(stack.path, 0o777)
         #expect(await problems(settings).count == 2)
         await #expect(throws: ConfigurationProblem.self) {
-            _ = try await PAMPlugin.makeAuthenticator(settings, context: testContext())
+            _ = try await PAMPlugin.makeAuthenticator(settings, context: .inRealTime())
         }
         var missing = settings
         missing.service = "no-such-service"
@@ -104,12 +105,12 @@ struct PAMSettingsTests {
 
     @Test("a socket that is none is a mistake, and one that is not there yet a warning")
     func socket() async throws {
-        let stack = try TestStack()
+        let stack = try PAMStack()
         var settings = PAMPlugin.Settings(service: "x")
-        settings.socket = "\(stack.path)/\(TestStack.service)"
-        #expect(await problems(settings) == ["\(stack.path)/\(TestStack.service) is no socket"])
+        settings.socket = "\(stack.path)/\(PAMStack.service)"
+        #expect(await problems(settings) == ["\(stack.path)/\(PAMStack.service) is no socket"])
         settings.socket = "\(stack.path)/none"
         #expect(await problems(settings) == [])
-        #expect(await PAMPlugin.problems(in: settings, context: testContext()).count == 1)
+        #expect(await PAMPlugin.problems(in: settings, context: .inRealTime()).count == 1)
     }
 }

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import PAM
@@ -13,7 +14,7 @@ struct PacketTests {
         entry: .found(.init(uid: 4_000_000_000, groups: Set(["dispatch", "sales"].compactMap(GroupName.init)))))
 
     private static func bytes(_ request: WorkerRequest, _ nonce: Nonce) throws -> [UInt8] {
-        guard let packet = request.packet(nonce) else { throw Missing() }
+        guard let packet = request.packet(nonce) else { throw SystemTools.Failure(description: "no packet") }
         return Array(packet.bytes)
     }
 

@@ -3,20 +3,25 @@ public import GatewayCore
 
 /// The examples in a plug-in's README, which must load.
 public struct PluginReadme {
+    /// The whole README.
+    public let text: String
     /// What stands between fences, in order.
     public let examples: [String]
 
-    /// The README one folder above the file of the test.
-    public init(besideTest file: String = #filePath) throws {
-        let readme = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("README.md")
-        let parts = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```")
+    /// The README of the plug-in whose test this is: in the nearest folder above it that has one.
+    public init(ofTest file: String = #filePath) throws {
+        var folder = URL(fileURLWithPath: file).deletingLastPathComponent()
+        while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path + "/README.md") {
+            folder.deleteLastPathComponent()
+        }
+        text = try String(contentsOf: folder.appendingPathComponent("README.md"), encoding: .utf8)
+        let parts = text.components(separatedBy: "```")
         examples = parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element.drop { $0 != "\n" }) }
     }
 
     /// The settings that the example gives the plug-in, read as the gateway reads them; every problem is thrown.
     public func settings<Plugin: AuthenticatorPlugin>(
-        of plugin: Plugin.Type, example: Int = 0, directory: String
+        of plugin: Plugin.Type, example: Int = 0, directory: String = ""
     ) throws -> Plugin.Settings {
         let problems = ConfigurationProblems()
         let root = ConfigurationReader(

@@ -1,18 +1,13 @@
-import Foundation
-
-extension TestStack {
-    /// Compiles the module below, and has it do in `auth` and in `account` what the words say.
-    func useModule(auth: String, account: String = "succeed") throws {
-        let module = "\(path)/pam_test.so"
-        if !FileManager.default.fileExists(atPath: module) {
-            let arguments = ["-shared", "-fPIC", "-w", "-o", module, "-x", "c", "-"]
-            try Tools.run(try Tools.compiler.unwrapped, arguments, input: Self.module)
-        }
-        try write("auth required \(module) \(auth)\naccount required \(module) \(account)")
-    }
-
-    /// What modules do that nobody should write.
-    private static let module = #"""
+/// A PAM module in C that does what nobody should do, and some things by which tests see what happens.
+///
+/// The first word of its line in the stack says what it does; see `act` at the end. `hang`, `hang-in-child`, `segfault`, `exit`,
+/// `print`, `speak` and `close` break its process or its socket; `user`, `no-user` and `binary-user` change who logs in; `host`,
+/// `tty`, `alone` and `below` succeed where what they look at is as it should be; `password`, `any-password`, `echo`, `radio` and
+/// `many` ask questions; `hang-for NAME` hangs for one user; `by-name` does what stands before the user's first `-`; `note FILE`
+/// writes a line with the user's name and lets the stack go on.
+enum MisbehavingModule {
+    /// The source.
+    static let source = #"""
         #define _GNU_SOURCE
         #include <fcntl.h>
         #include <security/pam_modules.h>
@@ -71,6 +66,28 @@ extension TestStack {
             const char *what = count > 0 ? words[0] : "succeed";
             const char *value = count > 1 ? words[1] : "";
             if (strcmp(what, "succeed") == 0) return PAM_SUCCESS;
+            if (strcmp(what, "ignore") == 0) return PAM_IGNORE;
+            if (strcmp(what, "by-name") == 0) {
+                // What stands before the user's first `-`.
+                const void *user = NULL;
+                pam_get_item(handle, PAM_USER, &user);
+                char name[64];
+                snprintf(name, sizeof name, "%s", user != NULL ? (const char *)user : "");
+                name[strcspn(name, "-")] = 0;
+                const char *word = name;
+                return act(handle, 1, &word);
+            }
+            if (strcmp(what, "note") == 0) {
+                // A line a call: O_APPEND keeps those of several workers apart.
+                const void *user = NULL;
+                pam_get_item(handle, PAM_USER, &user);
+                char line[300];
+                int length = snprintf(line, sizeof line, "%s\n", user != NULL ? (const char *)user : "");
+                int file = open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+                if (file < 0 || write(file, line, length) != length) return PAM_SYSTEM_ERR;
+                close(file);
+                return PAM_IGNORE;
+            }
             if (strcmp(what, "hang") == 0) for (;;) pause();
             if (strcmp(what, "hang-in-child") == 0) {
                 if (fork() == 0) for (;;) pause();

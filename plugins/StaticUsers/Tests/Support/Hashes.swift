@@ -1,18 +1,3 @@
-import GatewayCore
-import GatewayTesting
-import StaticUsers
-
-extension Authenticator {
-    func login(
-        _ user: String, _ password: some Sequence<UInt8>, names: NameRules = NameRules()
-    ) async -> AuthenticationOutcome {
-        let credential = Credential.password(user: names.login(PresentedName(user)), password: Secret(password))
-        return await authenticate(credential, from: Peer(address: .v4(0x7F00_0001), text: "127.0.0.1"))
-    }
-
-    func login(_ user: String, _ password: String) async -> AuthenticationOutcome { await login(user, password.utf8) }
-}
-
 /// Hashes of `correct horse`, as cheap as each scheme goes.
 enum Hashes {
     static let sha512 =

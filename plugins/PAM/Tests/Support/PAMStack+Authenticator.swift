@@ -1,0 +1,40 @@
+import GatewayCore
+import GatewayTesting
+
+@testable import PAM
+
+extension PAMStack {
+    /// Settings of the stack, with workers that have time.
+    func settings(_ change: (inout PAMPlugin.Settings) -> Void = { _ in }) -> PAMPlugin.Settings {
+        var settings = PAMPlugin.Settings(service: Self.service)
+        settings.serviceDirectory = path
+        settings.program = SystemTools.program
+        settings.workers = 4
+        settings.deadline = .seconds(30)
+        change(&settings)
+        return settings
+    }
+
+    func authenticator(
+        _ context: PluginContext = .inRealTime(), _ change: (inout PAMPlugin.Settings) -> Void = { _ in }
+    ) -> PAMAuthenticator {
+        PAMAuthenticator(settings(change), context: context)
+    }
+}
+
+extension PAMAuthenticator {
+    /// Ends the workers and waits until they have gone.
+    func stop() async {
+        await withCheckedContinuation { caller in pool.stop { caller.resume() } }
+    }
+}
+
+extension PluginContext {
+    /// Workers need real time.
+    static func inRealTime(names: NameRules = NameRules(), isLastOfItsKind: Bool = true) -> PluginContext {
+        .test(clocks: .system, names: names, isLastOfItsKind: isLastOfItsKind)
+    }
+}
+
+/// How often tests repeat what breaks a worker.
+let repetitions = TestRun.count(full: 1000, otherwise: 200)
