@@ -8,8 +8,12 @@ public protocol AuthenticatorPlugin: Sendable {
     /// The word used in the configuration.
     static var name: PluginName { get }
 
-    /// The kinds of credential that it takes.
+    /// The kinds of credential that it takes, whatever is configured.
     static var takes: Set<CredentialKind> { get }
+
+    /// The kinds that it takes with these settings: what a 401 challenges for, and what it is asked about. All of `takes` unless
+    /// implemented; never more.
+    static func takes(_ settings: Settings) -> Set<CredentialKind>
 
     /// Whether its answer may depend on the peer's address. If so, remembered verdicts are kept apart by address.
     static var verdictDependsOnPeer: Bool { get }
@@ -26,6 +30,9 @@ public protocol AuthenticatorPlugin: Sendable {
 }
 
 extension AuthenticatorPlugin {
+    /// All of `takes`.
+    public static func takes(_ settings: Settings) -> Set<CredentialKind> { takes }
+
     /// Apart by address, unless the plug-in says otherwise.
     public static var verdictDependsOnPeer: Bool { true }
 }

@@ -5,7 +5,7 @@ public import GatewayCore
 public struct ConfiguredPlugin: Sendable {
     /// The word in the configuration.
     public let name: PluginName
-    /// The kinds of credential that it takes.
+    /// The kinds of credential that it takes with these settings.
     public let takes: Set<CredentialKind>
     /// For whom it may vouch.
     public let bounds: VouchingBounds
@@ -42,7 +42,7 @@ public struct PluginCatalog: Sendable {
     ) -> ConfiguredPlugin? {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
-            name: plugin.name, takes: plugin.takes, bounds: bounds,
+            name: plugin.name, takes: plugin.takes(settings), bounds: bounds,
             verdictDependsOnPeer: plugin.verdictDependsOnPeer,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })

@@ -21,7 +21,8 @@ public final class ExternalProcessAuthenticator: Authenticator {
         self.loop = loop
         let connector = SocketConnector(path: settings.socket, loop: loop, blockingPool: context.blockingPool)
         let bounds = DialoguePool.Bounds(
-            connections: settings.connections, queue: settings.queue, timeout: TimeAmount(settings.timeout))
+            connections: settings.delegation.connections, queue: settings.delegation.queue,
+            timeout: TimeAmount(settings.delegation.timeout))
         pool = try await loop.submit { [logger = context.logger] in
             NIOLoopBound(
                 DialoguePool(bounds, backOff: backOff, on: loop, logger: logger, connect: connector.connect),
@@ -36,7 +37,7 @@ public final class ExternalProcessAuthenticator: Authenticator {
 
     /// Judges a credential. Resumes on the caller's loop when the process has answered or the deadline has passed.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        guard settings.kinds.contains(credential.kind) else { return .notMine }
+        guard settings.delegation.kinds.contains(credential.kind) else { return .notMine }
         guard let request = Request(credential, peer: peer) else { return stranger(.malformed) }
         var expected: UserName?
         if case .password(let login, _) = credential {

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import ExternalProcess
@@ -9,7 +10,7 @@ struct ConformanceTests {
         patience: Duration = .seconds(30), login: ExternalProcessConformance.Login? = nil,
         _ script: @escaping @Sendable (ScriptedProcess.Seen) -> [ScriptedProcess.Move]
     ) async throws -> [String] {
-        let directory = try TestDirectory()
+        let directory = try TestFiles()
         let process = try await ScriptedProcess.start(at: directory.socket, script)
         var results: [ConformanceResult] = []
         let isGood = await ExternalProcessConformance(socket: directory.socket, patience: patience, login: login)

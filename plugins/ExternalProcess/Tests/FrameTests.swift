@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -49,10 +50,11 @@ struct FrameTests {
     }
 
     @Test(
-        "a request holds what anybody typed, as JSON that reads back", arguments: NaughtyStrings.all + ["\"\\\n\u{7F}"])
+        "a request holds what anybody typed, as JSON that reads back",
+        arguments: TestData.naughtyStrings + ["\"\\\n\u{7F}"])
     func naughty(_ text: String) throws {
         let credential = Credential.password(user: LoginName(text), password: Secret(text.utf8))
-        guard let request = Request(credential, peer: testPeer) else {
+        guard let request = Request(credential, peer: .documentation) else {
             #expect(text.isEmpty || text.utf8.count > 1024 || text.utf8.contains(0))
             return
         }
@@ -67,17 +69,17 @@ struct FrameTests {
     func largestRequest() throws {
         let worst = String(repeating: "\u{1}", count: 1024)
         let password = try #require(
-            Request(.password(user: LoginName(worst), password: Secret(worst.utf8)), peer: testPeer))
+            Request(.password(user: LoginName(worst), password: Secret(worst.utf8)), peer: .documentation))
         #expect(password.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.longest)
         let token = [UInt8](repeating: 0x61, count: Request.longestToken)
-        let bearer = try #require(Request(.bearer(token: Secret(token)), peer: testPeer))
+        let bearer = try #require(Request(.bearer(token: Secret(token)), peer: .documentation))
         #expect(bearer.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.longest)
     }
 
     @Test("ids are of one length and differ")
     func ids() {
         let credential = Credential.bearer(token: Secret("t".utf8))
-        let ids = (0..<200).compactMap { _ in Request(credential, peer: testPeer)?.id }
+        let ids = (0..<200).compactMap { _ in Request(credential, peer: .documentation)?.id }
         #expect(Set(ids).count == 200)
         #expect(ids.allSatisfy { $0.utf8.count == 32 })
     }

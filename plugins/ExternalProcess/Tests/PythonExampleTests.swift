@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import ExternalProcess
@@ -6,7 +7,7 @@ import Testing
 @Suite("the example in Python", .enabled(if: PythonAuthenticator.interpreter != nil, "there is no python3 here"))
 struct PythonExampleTests {
     private func withExample(_ body: (String) async throws -> Void) async throws {
-        let directory = try TestDirectory()
+        let directory = try TestFiles()
         let users = directory.path + "/users.json"
         try PythonAuthenticator.add("alice", password: "correct horse", groups: ["dispatch"], to: users)
         try PythonAuthenticator.add("bob", password: "pass wörd \u{1F40E}", groups: [], to: users)
@@ -18,13 +19,13 @@ struct PythonExampleTests {
     @Test("lets in who may come in")
     func logins() async throws {
         try await withExample { socket in
-            let settings = ExternalProcessPlugin.Settings(socket: socket, timeout: .seconds(30))
-            #expect(await ExternalProcessPlugin.problems(in: settings, context: testContext()) == [])
-            let authenticator = try await ExternalProcessPlugin.makeAuthenticator(settings, context: testContext())
-            #expect(await authenticator.logIn("alice", "correct horse") == identity("alice", groups: ["dispatch"]))
-            #expect(await authenticator.logIn("bob", "pass wörd \u{1F40E}") == identity("bob"))
-            #expect(await authenticator.logIn("alice", "wrong") == .rejected(.wrong))
-            #expect(await authenticator.logIn("nobody", "correct horse") == .rejected(.wrong))
+            let settings = ExternalProcessPlugin.Settings(socket: socket, delegation: .init(timeout: .seconds(30)))
+            #expect(await ExternalProcessPlugin.problems(in: settings, context: .test()) == [])
+            let authenticator = try await ExternalProcessPlugin.makeAuthenticator(settings, context: .test())
+            #expect(await authenticator.login("alice", "correct horse") == identity("alice", groups: ["dispatch"]))
+            #expect(await authenticator.login("bob", "pass wörd \u{1F40E}") == identity("bob"))
+            #expect(await authenticator.login("alice", "wrong") == .rejected(.wrong))
+            #expect(await authenticator.login("nobody", "correct horse") == .rejected(.wrong))
             #expect(await authenticator.present("token") == .notMine)
         }
     }

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import ExternalProcess
@@ -21,19 +22,29 @@ struct SettingsTests {
         let settings = try #require(read)
         #expect(problems.isEmpty)
         #expect(settings.socket == "/etc/gateway/auth.sock")
-        #expect(settings.kinds == [.bearer])
-        #expect(settings.timeout == .seconds(2))
-        #expect(settings.connections == 9)
-        #expect(settings.queue == 7)
+        #expect(settings.delegation.kinds == [.bearer])
+        #expect(settings.delegation.timeout == .seconds(2))
+        #expect(settings.delegation.connections == 9)
+        #expect(settings.delegation.queue == 7)
     }
 
     @Test("the defaults")
     func defaults() throws {
         let settings = try #require(try Self.read("{ socket: /run/auth.sock }").0)
-        #expect(settings.kinds == [.password, .bearer])
-        #expect(settings.timeout == .seconds(5))
-        #expect(settings.connections == 4)
-        #expect(settings.queue == 64)
+        #expect(settings.delegation.kinds == [.password, .bearer])
+        #expect(settings.delegation.timeout == .seconds(5))
+        #expect(settings.delegation.connections == 4)
+        #expect(settings.delegation.queue == 64)
+    }
+
+    @Test("what it takes is what is configured")
+    func takes() throws {
+        for (kinds, taken) in [("[bearer]", [.bearer]), ("[password]", [.password]), ("~", [.password, .bearer])]
+            as [(String, Set<CredentialKind>)]
+        {
+            let settings = try #require(try Self.read("{ socket: /s, kinds: \(kinds) }").0)
+            #expect(ExternalProcessPlugin.takes(settings) == taken)
+        }
     }
 
     @Test("every mistake is reported at its place")
@@ -78,15 +89,15 @@ struct SettingsTests {
 
     @Test("problems are at the place of the path; a socket that is not there yet is a warning")
     func problems() async throws {
-        let directory = try TestDirectory()
+        let directory = try TestFiles()
         func problems(_ path: String) async throws -> [ConfigurationProblem] {
             let settings = try #require(try Self.read("{ socket: \(path) }").0)
-            return await ExternalProcessPlugin.problems(in: settings, context: testContext())
+            return await ExternalProcessPlugin.problems(in: settings, context: .test())
         }
         let absent = try await problems(directory.socket)
         #expect(absent.map(\.severity) == [.warning])
         #expect(absent.map(\.location) == [SourceLocation(file: "gateway.yaml", line: 1, column: 11)])
-        let file = try directory.write("", to: "file")
+        let file = try directory.write("", to: "file", mode: 0o644)
         let regular = try await problems(file)
         #expect(regular.map(\.description) == ["gateway.yaml:1:11: socket: \(file) is not a Unix socket"])
         let process = try await ScriptedProcess.start(at: directory.socket) { _ in [] }

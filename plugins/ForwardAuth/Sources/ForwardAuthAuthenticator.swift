@@ -18,13 +18,13 @@ public final class ForwardAuthAuthenticator: Authenticator {
     init(_ settings: ForwardAuthPlugin.Settings, context: PluginContext) {
         self.settings = settings
         self.context = context
-        let timeout = TimeAmount(settings.timeout)
+        let timeout = TimeAmount(settings.delegation.timeout)
         var configuration = HTTPClient.Configuration(
             // A redirect would carry the credential to wherever the service says.
             redirectConfiguration: .disallow,
             timeout: .init(connect: min(timeout, .seconds(2)), read: timeout),
             connectionPool: .init(
-                idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: settings.connections))
+                idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: settings.delegation.connections))
         configuration.httpVersion = .http1Only
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(
@@ -38,7 +38,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
 
     /// Judges a credential. Resumes on the caller's loop when the service has answered or the deadline has passed.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        guard settings.kinds.contains(credential.kind) else { return .notMine }
+        guard settings.delegation.kinds.contains(credential.kind) else { return .notMine }
         guard let authorization = AuthorizationField(credential) else { return stranger(.malformed) }
         var expected: UserName?
         if case .password(let login, _) = credential {
@@ -46,7 +46,9 @@ public final class ForwardAuthAuthenticator: Authenticator {
             // Whatever the service said, no identity could come of it.
             if expected == nil { return stranger(.unmapped) }
         }
-        guard underWay.add(1, ordering: .relaxed).newValue <= settings.connections + settings.queue else {
+        guard
+            underWay.add(1, ordering: .relaxed).newValue <= settings.delegation.connections + settings.delegation.queue
+        else {
             underWay.subtract(1, ordering: .relaxed)
             return .unavailable(.busy)
         }
@@ -76,7 +78,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
         let delegate = AnswerDelegate(userHeader: settings.userHeader, groupsHeader: settings.groupsHeader)
         // The deadline is for the whole exchange, the body included.
         let task = client.execute(
-            request: request, delegate: delegate, deadline: .now() + TimeAmount(settings.timeout))
+            request: request, delegate: delegate, deadline: .now() + TimeAmount(settings.delegation.timeout))
         return try await task.futureResult.get()
     }
 

@@ -7,39 +7,30 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
     public static let name: PluginName = "forward-auth"
     /// Both kinds; `kinds` narrows them.
     public static let takes: Set<CredentialKind> = [.password, .bearer]
+    /// What `kinds` says.
+    public static func takes(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
 
     /// What stands behind `forward-auth:` in the configuration.
     public struct Settings: Sendable {
         /// `url`: what is asked, by GET. `https`, or `http` to this machine, or `http+unix` with the socket's path,
         /// percent-encoded, as the host. Required.
         public var url: String
-        /// `kinds`: the kinds of credential that the service is asked about. A list of `password` and `bearer`, default
-        /// both.
-        public var kinds: Set<CredentialKind>
         /// `user-header`: the field of the answer that names the user. Default `X-Forwarded-User`.
         public var userHeader: String
         /// `groups-header`: the field of the answer that lists groups, with commas. Default `X-Forwarded-Groups`.
         public var groupsHeader: String
-        /// `timeout`: how long a login may take, waiting for a connection included. 10 ms to 60 s, default 5 s.
-        public var timeout: Duration
-        /// `connections`: how many connections are held. 1 to 64, default 4.
-        public var connections: Int
-        /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
-        public var queue: Int
+        /// What the service is asked about, and with how much patience.
+        public var delegation: DelegationSettings
 
         /// Settings with the defaults of the configuration.
         public init(
-            url: String, kinds: Set<CredentialKind> = [.password, .bearer], userHeader: String = "X-Forwarded-User",
-            groupsHeader: String = "X-Forwarded-Groups", timeout: Duration = .seconds(5), connections: Int = 4,
-            queue: Int = 64
+            url: String, userHeader: String = "X-Forwarded-User", groupsHeader: String = "X-Forwarded-Groups",
+            delegation: DelegationSettings = DelegationSettings()
         ) {
             self.url = url
-            self.kinds = kinds
             self.userHeader = userHeader
             self.groupsHeader = groupsHeader
-            self.timeout = timeout
-            self.connections = connections
-            self.queue = queue
+            self.delegation = delegation
         }
     }
 
@@ -52,19 +43,12 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
             if let fault { reader.report("url", fault) }
             return fault == nil ? text : nil
         }
-        let kinds = kinds(reader)
         let userHeader = fieldName("user-header", reader)
         let groupsHeader = fieldName("groups-header", reader)
-        let timeout = reader.duration("timeout", in: .milliseconds(10)...Duration.seconds(60))
-        let connections = reader.integer("connections", in: 1...64)
-        let queue = reader.integer("queue", in: 1...4096)
-        guard var settings = url.map({ Settings(url: $0) }) else { return nil }
-        if let kinds { settings.kinds = kinds }
+        let delegation = DelegationSettings(reader)
+        guard var settings = url.map({ Settings(url: $0, delegation: delegation) }) else { return nil }
         if let userHeader { settings.userHeader = userHeader }
         if let groupsHeader { settings.groupsHeader = groupsHeader }
-        if let timeout { settings.timeout = timeout }
-        if let connections { settings.connections = connections }
-        if let queue { settings.queue = queue }
         guard settings.userHeader.lowercased() != settings.groupsHeader.lowercased() else {
             reader.report("groups-header", "must be another field than user-header")
             return nil
@@ -80,18 +64,6 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {
         ForwardAuthAuthenticator(settings, context: context)
-    }
-
-    private static func kinds(_ reader: ConfigurationReader) -> Set<CredentialKind>? {
-        guard let values = reader.sequence("kinds") else { return nil }
-        if values.isEmpty { reader.report("kinds", "takes nothing; name a kind, or leave it out for both") }
-        let kinds = values.compactMap { node, path -> CredentialKind? in
-            guard let text = reader.string(of: node, under: path) else { return nil }
-            let kind = CredentialKind(rawValue: text)
-            if kind == nil { reader.report(at: node.location, under: path, "\"\(text)\" is none of: password, bearer") }
-            return kind
-        }
-        return Set(kinds)
     }
 
     private static func fieldName(_ name: String, _ reader: ConfigurationReader) -> String? {

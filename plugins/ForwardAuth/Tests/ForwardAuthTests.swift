@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -19,8 +20,8 @@ struct ForwardAuthTests {
 
     /// Lends an authenticator and the service that it asks; the URL of the settings is filled in.
     private func withService(
-        _ script: Script, context: PluginContext = testContext(),
-        settings: ForwardAuthPlugin.Settings = .init(url: "", timeout: .seconds(60)),
+        _ script: Script, context: PluginContext = .test(),
+        settings: ForwardAuthPlugin.Settings = .init(url: "", delegation: .init(timeout: .seconds(60))),
         _ body: (any Authenticator, ScriptedService) async throws -> Void
     ) async throws {
         let service = try await ScriptedService.start(script.moves)
@@ -45,15 +46,15 @@ struct ForwardAuthTests {
         }
         try await withService(script) { authenticator, service in
             let groups = ["dispatch", "Sales", "night"]
-            #expect(await authenticator.logIn("alice", "good:") == identity("alice", groups: groups))
-            #expect(await authenticator.logIn("alice", "bad") == .rejected(.wrong))
+            #expect(await authenticator.login("alice", "good:") == identity("alice", groups: groups))
+            #expect(await authenticator.login("alice", "bad") == .rejected(.wrong))
             let request = try #require(service.seen.first)
             #expect(request.line == "GET /verify HTTP/1.1")
             #expect(request.values("X-Forwarded-For") == ["192.0.2.1"])
             // One after the other: the same connection.
             #expect(service.connections == 1)
             // Nobody is at an address behind a Unix socket.
-            _ = await authenticator.logIn("alice", "bad".utf8, from: Peer(address: .local, text: "unix"))
+            _ = await authenticator.login("alice", "bad".utf8, from: Peer(address: .local, text: "unix"))
             #expect(service.seen.last?.values("X-Forwarded-For") == [])
         }
     }
@@ -75,7 +76,7 @@ struct ForwardAuthTests {
     func anotherUser(_ other: String) async throws {
         let fields = "X-Forwarded-User: \(other)\r\n"
         try await withService(Script { _ in [ScriptedService.answer("200 OK", fields)] }) { authenticator, _ in
-            #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+            #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         }
     }
 
@@ -86,12 +87,12 @@ struct ForwardAuthTests {
             [ScriptedService.answer("204 No Content", "Remote-User: BOB@Example.com\r\n")]
         }
         try await withService(
-            script, context: testContext(names: names),
-            settings: .init(url: "", userHeader: "Remote-User", timeout: .seconds(60))
+            script, context: .test(names: names),
+            settings: .init(url: "", userHeader: "Remote-User", delegation: .init(timeout: .seconds(60)))
         ) {
             authenticator, _ in
-            #expect(await authenticator.logIn("bob", "good") == identity("bob"))
-            #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+            #expect(await authenticator.login("bob", "good") == identity("bob"))
+            #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         }
     }
 
@@ -119,7 +120,7 @@ struct ForwardAuthTests {
         let bytes = answer.replacing("LONG", with: String(repeating: "x", count: 16_384))
             .replacing("BODY", with: String(repeating: "x", count: 65_537))
         try await withService(Script { _ in [.write(bytes), .close] }) { authenticator, service in
-            #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+            #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
             // The redirect is not followed, and nothing is asked twice.
             #expect(service.seen.count == 1)
         }
@@ -134,22 +135,22 @@ struct ForwardAuthTests {
     func slow(_ beginning: String) async throws {
         try await withService(
             Script { _ in beginning.isEmpty ? [] : [.write(beginning)] },
-            settings: .init(url: "", timeout: .milliseconds(50))
+            settings: .init(url: "", delegation: .init(timeout: .milliseconds(50)))
         ) { authenticator, _ in
-            #expect(await authenticator.logIn("alice", "good") == .unavailable(.timedOut))
+            #expect(await authenticator.login("alice", "good") == .unavailable(.timedOut))
         }
     }
 
     @Test("nobody listens: unavailable, and the next login is judged when somebody does")
     func down() async throws {
         let service = try await ScriptedService.start { _ in [Self.accepted] }
-        let settings = ForwardAuthPlugin.Settings(url: service.url, timeout: .seconds(60))
+        let settings = ForwardAuthPlugin.Settings(url: service.url, delegation: .init(timeout: .seconds(60)))
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: try #require(URL(string: service.url)?.port))
         await service.stop()
-        let authenticator = try await ForwardAuthPlugin.makeAuthenticator(settings, context: testContext())
-        #expect(await authenticator.logIn("alice", "good") == .unavailable(.failed))
+        let authenticator = try await ForwardAuthPlugin.makeAuthenticator(settings, context: .test())
+        #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         let again = try await ScriptedService.start(at: address) { _ in [Self.accepted] }
-        #expect(await authenticator.logIn("alice", "good") == identity("alice"))
+        #expect(await authenticator.login("alice", "good") == identity("alice"))
         await again.stop()
     }
 
@@ -163,8 +164,8 @@ struct ForwardAuthTests {
         let url = "http+unix://\(path.replacing("/", with: "%2F"))/verify"
         #expect(ServiceURL.fault(in: url, allowsPlaintext: false) == nil)
         let authenticator = try await ForwardAuthPlugin.makeAuthenticator(
-            .init(url: url, timeout: .seconds(60)), context: testContext())
-        #expect(await authenticator.logIn("alice", "good") == identity("alice"))
+            .init(url: url, delegation: .init(timeout: .seconds(60))), context: .test())
+        #expect(await authenticator.login("alice", "good") == identity("alice"))
         #expect(service.seen.first?.line == "GET /verify HTTP/1.1")
         await service.stop()
     }
@@ -172,10 +173,11 @@ struct ForwardAuthTests {
     @Test("more logins than connections and queue take are told at once, and connections are bounded")
     func bounds() async throws {
         try await withService(
-            Script { _ in [] }, settings: .init(url: "", timeout: .seconds(60), connections: 2, queue: 3)
+            Script { _ in [] },
+            settings: .init(url: "", delegation: .init(timeout: .seconds(60), connections: 2, queue: 3))
         ) { authenticator, service in
-            await withTaskGroup(of: Answer.self) { group in
-                for _ in 0..<20 { group.addTask { await authenticator.logIn("alice", "good") } }
+            await withTaskGroup(of: AuthenticationOutcome.self) { group in
+                for _ in 0..<20 { group.addTask { await authenticator.login("alice", "good") } }
                 for _ in 0..<15 { #expect(await group.next() == .unavailable(.busy)) }
                 #expect(service.connections <= 2)
                 // The other five would wait for a minute.
@@ -188,16 +190,16 @@ struct ForwardAuthTests {
     @Test("what cannot be asked is not asked")
     func notAsked() async throws {
         for (context, refusals) in [
-            (testContext(), [Answer.rejected(.malformed), .rejected(.unmapped)]),
-            (testContext(isLastOfItsKind: false), [.notMine, .notMine]),
+            (PluginContext.test(), [AuthenticationOutcome.rejected(.malformed), .rejected(.unmapped)]),
+            (.test(isLastOfItsKind: false), [.notMine, .notMine]),
         ] {
             try await withService(Script { _ in [Self.accepted] }, context: context) { authenticator, service in
-                #expect(await authenticator.logIn("alice", "") == refusals[0])
-                #expect(await authenticator.logIn("", "good") == refusals[0])
-                #expect(await authenticator.logIn("alice:x", "good") == refusals[0])
-                #expect(await authenticator.logIn("alice", "a\u{0}b") == refusals[0])
-                #expect(await authenticator.logIn("alice", String(repeating: "a", count: 1025)) == refusals[0])
-                #expect(await authenticator.logIn("two words", "good") == refusals[1])
+                #expect(await authenticator.login("alice", "") == refusals[0])
+                #expect(await authenticator.login("", "good") == refusals[0])
+                #expect(await authenticator.login("alice:x", "good") == refusals[0])
+                #expect(await authenticator.login("alice", "a\u{0}b") == refusals[0])
+                #expect(await authenticator.login("alice", String(repeating: "a", count: 1025)) == refusals[0])
+                #expect(await authenticator.login("two words", "good") == refusals[1])
                 for token in ["", "a b", "a\r\nX-Admin: 1", "ä", String(repeating: "a", count: 8193)] {
                     #expect(await authenticator.present(token) == refusals[0])
                 }
@@ -205,7 +207,8 @@ struct ForwardAuthTests {
             }
         }
         try await withService(
-            Script { _ in [Self.accepted] }, settings: .init(url: "", kinds: [.password], timeout: .seconds(60))
+            Script { _ in [Self.accepted] },
+            settings: .init(url: "", delegation: .init(kinds: [.password], timeout: .seconds(60)))
         ) {
             authenticator, service in
             #expect(await authenticator.present("token") == .notMine)
@@ -214,14 +217,15 @@ struct ForwardAuthTests {
     }
 
     @Test(
-        "what nobody should type, as user and as password", .enabled(if: !NaughtyStrings.all.isEmpty, "no corpus here"))
+        "what nobody should type, as user and as password",
+        .enabled(if: !TestData.naughtyStrings.isEmpty, "no corpus here"))
     func naughty() async throws {
         try await withService(Script { _ in [Self.accepted] }) { authenticator, service in
-            for text in NaughtyStrings.all {
-                let answer = await authenticator.logIn(text, "good")
+            for text in TestData.naughtyStrings {
+                let answer = await authenticator.login(text, "good")
                 #expect(!answer.isGrant || NameRules().canonical(text)?.text == "alice")
                 // Whatever the password is, it is one field of one request.
-                _ = await authenticator.logIn("alice", text)
+                _ = await authenticator.login("alice", text)
             }
             #expect(
                 service.seen.allSatisfy { $0.values("Authorization").count == 1 && $0.line == "GET /verify HTTP/1.1" })

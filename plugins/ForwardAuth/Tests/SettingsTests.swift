@@ -1,5 +1,5 @@
-import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import ForwardAuth
@@ -25,18 +25,28 @@ struct SettingsTests {
         #expect(problems.isEmpty)
         let settings = try #require(read)
         #expect(settings.url == "https://auth.example.com/verify?for=notify")
-        #expect(settings.kinds == [.password])
+        #expect(settings.delegation.kinds == [.password])
         #expect(settings.userHeader == "Remote-User")
         #expect(settings.groupsHeader == "Remote-Groups")
-        #expect(settings.timeout == .seconds(2))
-        #expect(settings.connections == 3)
-        #expect(settings.queue == 9)
+        #expect(settings.delegation.timeout == .seconds(2))
+        #expect(settings.delegation.connections == 3)
+        #expect(settings.delegation.queue == 9)
         let bare = try #require(try Self.read("{ url: \"http://[::1]:9000/\" }").0)
-        #expect(bare.kinds == [.password, .bearer])
+        #expect(bare.delegation.kinds == [.password, .bearer])
         #expect(bare.userHeader == "X-Forwarded-User")
         #expect(bare.groupsHeader == "X-Forwarded-Groups")
-        #expect(bare.timeout == .seconds(5))
-        #expect(bare.connections == 4)
+        #expect(bare.delegation.timeout == .seconds(5))
+        #expect(bare.delegation.connections == 4)
+    }
+
+    @Test("what it takes is what is configured")
+    func takes() throws {
+        for (kinds, taken) in [("[bearer]", [.bearer]), ("[password]", [.password]), ("~", [.password, .bearer])]
+            as [(String, Set<CredentialKind>)]
+        {
+            let settings = try #require(try Self.read("{ url: http://localhost/, kinds: \(kinds) }").0)
+            #expect(ForwardAuthPlugin.takes(settings) == taken)
+        }
     }
 
     @Test("every mistake is reported at its place")
@@ -106,19 +116,7 @@ struct SettingsTests {
 
     @Test("the README's example loads")
     func readme() throws {
-        let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("README.md")
-        let parts = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```")
-        let example = String(try #require(parts.dropFirst().first).drop { $0 != "\n" })
-        let problems = ConfigurationProblems()
-        let root = ConfigurationReader(
-            try YAMLDocument.parse(example, file: "gateway.yaml"), directory: "", problems: problems)
-        let list = try #require(root.sequence("authenticators"))
-        let entry = root.reader(of: try #require(list.first).node, under: "authenticators[0]")
-        let reader = try #require(entry.mapping(ForwardAuthPlugin.name.text))
-        let settings = try #require(ForwardAuthPlugin.readSettings(reader))
-        reader.finish()
-        #expect(problems.all.isEmpty)
+        let settings = try PluginReadme().settings(of: ForwardAuthPlugin.self)
         #expect(settings.url == "http://127.0.0.1:9000/verify")
     }
 }

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Logging
 import NIOCore
 import NIOEmbedded
@@ -33,7 +34,7 @@ final class PoolBench {
 
     func ask(_ credential: Credential? = nil) throws -> Login {
         let credential = credential ?? .password(user: LoginName("alice"), password: Secret("secret".utf8))
-        guard let request = Request(credential, peer: testPeer) else { throw ProtocolFault.transport }
+        guard let request = Request(credential, peer: .documentation) else { throw ProtocolFault.transport }
         let login = Login(id: request.id)
         pool.ask(request).assumeIsolated().whenSuccess { login.verdict = $0 }
         return login

@@ -1,0 +1,47 @@
+/// What authenticators have in common that ask somebody outside the gateway: about what, and with how much patience.
+///
+/// Read with a plug-in's own settings, under the same mapping.
+public struct DelegationSettings: Sendable, Hashable {
+    /// `kinds`: the kinds of credential that are asked about. A list of `password` and `bearer`, default both.
+    public var kinds: Set<CredentialKind>
+    /// `timeout`: how long a login may take, waiting for a connection included. 10 ms to 60 s, default 5 s.
+    public var timeout: Duration
+    /// `connections`: how many connections are held, and so how many logins asked about at a time. 1 to 64, default 4.
+    public var connections: Int
+    /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
+    public var queue: Int
+
+    /// Settings with the defaults of the configuration.
+    public init(
+        kinds: Set<CredentialKind> = [.password, .bearer], timeout: Duration = .seconds(5), connections: Int = 4,
+        queue: Int = 64
+    ) {
+        self.kinds = kinds
+        self.timeout = timeout
+        self.connections = connections
+        self.queue = queue
+    }
+
+    /// Reads them. What is wrong goes to the reader, and the default stands in for it.
+    public init(_ reader: ConfigurationReader) {
+        self.init()
+        if let kinds = Self.kinds(reader) { self.kinds = kinds }
+        if let timeout = reader.duration("timeout", in: .milliseconds(10)...Duration.seconds(60)) {
+            self.timeout = timeout
+        }
+        if let connections = reader.integer("connections", in: 1...64) { self.connections = connections }
+        if let queue = reader.integer("queue", in: 1...4096) { self.queue = queue }
+    }
+
+    private static func kinds(_ reader: ConfigurationReader) -> Set<CredentialKind>? {
+        guard let values = reader.sequence("kinds") else { return nil }
+        if values.isEmpty { reader.report("kinds", "takes nothing; name a kind, or leave it out for both") }
+        let kinds = values.compactMap { node, path -> CredentialKind? in
+            guard let text = reader.string(of: node, under: path) else { return nil }
+            let kind = CredentialKind(rawValue: text)
+            if kind == nil { reader.report(at: node.location, under: path, "\"\(text)\" is none of: password, bearer") }
+            return kind
+        }
+        return Set(kinds)
+    }
+}

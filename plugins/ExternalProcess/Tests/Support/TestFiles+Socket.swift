@@ -1,0 +1,6 @@
+import GatewayTesting
+
+extension TestFiles {
+    /// Where the process of a test listens.
+    var socket: String { "\(path)/socket" }
+}

@@ -1,0 +1,7 @@
+import ForwardAuth
+import GatewayCore
+import GatewayTesting
+
+func identity(_ user: String, groups: [String] = []) -> AuthenticationOutcome {
+    .accepted(user, groups: groups, by: ForwardAuthPlugin.name)
+}
