@@ -1,0 +1,76 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import PAM
+
+extension WorkerTests {
+    /// The unit by which systemd runs the worker service.
+    @Suite("The service unit")
+    struct ServiceUnitTests {
+        /// What stands behind a name in the unit, one value a line.
+        private static func values(_ name: String) throws -> [String] {
+            let file = TestData.package.appending(path: "deploy/systemd/notify-gateway-pam.service")
+            return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
+                line.hasPrefix("\(name)=") ? String(line.dropFirst(name.count + 1)) : nil
+            }
+        }
+
+        @Test("its command line is one, and is what the README says")
+        func commandLine() throws {
+            let command = try #require(try Self.values("ExecStart").first)
+            let words = command.split(separator: " ").map(String.init)
+            #expect(words.prefix(2) == ["/usr/bin/notify-gateway", "pam-worker"])
+            let arguments = try WorkerArguments(Array(words.dropFirst(2)))
+            let readme = try PluginReadme()
+            let gateway = try readme.settings(of: PAMPlugin.self, example: 2)
+            #expect(arguments.service == gateway.service)
+            #expect(arguments.listen == gateway.socket)
+            #expect(arguments.allow == "notify-gateway")
+            #expect(readme.text.contains("deploy/systemd/notify-gateway-pam.service"))
+            // The directory of the socket is the one that systemd makes for the service.
+            let directory = try #require(try Self.values("RuntimeDirectory").first)
+            #expect(arguments.listen?.hasPrefix("/run/\(directory)/") == true)
+        }
+
+        @Test(
+            "the rights that it leaves are enough for pam_unix and pam_faillock",
+            .enabled(
+                if: SystemTools.isRoot && SystemTools.userAdd != nil && SystemTools.setPrivileges != nil,
+                "needs root, useradd and setpriv"))
+        func rights() async throws {
+            let name = "ngu" + String(UInt64.random(in: .min ... .max), radix: 36)
+            try SystemTools.run("/usr/sbin/useradd", ["-M", "-s", "/usr/sbin/nologin", name])
+            defer { try? SystemTools.run("/usr/sbin/userdel", [name]) }
+            try SystemTools.run("/usr/sbin/chpasswd", [], input: "\(name):correct horse\n")
+            let stack = try PAMStack()
+            let tallies = stack.path + "/tallies"
+            try stack.write(
+                """
+                auth required pam_faillock.so preauth silent deny=3 dir=\(tallies)
+                auth sufficient pam_unix.so
+                auth [default=die] pam_faillock.so authfail deny=3 dir=\(tallies)
+                account required pam_faillock.so
+                account required pam_unix.so
+                """)
+            let capabilities = try #require(try Self.values("CapabilityBoundingSet").first).split(separator: " ")
+            let bounds = ["-all"] + capabilities.map { "+" + $0.dropFirst("CAP_".count).lowercased() }
+            #expect(try Self.values("NoNewPrivileges") == ["yes"])
+            let service = try WorkerServiceProcess(
+                stack,
+                under: [
+                    try #require(SystemTools.setPrivileges), "--no-new-privs",
+                    "--bounding-set=\(bounds.joined(separator: ","))", "--inh-caps=-all",
+                ])
+            let authenticator = service.authenticator()
+            #expect(await authenticator.login(name, "correct horse").isGrant)
+            #expect(await authenticator.login(name, "wrong") == .rejected(.wrong))
+            #expect(await authenticator.login(name, "correct horse").isGrant)
+            // Locked by the third wrong one, in a file that belongs to the account.
+            for _ in 0..<3 { #expect(await authenticator.login(name, "wrong") == .rejected(.wrong)) }
+            #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
+            await authenticator.stop()
+        }
+    }
+}
