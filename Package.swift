@@ -143,8 +143,8 @@ let package = Package(
         .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "Gateway", "GatewayCore", "GatewayTesting", "StaticUsers", "HMACToken", "PAM",
-                "ExternalProcess", "ForwardAuth", logging, nioCore, nioPosix, nioEmbedded,
+                "GatewayServer", "Gateway", "GatewayCore", "GatewayStore", "GatewayTesting", "StaticUsers", "HMACToken",
+                "PAM", "ExternalProcess", "ForwardAuth", logging, nioCore, nioPosix, nioEmbedded,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -11,6 +11,7 @@ public struct Gateway: CallServing {
     private let recording: Recording
     private let forwarding: Forwarding
     private let settling: Settling
+    private let answering: Answering
     private let refusing: Refusing
 
     /// Who is slowed down for wrong passwords.
@@ -21,7 +22,8 @@ public struct Gateway: CallServing {
     /// A gateway that decides by `rules` and reaches stores and backend through `ports`.
     public init(rules: GatewayRules, ports: GatewayPorts) {
         parsing = Parsing(
-            routes: RouteTable(rules.profile.client), names: rules.names, handles: rules.handles,
+            routes: RouteTable(rules.profile.client, issuesTokens: rules.authenticators.issuer != nil),
+            names: rules.names, handles: rules.handles,
             profile: rules.profile, messages: rules.messages)
         throttle = rules.throttle ?? LoginThrottle(clocks: ports.clocks)
         verdicts = rules.verdicts ?? VerdictCache(clocks: ports.clocks)
@@ -32,10 +34,11 @@ public struct Gateway: CallServing {
                 floor: RefusalFloor(
                     rules: rules.authentication, clocks: ports.clocks, loops: ports.loops,
                     randomness: ports.randomness),
-                clocks: ports.clocks, loops: ports.loops, logger: ports.logger))
+                clocks: ports.clocks, loops: ports.loops, logger: ports.logger),
+            sessions: ports.sessions)
         authorization = Authorization(
             policy: rules.policy, sendRules: SendRules(rules.policy.send), ledger: ports.ledger,
-            limiter: rules.limiter, clocks: ports.clocks)
+            limiter: rules.limiter, sessions: ports.sessions, chain: rules.authenticators, clocks: ports.clocks)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(
             payloadFrames: rules.profile.backend.allPayloadFrames(), digester: ports.digester,
@@ -46,12 +49,14 @@ public struct Gateway: CallServing {
             encoder: UpstreamEncoder(
                 backend: rules.profile.backend, host: rules.backendHost, credential: rules.credential),
             profile: rules.profile.backend, ledger: ports.ledger, clocks: ports.clocks, deadline: rules.backendDeadline)
+        let challenges = ProblemDocument.challenges(for: rules.authenticators.takes)
         settling = Settling(
-            client: rules.profile.client, journal: ports.journal, ledger: ports.ledger, clocks: ports.clocks,
-            logger: ports.logger)
-        refusing = Refusing(
-            challenges: ProblemDocument.challenges(for: rules.authenticators.takes), journal: ports.journal,
-            logger: ports.logger)
+            client: rules.profile.client, journal: ports.journal, ledger: ports.ledger, sessions: ports.sessions,
+            clocks: ports.clocks, challenges: challenges, logger: ports.logger)
+        answering = Answering(
+            chain: rules.authenticators, sessions: ports.sessions, journal: ports.journal, clocks: ports.clocks,
+            randomness: ports.randomness, challenges: challenges, logger: ports.logger)
+        refusing = Refusing(challenges: challenges, journal: ports.journal, logger: ports.logger)
     }
 
     /// Decides and carries out one call, from bytes to answer.
@@ -62,8 +67,8 @@ public struct Gateway: CallServing {
             let allowed = try await authorization.authorize(caller)
             let admitted = try limiting.limit(allowed)
             switch try rewriting.rewrite(admitted) {
-            case .whoami(let identity):
-                return .whoami(identity)
+            case .own(let plan):
+                return await answering.answer(try recording.record(plan))
             case .upstream(let plan):
                 let recorded = try await recording.record(plan)
                 // From here on nothing throws and nothing is cancelled: every end is an outcome.
@@ -71,6 +76,23 @@ public struct Gateway: CallServing {
             }
         } catch {
             return refusing.answer(error, of: request.id)
+        }
+    }
+
+    /// Deletes a registration that is marked for it, at the backend and in the ledger: the way of a call that nobody makes.
+    ///
+    /// - Returns: whether there is nothing more to delete. Otherwise it stays marked, to be tried again.
+    public func sweep(_ id: RegistrationID, as call: CallID) async -> Bool {
+        do throws(Refusal) {
+            guard let doomed = try await authorization.sweep(id, CallFacts(call: call, peer: .gateway)) else {
+                return true
+            }
+            guard case .upstream(let plan) = try rewriting.rewrite(limiting.exempt(doomed)) else { return true }
+            let recorded = try await recording.record(plan)
+            return await settling.settle(forwarding.forward(recorded)).status == 200
+        } catch {
+            _ = refusing.answer(error, of: call)
+            return false
         }
     }
 

@@ -5,6 +5,8 @@ public import Logging
 public struct GatewayPorts: Sendable {
     /// Who owns which registration.
     public var ledger: any RegistrationLedger
+    /// Who is logged in where, and what was revoked.
+    public var sessions: any SessionStore
     /// Where calls are recorded.
     public var journal: any Journal
     /// The backend.
@@ -22,12 +24,13 @@ public struct GatewayPorts: Sendable {
 
     /// Ports from their parts.
     public init(
-        ledger: any RegistrationLedger, journal: any Journal, backend: any Backend, clocks: Clocks,
-        loops: any CallLoops, digester: KeyedDigester,
+        ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal, backend: any Backend,
+        clocks: Clocks, loops: any CallLoops, digester: KeyedDigester,
         randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
         logger: Logger
     ) {
         self.ledger = ledger
+        self.sessions = sessions
         self.journal = journal
         self.backend = backend
         self.clocks = clocks

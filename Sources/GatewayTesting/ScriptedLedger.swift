@@ -16,6 +16,7 @@ public final class ScriptedLedger: RegistrationLedger {
     private struct State {
         var decide: @Sendable (LedgerRequest) -> LedgerDecision
         var held: Set<RegistrationID> = []
+        var doomed: [RegistrationID] = []
         var fault: Fault?
         var claims: UInt64 = 0
         var open: Set<UInt64> = []
@@ -39,6 +40,7 @@ public final class ScriptedLedger: RegistrationLedger {
         case .create(_, let handle): handle == nil ? .askWithoutHandle : .askWithHandle
         case .update: .unplaced
         case .delete: .notOwned
+        case .sweep: .spared
         }
     }
 
@@ -87,6 +89,19 @@ public final class ScriptedLedger: RegistrationLedger {
         let (failed, held) = state.withLock { ($0.fault == .isHeld, $0.held.contains(id)) }
         if failed { throw LedgerUnavailable("scripted: isHeld") }
         return held
+    }
+
+    /// Registrations that it says are to be deleted.
+    public func doom(_ ids: [RegistrationID]) { state.withLock { $0.doomed = ids } }
+
+    /// Adds to them.
+    public func doom(_ id: RegistrationID, of owner: UserName) async throws(LedgerUnavailable) {
+        state.withLock { $0.doomed.append(id) }
+    }
+
+    /// Those that the test named, and those that the gateway did.
+    public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
+        state.withLock { Array($0.doomed.prefix(limit)) }
     }
 
     /// Remembers the change; the claim ends.

@@ -15,6 +15,8 @@ public struct TestGateway: Sendable {
     public let timeline: Timeline
     /// The ledger.
     public let ledger: ScriptedLedger
+    /// The sessions.
+    public let sessions: MemorySessions
     /// The journal.
     public let journal: MemoryJournal
     /// The backend.
@@ -58,22 +60,25 @@ public struct TestGateway: Sendable {
         loops = ManualLoops(clock: clock)
         self.timeline = timeline
         ledger = ScriptedLedger(timeline: timeline, deciding: decide)
+        sessions = MemorySessions(clock: clock)
         journal = MemoryJournal(timeline: timeline)
         backend = ScriptedBackend(timeline: timeline, answering: answer)
         var rules = Self.rules(profile, clock: clock)
         adjust(&rules)
         gateway = Gateway(
             rules: rules,
-            ports: Self.ports(clock: clock, loops: loops, ledger: ledger, journal: journal, backend: backend))
+            ports: Self.ports(
+                clock: clock, loops: loops, ledger: ledger, sessions: sessions, journal: journal, backend: backend))
     }
 
     /// Ports to doubles that a test has made itself. Random bits are always the same.
     public static func ports(
-        clock: ManualClock, loops: (any CallLoops)? = nil, ledger: any RegistrationLedger, journal: any Journal,
-        backend: any Backend
+        clock: ManualClock, loops: (any CallLoops)? = nil, ledger: any RegistrationLedger,
+        sessions: (any SessionStore)? = nil, journal: any Journal, backend: any Backend
     ) -> GatewayPorts {
         GatewayPorts(
-            ledger: ledger, journal: journal, backend: backend, clocks: clock.clocks,
+            ledger: ledger, sessions: sessions ?? MemorySessions(clock: clock), journal: journal, backend: backend,
+            clocks: clock.clocks,
             loops: loops ?? ManualLoops(clock: clock),
             digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
             randomness: { 0x0123_4567_89AB_CDEF }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -28,7 +28,7 @@ struct ConfiguredKindsTests {
             ("{ kinds: { kinds: [bearer] } }, { fixed: {} }", ["Basic", "Bearer"]),
         ])
     func challenges(_ authenticators: String, _ schemes: [String]) async throws {
-        let chain = try await assembly(authenticators).makeChain().chain
+        let chain = try await assembly(authenticators).make(revocations: NothingRevoked()).chain
         let gateway = TestGateway { $0.authenticators = chain }
         let answer = await gateway.serve(ReceivedRequest("GET /auth/whoami"))
         #expect(answer.status == 401)

@@ -104,6 +104,7 @@ import Testing
                     case .create(_, let handle): handle == nil ? .askWithoutHandle : .askWithHandle
                     case .update: decision
                     case .delete: .owned(Sample.other)
+                    case .sweep: .spared
                     }
                 })
             let answer = await gateway.serve(Self.request(number, &random))

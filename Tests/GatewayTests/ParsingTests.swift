@@ -10,7 +10,8 @@ import Testing
     ) throws -> (Call, CallFacts) {
         let profile = BackendProfile(profile)
         let parsing = Parsing(
-            routes: RouteTable(profile.client), names: NameRules(), handles: HandleRules(), profile: profile,
+            routes: RouteTable(profile.client, issuesTokens: true), names: NameRules(), handles: HandleRules(),
+            profile: profile,
             messages: .auto)
         let parsed = try parsing.parse(request)
         return (parsed.call, parsed.facts)
@@ -118,7 +119,7 @@ import Testing
     }
 
     @Test func whoami() throws {
-        guard case .whoami = try parse(Sample.whoami).0 else { throw Missing() }
+        guard case .own(.whoami) = try parse(Sample.whoami).0 else { throw Missing() }
     }
 
     @Test func latin1IsTakenForWhatItIs() throws {

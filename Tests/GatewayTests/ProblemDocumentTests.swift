@@ -64,7 +64,7 @@ import Testing
             .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
             .backendTimedOut: .backendTimedOut,
             .overloaded: .overloaded, .ledgerFailed: .internalError, .unknownAtStop: .backendFailed,
-            .unknownAfterCrash: .backendFailed,
+            .unknownAfterCrash: .backendFailed, .notIssued: .internalError, .revoked: .credentialsRejected,
         ]
         for result in CallResult.allCases { #expect(result.refusal == codes[result]) }
     }

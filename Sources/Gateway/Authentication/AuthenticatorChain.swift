@@ -43,6 +43,36 @@ public struct AuthenticatorChain: Sendable {
         tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) })
     }
 
+    /// Who issues tokens: the first that can.
+    var issuer: (any TokenIssuer)? { links.lazy.compactMap { $0.authenticator as? any TokenIssuer }.first }
+
+    /// How the account stands that a session began with; nil where nobody can say so without a password.
+    ///
+    /// An account of an authenticator that is no longer configured has ended.
+    public func standing(of session: Session) async -> AccountStanding? {
+        let vouchers = links.filter { $0.name == session.authenticator && $0.bounds.contain(session.user) }
+        guard !vouchers.isEmpty else { return .ended(.wrong) }
+        let keepers = vouchers.compactMap { link in
+            (link.authenticator as? any AccountAuthenticator).map { (link.bounds, $0) }
+        }
+        guard !keepers.isEmpty else { return nil }
+        var standing = AccountStanding.ended(.wrong)
+        for (bounds, keeper) in keepers {
+            standing = await keeper.standing(of: session.login)
+            switch standing {
+            case .good(let groups):
+                // The bounds may be narrower than when the session began.
+                if bounds.contain(Identity(user: session.user, groups: groups, authenticator: session.authenticator)) {
+                    return standing
+                }
+                standing = .ended(.untrusted)
+            case .unknown: return standing
+            case .ended: continue
+            }
+        }
+        return standing
+    }
+
     /// The kinds of credential that anybody takes: a 401 challenges for these.
     var takes: [CredentialKind] {
         CredentialKind.allCases.filter { kind in links.contains { $0.takes.contains(kind) } }

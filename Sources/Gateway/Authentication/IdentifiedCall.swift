@@ -6,20 +6,28 @@ struct IdentifiedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
     let caller: Identity
+    /// The name that came with a password; nil where a token came.
+    let login: LoginName?
+    /// From before the credential was judged: who is revoked later may have been let in by what no longer holds.
+    let epoch: RevocationEpoch
 
-    fileprivate init(facts: CallFacts, call: Call, caller: Identity) {
+    fileprivate init(facts: CallFacts, call: Call, caller: Identity, login: LoginName?, epoch: RevocationEpoch) {
         self.facts = facts
         self.call = call
         self.caller = caller
+        self.login = login
+        self.epoch = epoch
     }
 }
 
 /// The second phase: who is the caller? Waits where an authenticator has to.
 struct Authentication: Sendable {
     let judging: Judging
+    let sessions: any SessionStore
 
     func identify(_ parsed: consuming ParsedCall) async throws(Refusal) -> IdentifiedCall {
         var facts = parsed.facts
+        let epoch = sessions.epoch
         do throws(Refusal) {
             guard case .single(let field) = parsed.authorization else {
                 throw Refusal(.credentialsMissing, "no Authorization")
@@ -37,7 +45,8 @@ struct Authentication: Sendable {
             facts.user = caller.user
             facts.authenticator = caller.authenticator
             facts.attempted = nil
-            return IdentifiedCall(facts: facts, call: parsed.call, caller: caller)
+            return IdentifiedCall(
+                facts: facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
         } catch {
             throw error.with(facts)
         }

@@ -7,6 +7,9 @@ struct PresentedCredential {
     /// The name as typed, for the log; nil for a token.
     let name: PresentedName?
 
+    /// The name as the authenticators get it; nil for a token.
+    var login: LoginName? { if case .password(let login, _) = credential { login } else { nil } }
+
     /// The longest password in bytes; a longer one is refused before anybody hashes it.
     static let longestPassword = 1024
 

@@ -16,10 +16,10 @@ struct AuthorizedCall: ~Copyable {
 /// What a caller has been permitted. Whatever touches a registration holds a claim that only the ledger gives.
 enum Permitted: ~Copyable {
     case create(handle: DeviceHandle?, LedgerClaim)
-    case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
+    case update(label: RegistrationID, DeviceHandle, tags: [Tag], since: RevocationEpoch, LedgerClaim)
     case delete(RegistrationID, LedgerClaim)
     case send(RequestedSend)
-    case whoami
+    case own(PermittedOwnCall)
 
     /// What is to be sent, where it is a send.
     var requestedSend: RequestedSend? {
@@ -29,7 +29,7 @@ enum Permitted: ~Copyable {
         case .create: nil
         case .update: nil
         case .delete: nil
-        case .whoami: nil
+        case .own: nil
         }
     }
 }
@@ -40,13 +40,16 @@ struct Authorization: Sendable {
     let sendRules: SendRules
     let ledger: any RegistrationLedger
     let limiter: Limiter
+    let sessions: any SessionStore
+    let chain: AuthenticatorChain
     let clocks: Clocks
 
     func authorize(_ identified: consuming IdentifiedCall) async throws(Refusal) -> AuthorizedCall {
         var facts = identified.facts
         let caller = identified.caller
         do throws(Refusal) {
-            let permitted = try await permit(identified.call, caller, &facts)
+            let permitted = try await permit(
+                identified.call, caller, login: identified.login, since: identified.epoch, &facts)
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
             let refusal = error
@@ -60,10 +63,33 @@ struct Authorization: Sendable {
         }
     }
 
-    private func permit(_ call: Call, _ caller: Identity, _ facts: inout CallFacts) async throws(Refusal) -> Permitted {
+    /// What the gateway does by itself: a registration that is marked to be deleted, for the owner that it had.
+    ///
+    /// - Returns: nil where there is nothing to delete any more.
+    func sweep(_ id: RegistrationID, _ facts: CallFacts) async throws(Refusal) -> AuthorizedCall? {
+        var facts = facts
+        do throws(Refusal) {
+            let claim = try await claim(.sweep(id))
+            guard case .doomed(let id, let owner) = claim.decision else { return nil }
+            facts.action = .registerDelete
+            facts.user = owner
+            facts.registration = id
+            facts.rule = "revoked"
+            return AuthorizedCall(
+                facts: facts, caller: Identity(user: owner, authenticator: "gateway"), permitted: .delete(id, claim))
+        } catch {
+            throw error.with(facts)
+        }
+    }
+
+    private func permit(
+        _ call: Call, _ caller: Identity, login: LoginName?, since epoch: RevocationEpoch, _ facts: inout CallFacts
+    ) async throws(Refusal) -> Permitted {
         switch call {
-        case .whoami:
-            return .whoami
+        case .own(let own):
+            let permitted = try await permit(own, caller, login: login, since: epoch)
+            facts.session = permitted.session
+            return .own(permitted)
         case .send(let send):
             facts.rule = try rule(sendRules.rule(for: caller, to: send.recipient))
             return .send(send)
@@ -73,7 +99,7 @@ struct Authorization: Sendable {
             let tags = try policy.registeredTags(wanted.tags, by: caller, &facts)
             let claim = try await claim(.update(user: caller.user, label: label, handle: wanted.handle))
             try judge(claim.decision, &facts)
-            return .update(label: label, wanted.handle, tags: tags, claim)
+            return .update(label: label, wanted.handle, tags: tags, since: epoch, claim)
         case .delete(let label):
             let claim = try await claim(.delete(user: caller.user, label: label))
             guard case .owned(let id) = claim.decision else {
@@ -105,7 +131,7 @@ struct Authorization: Sendable {
                 .registrationLimit, "the device changed hands too often", extra: .retryAfter(seconds: 3600))
         case .own(let id), .rotation(let id):
             facts.registration = id
-        case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned:
+        case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
             break
         }
     }

@@ -26,4 +26,7 @@ struct Limiting: Sendable {
         }
         return AdmittedCall(authorized)
     }
+
+    /// What the gateway does by itself is nobody's to pay.
+    func exempt(_ authorized: consuming AuthorizedCall) -> AdmittedCall { AdmittedCall(authorized) }
 }

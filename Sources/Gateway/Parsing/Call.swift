@@ -10,8 +10,22 @@ enum Call: Sendable {
     case delete(label: RegistrationID)
     /// One user notifies another.
     case send(RequestedSend)
+    /// Something that the gateway answers itself.
+    case own(OwnCall)
+}
+
+/// A call that the backend knows nothing of.
+enum OwnCall: Sendable, Hashable {
     /// The caller asks who it is.
     case whoami
+    /// A password, or a token of the same session, is exchanged for a token.
+    case issueToken(device: DeviceLabel?)
+    /// The caller gives up the token that it presents, and the session with it.
+    case endToken
+    /// The caller asks where it is logged in.
+    case listSessions
+    /// The caller ends a session of its own.
+    case endSession(SessionID)
 }
 
 /// What a device wants registered. The tags are as the client sent them: whether they may be registered is for policy.

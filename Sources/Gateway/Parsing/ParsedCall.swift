@@ -29,12 +29,12 @@ struct Parsing: Sendable {
     func parse(_ request: ReceivedRequest) throws(Refusal) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
         do throws(Refusal) {
-            let (route, pathID) = try routes.route(request)
+            let (route, segment) = try routes.route(request)
             facts.action = route.action
             guard request.authorization != .repeated else {
                 throw Refusal(.malformedRequest, "Authorization is repeated")
             }
-            let call = try call(route, pathID: pathID, request)
+            let call = try call(route, segment, request)
             if case .send(let send) = call {
                 facts.recipient = send.recipient
                 facts.pns = send.service
@@ -51,7 +51,7 @@ struct Parsing: Sendable {
     }
 
     private func call(
-        _ route: Route, pathID: RegistrationID?, _ request: ReceivedRequest
+        _ route: Route, _ segment: String?, _ request: ReceivedRequest
     ) throws(Refusal) -> Call {
         try MediaType.requireIdentityCoding(request.contentEncoding)
         switch route {
@@ -60,12 +60,12 @@ struct Parsing: Sendable {
             let query = try QueryParameters(request.query, allowed: ["handle"])
             return .create(handle: try query.take("handle").flatMap { text throws(Refusal) in try handle(text) })
         case .update:
-            let label = try label(pathID, request)
+            let label = try label(segment, request)
             try MediaType.requireJSON(request.contentType)
             return .update(label: label, try registration(request.body))
         case .delete:
             try requireNoBody(request)
-            return .delete(label: try label(pathID, request))
+            return .delete(label: try label(segment, request))
         case .send:
             let query = try QueryParameters(request.query, allowed: ["pns", "to_tag"])
             try MediaType.requireJSON(request.contentType)
@@ -73,10 +73,27 @@ struct Parsing: Sendable {
             let recipient = try recipient(try query.require("to_tag"))
             return .send(
                 RequestedSend(service: service, recipient: recipient, text: try messages.text(of: request.body)))
-        case .whoami:
-            try requireNoBody(request)
+        case .whoami, .issueToken, .endToken, .listSessions, .endSession:
             _ = try QueryParameters(request.query, allowed: [])
-            return .whoami
+            if route != .issueToken { try requireNoBody(request) }
+            return .own(try ownCall(route, segment, request))
+        }
+    }
+
+    private func ownCall(_ route: Route, _ segment: String?, _ request: ReceivedRequest) throws(Refusal) -> OwnCall {
+        switch route {
+        case .issueToken:
+            if request.body.readableBytes == 0 { return .issueToken(device: nil) }
+            try MediaType.requireJSON(request.contentType)
+            return .issueToken(device: try TokenRequestBody.device(in: request.body))
+        case .endToken: return .endToken
+        case .listSessions: return .listSessions
+        case .endSession:
+            guard let id = segment.flatMap(SessionID.init) else {
+                throw Refusal(.malformedRequest, "the id in the path is no session's")
+            }
+            return .endSession(id)
+        case .whoami, .create, .update, .delete, .send: return .whoami
         }
     }
 
@@ -84,7 +101,13 @@ struct Parsing: Sendable {
         guard request.body.readableBytes == 0 else { throw Refusal(.malformedRequest, "a body where none belongs") }
     }
 
-    private func label(_ pathID: RegistrationID?, _ request: ReceivedRequest) throws(Refusal) -> RegistrationID {
+    private func label(_ segment: String?, _ request: ReceivedRequest) throws(Refusal) -> RegistrationID {
+        let pathID = try segment.map { text throws(Refusal) in
+            guard let id = RegistrationID(text) else {
+                throw Refusal(.malformedRequest, "the id in the path is not one")
+            }
+            return id
+        }
         let takesQuery = profile.client.idPlaces.contains(.query)
         let query = try QueryParameters(request.query, allowed: takesQuery ? ["id"] : [])
         let queryID = query.take("id")

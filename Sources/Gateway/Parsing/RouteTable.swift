@@ -8,6 +8,10 @@ enum Route: Sendable, Hashable {
     case delete
     case send
     case whoami
+    case issueToken
+    case endToken
+    case listSessions
+    case endSession
 
     var action: Action {
         switch self {
@@ -16,51 +20,64 @@ enum Route: Sendable, Hashable {
         case .delete: .registerDelete
         case .send: .send
         case .whoami: .whoami
+        case .issueToken: .tokenIssue
+        case .endToken, .endSession: .sessionEnd
+        case .listSessions: .sessionList
         }
     }
 }
 
 /// All paths that there are, built once from the profile and matched byte for byte: no prefixes, no patterns, no folding.
 struct RouteTable: Sendable {
-    private let paths: [(path: [UInt8], routes: [(method: HTTPMethod, route: Route)])]
-    private let registrationPrefix: [UInt8]
-    private let registrationRoutes: [(method: HTTPMethod, route: Route)] = [(.put, .update), (.delete, .delete)]
+    private typealias Routes = [(method: HTTPMethod, route: Route)]
 
-    init(_ client: BackendProfile.ClientSide) {
+    private let paths: [(path: [UInt8], routes: Routes)]
+    /// Paths that end with one segment of the caller's, by what stands before it.
+    private let families: [(prefix: [UInt8], routes: Routes)]
+
+    /// - Parameter issuesTokens: whether there is anybody who issues tokens; where there is nobody, there are no sessions.
+    init(_ client: BackendProfile.ClientSide, issuesTokens: Bool) {
         var register: [(method: HTTPMethod, route: Route)] = [(.post, .create)]
         if client.idPlaces.contains(.query) { register += [(.put, .update), (.delete, .delete)] }
-        paths = [
+        var paths: [(path: [UInt8], routes: Routes)] = [
             (Array(client.notificationsPath.utf8), [(.post, .send)]),
             (Array(client.registerPath.utf8), register),
             (Array("/auth/whoami".utf8), [(.get, .whoami)]),
         ]
-        registrationPrefix = Array("\(client.registerPath)/".utf8)
+        var families: [(prefix: [UInt8], routes: Routes)] = [
+            (Array("\(client.registerPath)/".utf8), [(.put, .update), (.delete, .delete)])
+        ]
+        if issuesTokens {
+            paths.append((Array("/auth/token".utf8), [(.post, .issueToken), (.delete, .endToken)]))
+            paths.append((Array("/auth/sessions".utf8), [(.get, .listSessions)]))
+            families.append((Array("/auth/sessions/".utf8), [(.delete, .endSession)]))
+        }
+        self.paths = paths
+        self.families = families
     }
 
-    /// The route, and the registration id where it stands in the path.
-    func route(_ request: ReceivedRequest) throws(Refusal) -> (Route, RegistrationID?) {
+    /// The route, and the last segment of the path where it is the caller's.
+    func route(_ request: ReceivedRequest) throws(Refusal) -> (Route, String?) {
         let path = request.path.readableBytesView
         if let known = paths.first(where: { path.elementsEqual($0.path) }) {
             return (try route(request.method, among: known.routes, query: request.query), nil)
         }
         // Only a path that matched as it stands is spared this: it cannot hold any of what is refused here.
         try Self.requireSound(path)
-        guard path.starts(with: registrationPrefix) else { throw Refusal(.noRoute, "no such path") }
-        let segment = path.dropFirst(registrationPrefix.count)
-        guard !segment.isEmpty, !segment.contains(UInt8(ascii: "/")) else { throw Refusal(.noRoute, "no such path") }
-        let route = try route(request.method, among: registrationRoutes, query: nil)
-        guard let id = RegistrationID(String(decoding: segment, as: UTF8.self)) else {
-            throw Refusal(.malformedRequest, "the id in the path is not one")
+        guard let family = families.first(where: { path.starts(with: $0.prefix) }) else {
+            throw Refusal(.noRoute, "no such path")
         }
-        return (route, id)
+        let segment = path.dropFirst(family.prefix.count)
+        guard !segment.isEmpty, !segment.contains(UInt8(ascii: "/")) else { throw Refusal(.noRoute, "no such path") }
+        return (try route(request.method, among: family.routes, query: nil), String(decoding: segment, as: UTF8.self))
     }
 
     private func route(
-        _ method: HTTPMethod?, among routes: [(method: HTTPMethod, route: Route)], query: ByteBuffer?
+        _ method: HTTPMethod?, among routes: Routes, query: ByteBuffer?
     ) throws(Refusal) -> Route {
         if let found = routes.first(where: { $0.method == method }) { return found.route }
         // An id in the place that only another profile's clients use is a wrong request, not a wrong method.
-        if query != nil, method == .put || method == .delete {
+        if query != nil, routes.contains(where: { $0.route == .create }), method == .put || method == .delete {
             throw Refusal(.malformedRequest, "the registration id belongs into the path")
         }
         throw Refusal(.methodNotAllowed, "no such method here", extra: .allow(routes.map(\.method)))

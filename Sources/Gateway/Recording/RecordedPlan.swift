@@ -7,18 +7,35 @@ struct RecordedPlan: ~Copyable {
     fileprivate init(_ plan: consuming UpstreamPlan) { self.plan = plan }
 }
 
+/// What the gateway does itself, on disk where it changes anything. Only recording makes one.
+struct RecordedOwnPlan: ~Copyable {
+    let plan: OwnPlan
+
+    fileprivate init(_ plan: consuming OwnPlan) { self.plan = plan }
+}
+
 /// The sixth phase: what is about to be asked of the backend is written down first, durably. Waits for the disk.
 struct Recording: Sendable {
     let journal: any Journal
 
     func record(_ plan: consuming UpstreamPlan) async throws(Refusal) -> RecordedPlan {
+        try await write(plan.facts)
+        return RecordedPlan(plan)
+    }
+
+    /// What only asks is not written down.
+    func record(_ plan: consuming OwnPlan) async throws(Refusal) -> RecordedOwnPlan {
+        if plan.call.isRecorded { try await write(plan.facts) }
+        return RecordedOwnPlan(plan)
+    }
+
+    private func write(_ facts: CallFacts) async throws(Refusal) {
         do throws(JournalUnavailable) {
-            try await journal.record([JournalRecord(.intent, facts: plan.facts)])
+            try await journal.record([JournalRecord(.intent, facts: facts)])
         } catch {
             throw Refusal(
                 .journalUnavailable, "journal: \(error.detail)", extra: .retryAfter(seconds: 5)
-            ).with(plan.facts)
+            ).with(facts)
         }
-        return RecordedPlan(plan)
     }
 }

@@ -10,7 +10,7 @@ struct UpstreamPlan: ~Copyable {
     /// What the plan is for: how its end is settled.
     enum Purpose: ~Copyable {
         case create(handle: DeviceHandle?, LedgerClaim)
-        case update(label: RegistrationID, DeviceHandle, LedgerClaim)
+        case update(label: RegistrationID, DeviceHandle, since: RevocationEpoch, LedgerClaim)
         case delete(RegistrationID, LedgerClaim)
         case send
     }
@@ -26,7 +26,20 @@ struct UpstreamPlan: ~Copyable {
 /// An admitted call that the backend need not be asked about, or one that it must.
 enum RewrittenCall: ~Copyable {
     case upstream(UpstreamPlan)
-    case whoami(Identity)
+    case own(OwnPlan)
+}
+
+/// What the gateway is about to do itself. Only rewriting makes one.
+struct OwnPlan: ~Copyable {
+    let facts: CallFacts
+    let caller: Identity
+    let call: PermittedOwnCall
+
+    fileprivate init(facts: CallFacts, caller: Identity, call: PermittedOwnCall) {
+        self.facts = facts
+        self.caller = caller
+        self.call = call
+    }
 }
 
 /// The fifth phase: the call becomes the gateway's own requests. Pure and synchronous.
@@ -40,18 +53,20 @@ struct Rewriting: Sendable {
         var facts = admitted.facts
         let caller = admitted.caller
         switch consume admitted.permitted {
-        case .whoami:
-            return .whoami(caller)
+        case .own(let call):
+            return .own(OwnPlan(facts: facts, caller: caller, call: call))
         case .create(let handle, let claim):
             let asked = claim.decision == .askWithHandle ? handle : nil
             let steps = [PlannedStep(step: .reserve(handle: asked))]
             return .upstream(
                 UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .create(handle: asked, claim)))
-        case .update(let label, let handle, let tags, let claim):
+        case .update(let label, let handle, let tags, let epoch, let claim):
             let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
             let steps = Self.steps(for: claim.decision, registration)
             return .upstream(
-                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .update(label: label, handle, claim)))
+                UpstreamPlan(
+                    facts: facts, caller: caller, steps: steps,
+                    purpose: .update(label: label, handle, since: epoch, claim)))
         case .delete(let id, let claim):
             // Where the backend will not delete, nobody must be reachable under the registration any more.
             let step = PlannedStep(
@@ -79,7 +94,7 @@ struct Rewriting: Sendable {
         switch decision {
         case .own(let id), .handOver(let id, _), .rotation(let id):
             return [PlannedStep(step: .upsert(.known(id), registration), ifGone: anew)]
-        case .unplaced, .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned:
+        case .unplaced, .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared:
             // The backend keeps the id that it has for the handle, so that a device from before the gateway keeps its own.
             let fresh: [UpstreamStep] = [.reserve(handle: nil), .upsert(.reserved, registration)]
             return [

@@ -10,20 +10,6 @@ extension Answer {
     static func registrationID(_ id: RegistrationID) -> Answer {
         Answer(status: 200, contentType: "application/json", body: Array("\"\(id.text)\"".utf8))
     }
-
-    /// Who the caller is, and under which tag it is reached.
-    static func whoami(_ caller: Identity) -> Answer {
-        let groups = caller.groups.map(\.text).sorted().map(JSONValue.string)
-        return Answer(
-            status: 200, contentType: "application/json", fields: [.noStore],
-            body: JSONWriter.bytes(
-                of: .object([
-                    .init("user", .string(caller.user.text)),
-                    .init("groups", .array(groups)),
-                    .init("tag", .string(Tag(of: caller.user).text)),
-                    .init("authenticator", .string(caller.authenticator.text)),
-                ])))
-    }
 }
 
 extension Answer.Field {

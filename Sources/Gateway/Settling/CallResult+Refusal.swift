@@ -9,7 +9,8 @@ extension CallResult {
         case .backendUnreachable: .backendUnreachable
         case .backendTimedOut: .backendTimedOut
         case .overloaded: .overloaded
-        case .ledgerFailed: .internalError
+        case .ledgerFailed, .notIssued: .internalError
+        case .revoked: .credentialsRejected
         case .unknownAtStop, .unknownAfterCrash: .backendFailed
         }
     }
@@ -19,7 +20,7 @@ extension CallResult {
         switch self {
         case .overloaded: .retryAfter(seconds: 1)
         case .accepted, .adopted, .healed, .neutralised, .backendFailed, .backendUnreachable, .backendTimedOut,
-            .ledgerFailed, .unknownAtStop, .unknownAfterCrash:
+            .ledgerFailed, .notIssued, .revoked, .unknownAtStop, .unknownAfterCrash:
             nil
         }
     }

@@ -6,7 +6,9 @@ struct Settling: Sendable {
     let client: BackendProfile.ClientSide
     let journal: any Journal
     let ledger: any RegistrationLedger
+    let sessions: any SessionStore
     let clocks: Clocks
+    let challenges: [Answer.Field]
     let logger: Logger
 
     func settle(_ forwarded: consuming ForwardedPlan) async -> Answer {
@@ -19,8 +21,8 @@ struct Settling: Sendable {
             settled = Settled(end.result, .empty(200))
         case .create(let handle, let claim):
             settled = await settleCreate(end, handle: handle, claim, &facts)
-        case .update(let label, let handle, let claim):
-            settled = await settleUpdate(end, label: label, handle, claim, &facts)
+        case .update(let label, let handle, let epoch, let claim):
+            settled = await settleUpdate(end, label: label, handle, since: epoch, claim, &facts)
         case .delete(let id, let claim):
             settled = await settleDelete(end, id, claim, facts.call)
         }
@@ -34,7 +36,8 @@ struct Settling: Sendable {
             metadata: [
                 "call": "\(facts.call)", "code": "\(refusal.rawValue)", "detail": "\(end.detail)",
             ])
-        return ProblemDocument.answer(Refusal(refusal, end.detail, extra: settled.result.extra))
+        return ProblemDocument.answer(
+            Refusal(refusal, end.detail, extra: settled.result.extra), challenges: challenges)
     }
 
     private struct Settled {
@@ -58,15 +61,16 @@ struct Settling: Sendable {
     }
 
     private func settleUpdate(
-        _ end: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, _ claim: consuming LedgerClaim,
-        _ facts: inout CallFacts
+        _ end: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, since epoch: RevocationEpoch,
+        _ claim: consuming LedgerClaim, _ facts: inout CallFacts
     ) async -> Settled {
         let answer = Answer.empty(client.updateStatus(of: handle.service))
         guard end.result == .accepted else { return Settled(end.result, answer) }
         let known: RegistrationID? =
             switch claim.decision {
             case .own(let id), .handOver(let id, _), .rotation(let id): id
-            case .unplaced, .tooManyHandOvers, .askWithHandle, .askWithoutHandle, .owned, .notOwned: nil
+            case .unplaced, .tooManyHandOvers, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
+                nil
             }
         guard let id = end.followedGone ? end.reserved : known ?? end.reserved else {
             return Settled(.backendFailed, answer)
@@ -74,7 +78,12 @@ struct Settling: Sendable {
         facts.registration = id
         // The device's own id from before, proven by its handle.
         let adopted = known == nil && !end.followedGone && id == label
+        let owner = claim.request.user
         let failure = await write(.registered(id, replacing: id == known ? nil : known), claim, facts.call)
+        if let owner, sessions.wasRevoked(owner, since: epoch) {
+            await doom(id, of: owner, facts.call)
+            return Settled(.revoked, answer)
+        }
         return Settled(failure ?? (end.followedGone ? .healed : adopted ? .adopted : .accepted), answer)
     }
 
@@ -88,6 +97,17 @@ struct Settling: Sendable {
         }
         let failure = await write(.deleted(id), claim, call)
         return Settled(failure ?? (end.followedGone ? .neutralised : .accepted), .empty(200))
+    }
+
+    /// What was registered while its owner was revoked was let in by what no longer holds, and goes again.
+    private func doom(_ id: RegistrationID, of owner: UserName, _ call: CallID) async {
+        do throws(LedgerUnavailable) {
+            try await ledger.doom(id, of: owner)
+        } catch {
+            logger.error(
+                "A registration of a revoked user stays for now",
+                metadata: ["call": "\(call)", "registration": "\(id)", "detail": "\(error.detail)"])
+        }
     }
 
     /// Writes to the ledger; the result that the call has if that fails.

@@ -22,6 +22,8 @@ public struct CallFacts: Sendable, Hashable {
     public var platform: PushService?
     /// The registration concerned, by the backend's id.
     public var registration: RegistrationID?
+    /// The session that is renewed or ended.
+    public var session: SessionID?
     /// The tags of a registration that no rule allows: refused, dropped or registered all the same, as `rule` says.
     public var tags: [Tag] = []
     /// What of the policy decided: a rule such as `send[0]`, `tags-dropped`, or `would-refuse`.

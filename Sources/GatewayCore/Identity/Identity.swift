@@ -47,6 +47,9 @@ public struct PluginName: Sendable, Hashable, ExpressibleByStringLiteral, Custom
     /// Wraps the word that a plug-in gives itself in its source.
     public init(stringLiteral text: String) { self.text = text }
 
+    /// Wraps a word that a store has kept.
+    public init(_ text: String) { self.text = text }
+
     /// The word.
     public var description: String { text }
 }

@@ -77,6 +77,10 @@ public struct JournalRecord: Sendable, Hashable {
 
 /// How a call that was forwarded ended: the journal's words for outcomes.
 public enum CallResult: String, Sendable, Hashable, CaseIterable {
+    /// No token was issued: no key may, or the session is over.
+    case notIssued = "not-issued"
+    /// The caller was revoked while the call was under way.
+    case revoked
     /// The backend carried it out.
     case accepted
     /// The backend carried it out, and the registration is one from before the gateway.

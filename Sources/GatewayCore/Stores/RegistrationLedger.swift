@@ -10,6 +10,13 @@ public protocol RegistrationLedger: Sendable {
     /// Whether the ledger has the id for another handle than this one.
     func isHeld(_ id: RegistrationID, forAnotherThan handle: DeviceHandle) async throws(LedgerUnavailable) -> Bool
 
+    /// Marks a registration to be deleted at the backend, where it is the user's: for one that was made while its owner was
+    /// revoked.
+    func doom(_ id: RegistrationID, of owner: UserName) async throws(LedgerUnavailable)
+
+    /// The registrations that are marked to be deleted, so many at most.
+    func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID]
+
     /// Writes what became of a claim, durably, and gives it up. A claim that is dropped without this changes nothing.
     func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime) async throws(LedgerUnavailable)
@@ -32,6 +39,16 @@ public enum LedgerRequest: Sendable, Hashable {
     case update(user: UserName, label: RegistrationID, handle: DeviceHandle)
     /// A device gives up the registration that its id means to it.
     case delete(user: UserName, label: RegistrationID)
+    /// The gateway itself deletes a registration that is marked for it.
+    case sweep(RegistrationID)
+
+    /// Who wants it; nil for the gateway itself.
+    public var user: UserName? {
+        switch self {
+        case .create(let user, _), .update(let user, _, _), .delete(let user, _): user
+        case .sweep: nil
+        }
+    }
 }
 
 /// Where a caller stands.
@@ -54,6 +71,10 @@ public enum LedgerDecision: Sendable, Hashable {
     case owned(RegistrationID)
     /// `delete`: the label means nothing to the caller, or what it means is another's. Indistinguishable on purpose.
     case notOwned
+    /// `sweep`: the registration is this owner's and is still to be deleted.
+    case doomed(RegistrationID, owner: UserName)
+    /// `sweep`: the registration is gone, or its device has registered again meanwhile.
+    case spared
 }
 
 /// A place in the ledger that one call holds. Dropping it gives the place up unchanged.
@@ -88,8 +109,8 @@ public enum LedgerChange: Sendable, Hashable {
     /// `update`: the backend has the registration under this id, for the caller and the handle of the request; the request's
     /// label means it from now on. `replacing` is the id that was lost and is dropped.
     case registered(RegistrationID, replacing: RegistrationID?)
-    /// `delete`: the backend no longer has the registration, or only under a name that nobody can reach.
+    /// `delete`, `sweep`: the backend no longer has the registration, or only under a name that nobody can reach.
     case deleted(RegistrationID)
-    /// `delete`: the backend may still have it. It stays the owner's and is marked, to be tried again.
+    /// `delete`, `sweep`: the backend may still have it. It stays the owner's and is marked, to be tried again.
     case deleting(RegistrationID)
 }

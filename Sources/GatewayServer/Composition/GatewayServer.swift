@@ -60,8 +60,15 @@ public struct GatewayServer: Sendable {
             logger: logger)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
-        let (chain, reloadable) = try await assembly.makeChain()
         let stores = try OpenStores(configuration, clocks: clocks, logger: logger)
+        let made: AuthenticatorAssembly.Made
+        do {
+            made = try await assembly.make(revocations: stores.sessions)
+            try await stores.sessions.keepAccounts(of: Set(made.lists.map(\.name)))
+        } catch {
+            await stores.close(logger: logger)
+            throw error
+        }
         let readiness = Readiness { [journal = stores.journal] in journal.outage?.detail }
 
         let (embeddedPorts, embeddedPort) = AsyncStream<Int>.makeStream()
@@ -71,11 +78,21 @@ public struct GatewayServer: Sendable {
         if configuration.backend.address == .embedded { services.append(embeddedBackend(embeddedPort)) }
         services.append(
             AdminService(address: configuration.admin, readiness: readiness, logger: logger) { adminPort.yield($0) })
-        let verdicts = VerdictCache(clocks: clocks)
+        let (verdicts, throttle) = (VerdictCache(clocks: clocks), LoginThrottle(clocks: clocks))
+        let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
+        let revocation = UserRevocation(
+            sessions: stores.sessions, verdicts: verdicts, throttle: throttle, journal: stores.journal,
+            sweeper: sweeper, logger: logger)
+        let accounts = AccountWatch(
+            made.lists, sessions: stores.sessions, revocation: revocation, clocks: clocks, logger: logger)
+        // What ended while nothing ran is over before the first call.
+        await accounts.look()
         let reloading = ReloadService(
-            authenticators: reloadable.map { RememberedAuthenticator($0, remembered: verdicts) }, logger: logger)
+            authenticators: made.reloadable.map { RememberedAuthenticator($0, remembered: verdicts) },
+            accounts: accounts, logger: logger)
         services.append(reloading)
-        let throttle = LoginThrottle(clocks: clocks)
+        services.append(
+            SessionReview(sessions: stores.sessions, chain: made.chain, revocation: revocation, logger: logger))
         let control: ControlServer?
         do {
             control = try await openControl(
@@ -87,10 +104,9 @@ public struct GatewayServer: Sendable {
         if let control { services.append(ControlService(server: control)) }
         services.append(
             GatewayService(
-                configuration: configuration, chain: chain, verdicts: verdicts, throttle: throttle, stores: stores,
-                readiness: readiness, group: group, clocks: clocks, logger: logger, embeddedPorts: embeddedPorts,
-                adminPorts: adminPorts,
-                onStarted: onStarted))
+                configuration: configuration, chain: made.chain, verdicts: verdicts, throttle: throttle,
+                stores: stores, sweeper: sweeper, readiness: readiness, group: group, clocks: clocks, logger: logger,
+                embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
         let outcome: Result<Void, any Error>
         do {
             try await ServiceGroup(

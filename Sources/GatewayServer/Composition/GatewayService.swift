@@ -5,6 +5,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
+internal import Synchronization
 
 /// The way of a call from the listeners to the backend, as a service.
 struct GatewayService: Service {
@@ -13,6 +14,7 @@ struct GatewayService: Service {
     let verdicts: VerdictCache
     let throttle: LoginThrottle
     let stores: OpenStores
+    let sweeper: RegistrationSweeper
     let readiness: Readiness
     let group: MultiThreadedEventLoopGroup
     let clocks: Clocks
@@ -36,7 +38,13 @@ struct GatewayService: Service {
             guard embeddedPort != nil else { return }
         }
         let upstream = try await makeUpstream(embeddedPort: embeddedPort)
-        let gateway = makeGateway(upstream, try await EventLoops.start(group: group))
+        let loops = try await EventLoops.start(group: group)
+        let gateway = makeGateway(upstream, loops)
+        let sweeping = loops.start { [sweeper] in
+            // Of a lane of its own: no call has one of these ids.
+            let ids = Mutex(CallIDs())
+            await sweeper.run { id in await gateway.sweep(id, as: ids.withLock { $0.next() }) }
+        }
         var listeners: [Listener] = []
         do {
             // The bound on connections is the gateway's, however many listeners there are.
@@ -55,19 +63,22 @@ struct GatewayService: Service {
             await onStarted(started)
             try? await gracefulShutdown()
         } catch {
-            await stop(listeners, upstream)
+            await stop(listeners, upstream, sweeping)
             throw error
         }
-        await stop(listeners, upstream)
+        await stop(listeners, upstream, sweeping)
     }
 
-    private func stop(_ listeners: [Listener], _ upstream: Upstream) async {
+    private func stop(_ listeners: [Listener], _ upstream: Upstream, _ sweeping: Task<Void, Never>) async {
+        // What it has begun is finished, or cut with the connections.
+        sweeping.cancel()
         readiness.enter(.draining)
         let deadline = NIODeadline.now() + drainTime
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.drain(deadline: deadline) } }
         }
         await upstream.shutdown()
+        await sweeping.value
         // What was cut has its outcome now, and the stores are there for it until this returns.
         let end = NIODeadline.now() + Self.settlingTime
         await withTaskGroup { tasks in
@@ -114,7 +125,8 @@ struct GatewayService: Service {
         return Gateway(
             rules: rules,
             ports: GatewayPorts(
-                ledger: stores.ledger, journal: stores.journal, backend: upstream, clocks: clocks,
+                ledger: stores.ledger, sessions: stores.sessions, journal: stores.journal, backend: upstream,
+                clocks: clocks,
                 loops: loops, digester: stores.messageDigester, logger: logger))
     }
 }

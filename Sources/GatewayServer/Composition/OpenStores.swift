@@ -5,6 +5,7 @@ internal import Logging
 /// The stores of a running gateway: registrations, journal, and the key of its digests.
 struct OpenStores: Sendable {
     let ledger: SQLiteLedger
+    let sessions: SessionRegister
     let journal: JournalFile
     let messageDigester: KeyedDigester
 
@@ -12,6 +13,7 @@ struct OpenStores: Sendable {
         let section = configuration.journal
         ledger = try SQLiteLedger(file: configuration.ledgerFile)
         do {
+            sessions = try SessionRegister(ledger, clocks: clocks)
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
             journal = try JournalFile(settings)

@@ -7,6 +7,7 @@ internal import UnixSignals
 /// Has authenticators read their files again, when one has changed and on SIGHUP.
 final class ReloadService: Service {
     private let authenticators: [any ReloadableAuthenticator]
+    private let accounts: AccountWatch?
     private let logger: Logger
     /// How often the files are looked at; a change counts within two looks.
     private let period: Duration
@@ -24,8 +25,13 @@ final class ReloadService: Service {
         var hasEnded = false
     }
 
-    init(authenticators: [any ReloadableAuthenticator], logger: Logger, period: Duration = .milliseconds(400)) {
+    /// - Parameter accounts: looked at after each look at the files.
+    init(
+        authenticators: [any ReloadableAuthenticator], accounts: AccountWatch? = nil, logger: Logger,
+        period: Duration = .milliseconds(400)
+    ) {
         self.authenticators = authenticators
+        self.accounts = accounts
         self.logger = logger
         self.period = period
         (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -80,12 +86,14 @@ final class ReloadService: Service {
                 // disabled meanwhile must not go on until the file changes once more.
                 guard isAskedFor || !standing[index].isEmpty else { continue }
                 let problems = await authenticator.reload()
+                if problems.isEmpty { await accounts?.listsHaveChanged() }
                 let isNews = isAskedFor || problems != standing[index]
                 standing[index] = problems
                 for problem in problems where isNews {
                     logger.error("A file was not taken", metadata: ["problem": "\(problem)"])
                 }
             }
+            await accounts?.look()
             for waiter in waiting { waiter.resume(returning: standing.flatMap(\.self)) }
         }
         let left = demand.withLock { demand in

@@ -34,6 +34,12 @@ enum PrivateFiles {
         return false
     }
 
+    /// Puts a file in the place of another, for good.
+    static func rename(_ path: String, to target: String) throws(FileFailure) {
+        guard Glibc.rename(path, target) == 0 else { throw FileFailure("rename", path) }
+        try synchronizeDirectory(parent(of: target))
+    }
+
     /// The bytes of a file, which must be closed to others; nil where there is none.
     static func read(_ path: String, atMost limit: Int) throws(FileFailure) -> [UInt8]? {
         let descriptor: CInt

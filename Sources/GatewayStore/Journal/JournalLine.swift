@@ -57,6 +57,7 @@ struct JournalLine {
         if let platform = facts.platform { member("platform", word: platform.rawValue) }
         if let registration = facts.registration { member("registration", word: registration.text) }
         if !facts.tags.isEmpty { member("tags", words: facts.tags.map(\.text)) }
+        if let session = facts.session { member("session", word: session.text) }
         member("rule", text: facts.rule)
         member("bytes", number: facts.bytes)
         if let digest = facts.digest {

@@ -5,7 +5,7 @@ internal import GatewayCore
 /// The ledger's tables and their version, kept in `PRAGMA user_version`.
 enum LedgerSchema {
     /// The version that this program reads and writes.
-    static let version = 1
+    static let version = 2
 
     /// The version that the database has; 0 for an empty one.
     static func version(of database: Database) throws -> Int {
@@ -20,19 +20,27 @@ enum LedgerSchema {
                 throw LedgerUnavailable("the database is not a ledger: it holds tables of something else")
             }
             try database.execute(sql: tables)
+            try database.execute(sql: tablesSince2)
             try database.execute(
                 sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?)",
                 arguments: [Data(fingerprint.bytes)])
             try database.execute(sql: "PRAGMA user_version = \(version)")
-        case version:
+        case 1...version:
             let known = try Row.fetchOne(
                 database, sql: "SELECT value FROM property WHERE name = 'key-fingerprint'")
             guard known?["value"] == Data(fingerprint.bytes) else {
                 throw LedgerUnavailable("the key file beside the ledger is not the one that it was written with")
             }
+            try migrate(database)
         case let other:
             throw tooNew(other)
         }
+    }
+
+    /// Brings an older ledger up to date, one version after the other.
+    private static func migrate(_ database: Database) throws {
+        if try version(of: database) < 2 { try database.execute(sql: tablesSince2) }
+        try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
     /// The refusal of a ledger that a later program has written.
@@ -79,5 +87,42 @@ enum LedgerSchema {
         ) STRICT;
         CREATE INDEX hand_over_of_handle ON hand_over (service, handle, at);
         CREATE INDEX hand_over_at ON hand_over (at);
+        """
+
+    /// Sessions, revocations and accounts.
+    private static let tablesSince2 = """
+        CREATE INDEX registration_to_delete ON registration (id) WHERE state = 'deleting';
+
+        CREATE TABLE session (
+            id TEXT NOT NULL PRIMARY KEY,
+            user TEXT NOT NULL,
+            login TEXT NOT NULL,
+            authenticator TEXT NOT NULL,
+            device TEXT,
+            began INTEGER NOT NULL,
+            ends INTEGER NOT NULL,
+            renewed INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX session_of_user ON session (user);
+
+        CREATE TABLE revoked_token (
+            user TEXT NOT NULL,
+            token TEXT NOT NULL,
+            until INTEGER NOT NULL,
+            PRIMARY KEY (user, token)
+        ) STRICT;
+
+        CREATE TABLE revoked_user (
+            user TEXT NOT NULL PRIMARY KEY,
+            at INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE account (
+            authenticator TEXT NOT NULL,
+            user TEXT NOT NULL,
+            mark BLOB NOT NULL CHECK (length(mark) = 16),
+            since INTEGER NOT NULL,
+            PRIMARY KEY (authenticator, user)
+        ) STRICT;
         """
 }

@@ -33,6 +33,11 @@ extension LedgerTables {
                 return LedgerStanding(decision: .notOwned)
             }
             return LedgerStanding(decision: .owned(meant.id), registration: meant.id)
+        case .sweep(let id):
+            guard let row = try registration(id), row.state == .deleting else {
+                return LedgerStanding(decision: .spared)
+            }
+            return LedgerStanding(decision: .doomed(id, owner: row.owner), registration: id)
         }
     }
 

@@ -23,9 +23,11 @@ extension LedgerTables {
             try reserve(id, for: user, task)
         case (.registered(let id, let replaced), .update(let user, let label, _)):
             try register(id, replacing: replaced, for: user, label: label, task)
-        case (.deleted(let id), .delete) where task.decision == .owned(id):
+        case (.deleted(let id), .delete) where task.decision == .owned(id),
+            (.deleted(let id), .sweep) where task.decision.dooms(id):
             try remove(id)
-        case (.deleting(let id), .delete) where task.decision == .owned(id):
+        case (.deleting(let id), .delete) where task.decision == .owned(id),
+            (.deleting(let id), .sweep) where task.decision.dooms(id):
             guard var row = try registration(id) else { return }
             row.state = .deleting
             try put(row)
@@ -111,7 +113,12 @@ extension LedgerDecision {
         case .own(let id), .rotation(let id): (id, false)
         case .handOver(let id, _): (id, true)
         case .unplaced: (nil, false)
-        case .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned: nil
+        case .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared: nil
         }
+    }
+
+    /// Whether it lets the registration be swept.
+    fileprivate func dooms(_ id: RegistrationID) -> Bool {
+        if case .doomed(id, _) = self { true } else { false }
     }
 }

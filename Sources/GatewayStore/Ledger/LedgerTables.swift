@@ -87,6 +87,19 @@ struct LedgerTables {
             arguments: [user.text, label.text, registration.text, now.microseconds])
     }
 
+    func doom(_ id: RegistrationID, of owner: UserName) throws {
+        try database.execute(
+            sql: "UPDATE registration SET state = 'deleting' WHERE id = ? AND owner = ? AND state = 'live'",
+            arguments: [id.text, owner.text])
+    }
+
+    func doomed(limit: Int) throws -> [RegistrationID] {
+        try String.fetchAll(
+            database, sql: "SELECT id FROM registration WHERE state = 'deleting' ORDER BY id LIMIT ?",
+            arguments: [limit]
+        ).compactMap(RegistrationID.init)
+    }
+
     /// How often the handle changed hands after the time.
     func handOvers(of handle: HandleKey, after time: WallTime) throws -> Int {
         try Int.fetchOne(

@@ -30,6 +30,16 @@ extension SQLiteLedger: RegistrationLedger {
         }
     }
 
+    /// Marks the registration in one transaction.
+    public func doom(_ id: RegistrationID, of owner: UserName) async throws(LedgerUnavailable) {
+        try await write { try $0.doom(id, of: owner) }.get()
+    }
+
+    /// What is marked, in the order of ids.
+    public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
+        try await read { try $0.doomed(limit: limit) }
+    }
+
     /// Writes the change in one transaction, durably, and only then lets the next in line look.
     ///
     /// Throws, having written nothing, where the change does not fit the claim.
@@ -79,33 +89,6 @@ extension SQLiteLedger: RegistrationLedger {
     private static let mostAttempts = 16
 
     private static func end(_ claim: consuming LedgerClaim) {}
-
-    /// Reads one state of the ledger, off the caller's executor.
-    func read<Value: Sendable>(
-        _ body: @escaping @Sendable (LedgerTables) throws -> Value
-    ) async throws(LedgerUnavailable) -> Value {
-        let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
-            database.asyncRead { access in
-                let result = Result { try body(LedgerTables(access.get())) }
-                continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
-            }
-        }
-        return try result.get()
-    }
-
-    /// Writes one transaction, off the caller's executor. Not undone by the caller's being cancelled: what the backend did
-    /// has to be written down.
-    private func write(
-        _ body: @escaping @Sendable (LedgerTables) throws -> Void
-    ) async -> Result<Void, LedgerUnavailable> {
-        await withCheckedContinuation { continuation in
-            database.asyncWrite {
-                try body(LedgerTables($0))
-            } completion: { _, result in
-                continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
-            }
-        }
-    }
 }
 
 extension LedgerRequest {
@@ -114,7 +97,7 @@ extension LedgerRequest {
         switch self {
         case .create(_, let handle): handle
         case .update(_, _, let handle): handle
-        case .delete: nil
+        case .delete, .sweep: nil
         }
     }
 }

@@ -47,6 +47,9 @@ public final class SQLiteLedger: Sendable {
             guard version <= LedgerSchema.version else { throw LedgerSchema.tooNew(version) }
             digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == 0)
             let fingerprint = try digester.fingerprint()
+            if version > 0, version < LedgerSchema.version {
+                try Self.copy(database, to: "\(file).version-\(version)")
+            }
             try database.writeWithoutTransaction { try Self.makeDurable($0) }
             try database.write { try LedgerSchema.prepare($0, fingerprint: fingerprint) }
         } catch {
@@ -57,9 +60,10 @@ public final class SQLiteLedger: Sendable {
         self.file = file
     }
 
-    /// Waits for work under way and closes the database; whatever is asked of the ledger afterwards throws. Blocks.
+    /// Waits for work under way, closes the database and gives it up; whatever is asked of the ledger afterwards throws. Blocks.
     public func close() throws(LedgerUnavailable) {
         do { try database.close() } catch { throw LedgerUnavailable(describing: error) }
+        lock.release()
     }
 
     /// Where the key of a ledger's handles lies.
@@ -73,6 +77,16 @@ public final class SQLiteLedger: Sendable {
         // For whoever looks at the file with SQLite's own tools meanwhile.
         configuration.busyMode = .timeout(5)
         return configuration
+    }
+
+    /// Keeps the ledger as the program that wrote it would read it.
+    private static func copy(_ database: DatabasePool, to path: String) throws {
+        let part = path + ".part"
+        try PrivateFiles.makeFile(part)
+        let copy = try DatabaseQueue(path: part)
+        try database.backup(to: copy)
+        try copy.close()
+        try PrivateFiles.rename(part, to: path)
     }
 
     /// Every commit is on disk before it is acknowledged.

@@ -17,9 +17,19 @@ extension Authenticator {
         await login(user, password.utf8, from: peer, names: names)
     }
 
-    /// What it says of a bearer token.
+    /// What it says of whose a bearer token is.
     public func present(_ token: String, from peer: Peer = .documentation) async -> AuthenticationOutcome {
-        await authenticate(.bearer(token: Secret(token.utf8)), from: peer)
+        await judge(token, from: peer).outcome
+    }
+
+    /// What it says of whose a bearer token is, and of the token itself.
+    public func judge(
+        _ token: String, from peer: Peer = .documentation
+    ) async -> (outcome: AuthenticationOutcome, token: TokenReference?) {
+        let outcome = await authenticate(.bearer(token: Secret(token.utf8)), from: peer)
+        guard case .accepted(let identity) = outcome else { return (outcome, nil) }
+        let bare = Identity(user: identity.user, groups: identity.groups, authenticator: identity.authenticator)
+        return (.accepted(bare), identity.token)
     }
 }
 

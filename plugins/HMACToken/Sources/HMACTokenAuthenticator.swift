@@ -6,14 +6,25 @@ internal import Synchronization
 ///
 /// A token costs some microseconds, so it is judged where the call runs: nothing waits, no thread is changed.
 public final class HMACTokenAuthenticator: ReloadableAuthenticator {
+    /// What works by one state of the key file.
+    private struct Keys {
+        let verifier: TokenVerifier
+        let signer: TokenSigner
+
+        init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings, names: NameRules) {
+            verifier = TokenVerifier(ring, settings: settings, names: names)
+            signer = TokenSigner(ring, settings: settings)
+        }
+    }
+
     private let settings: HMACTokenPlugin.Settings
     private let context: PluginContext
-    private let verifier: Mutex<TokenVerifier>
+    private let keys: Mutex<Keys>
 
     init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings, context: PluginContext) {
         self.settings = settings
         self.context = context
-        verifier = Mutex(TokenVerifier(ring, settings: settings, names: context.names))
+        keys = Mutex(Keys(ring, settings: settings, names: context.names))
     }
 
     /// Judges a token, without waiting for anything.
@@ -29,9 +40,13 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     private func judge(_ credential: Credential) -> AuthenticationOutcome {
         guard case .bearer(let token) = credential else { return .notMine }
         // Held for the copy of a reference only.
-        let verifier = verifier.withLock { $0 }
+        let verifier = keys.withLock(\.verifier)
         switch verifier.verify(token, at: context.clocks.wall()) {
-        case .accepted(let identity): return .accepted(identity)
+        case .accepted(let identity):
+            if let token = identity.token, context.revocations.isRevoked(token, of: identity.user) {
+                return .rejected(.revoked)
+            }
+            return .accepted(identity)
         case .rejected(let reason): return .rejected(reason)
         case .foreign(let reason): return context.isLastOfItsKind ? .rejected(reason) : .notMine
         case .undecided: return .unavailable(.failed)
@@ -46,12 +61,32 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     public func reload() async -> [ConfigurationProblem] {
         do {
             let ring = try await KeyRing.load(settings.keys, context: context)
-            let fresh = TokenVerifier(ring, settings: settings, names: context.names)
-            verifier.withLock { $0 = fresh }
+            let fresh = Keys(ring, settings: settings, names: context.names)
+            keys.withLock { $0 = fresh }
             context.logger.info("token keys reloaded", metadata: ["keys": "\(ring.keys.map(\.id))"])
             return []
         } catch {
             return error.problems
+        }
+    }
+}
+
+extension HMACTokenAuthenticator: TokenIssuer {
+    /// As configured.
+    public var sessionLifetime: Duration { settings.session }
+
+    /// Issues a token of the session with the first key that is valid now and may issue.
+    public func issue(
+        for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
+    ) throws(IssueFault) -> IssuedToken {
+        let signer = keys.withLock(\.signer)
+        do throws(TokenSigner.Fault) {
+            return try signer.issue(subject: user, groups: groups, in: session, now: now)
+        } catch {
+            switch error {
+            case .noKey, .failed: throw IssueFault("\(error)", isTemporary: true)
+            case .sessionOver, .lifetime, .outOfBounds, .tooLong: throw IssueFault("\(error)", isTemporary: false)
+            }
         }
     }
 }

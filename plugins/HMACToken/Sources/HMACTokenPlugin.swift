@@ -25,29 +25,36 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
         /// `lifetime`: how long tokens issued here are good for. 1 s to 7 d, default 1 h.
         public var lifetime: Duration
 
+        /// `session`: how long after the password a session ends, and the password is needed again. 1 min to 365 d, default
+        /// 30 d.
+        public var session: Duration
+
         /// Settings with the defaults of the configuration.
         public init(
             keys: String, issuer: String = "notify-gateway", audience: String = "notify",
-            lifetime: Duration = .seconds(3600)
+            lifetime: Duration = .seconds(3600), session: Duration = .seconds(30 * 86_400)
         ) {
             self.keys = keys
             self.issuer = issuer
             self.audience = audience
             self.lifetime = lifetime
+            self.session = session
         }
     }
 
-    /// Reads `keys`, `issuer`, `audience` and `lifetime`. Unknown names are left to the owner of the reader, who calls
-    /// `finish()`.
+    /// Reads `keys`, `issuer`, `audience`, `lifetime` and `session`. Unknown names are left to the owner of the reader, who
+    /// calls `finish()`.
     public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
         let keys = reader.required("keys").map(reader.absolute)
         let issuer = text("issuer", in: reader)
         let audience = text("audience", in: reader)
         let lifetime = reader.duration("lifetime", in: .seconds(1)...longestLifetime)
+        let session = reader.duration("session", in: .seconds(60) ... .seconds(365 * 86_400))
         guard var settings = keys.map({ Settings(keys: $0) }) else { return nil }
         if let issuer { settings.issuer = issuer }
         if let audience { settings.audience = audience }
         if let lifetime { settings.lifetime = lifetime }
+        if let session { settings.session = session }
         return settings
     }
 

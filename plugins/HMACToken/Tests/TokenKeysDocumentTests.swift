@@ -128,19 +128,22 @@ struct TokenKeysDocumentTests {
         #expect(least.issuer == "notify-gateway")
         #expect(least.audience == "notify")
         #expect(least.lifetime == .seconds(3600))
-        let most = try #require(try read("{ keys: /k, issuer: me, audience: you, lifetime: 7d }"))
+        #expect(least.session == .seconds(30 * 86_400))
+        let most = try #require(try read("{ keys: /k, issuer: me, audience: you, lifetime: 7d, session: 365d }"))
         #expect(most.issuer == "me")
         #expect(most.audience == "you")
         #expect(most.lifetime == .seconds(7 * 86_400))
+        #expect(most.session == .seconds(365 * 86_400))
         #expect(problems.all.isEmpty)
-        #expect(try read("{ issuer: \"\", audience: [x], lifetime: 8d, session: 30d }") == nil)
+        #expect(try read("{ issuer: \"\", audience: [x], lifetime: 8d, session: 59s, leeway: 1s }") == nil)
         #expect(
             problems.all.map { withoutHint($0.description) } == [
                 "gateway.yaml:1:1: hmac-token: \"keys\" is missing",
                 "gateway.yaml:1:11: hmac-token.issuer: must not be empty",
                 "gateway.yaml:1:25: hmac-token.audience: must be text",
                 "gateway.yaml:1:40: hmac-token.lifetime: must be from 1s to 7d",
-                "gateway.yaml:1:44: hmac-token.session: is not known here",
+                "gateway.yaml:1:53: hmac-token.session: must be from 1min to 365d",
+                "gateway.yaml:1:58: hmac-token.leeway: is not known here",
             ])
     }
 }

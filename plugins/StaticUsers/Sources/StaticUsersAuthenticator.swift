@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// A hash costs milliseconds on purpose, so each one is computed on the blocking pool, never on the caller's loop. A name
 /// that the file lacks costs what one that it has would cost, unless a later authenticator is asked about it.
-public final class StaticUsersAuthenticator: ReloadableAuthenticator {
+public final class StaticUsersAuthenticator: AccountList {
     private let settings: StaticUsersPlugin.Settings
     private let context: PluginContext
     // Stays the same over reloads: a name that the file lacks keeps its decoy, and with it its duration.
@@ -61,9 +61,26 @@ public final class StaticUsersAuthenticator: ReloadableAuthenticator {
 
     /// What a right password gets.
     private func verdict(on user: UserTable.User) -> AuthenticationOutcome {
-        if user.isDisabled { return .rejected(.disabled) }
-        if let end = user.expires, end <= context.clocks.wall() { return .rejected(.expired) }
+        if let bar = user.bar(at: context.clocks.wall()) { return .rejected(bar) }
         return .accepted(Identity(user: user.name, groups: user.groups, authenticator: StaticUsersPlugin.name))
+    }
+
+    /// How the account stands by the users file.
+    public func standing(of login: LoginName) async -> AccountStanding {
+        let table = table.withLock { $0 }
+        guard let user = context.names.canonical(login.text).flatMap({ table.users[$0] }) else {
+            return .ended(.wrong)
+        }
+        return user.bar(at: context.clocks.wall()).map(AccountStanding.ended) ?? .good(groups: user.groups)
+    }
+
+    /// The users who may log in.
+    public func accounts(at now: WallTime) -> AccountSnapshot {
+        let table = table.withLock { $0 }
+        let open = table.users.values.filter { $0.bar(at: now) == nil }
+        return AccountSnapshot(
+            marks: table.marks.filter { table.users[$0.key]?.bar(at: now) == nil },
+            holdsUntil: open.compactMap(\.expires).min())
     }
 
     /// A hash of the file for a name that it lacks, always the same one, which only the holder of the key could foretell.

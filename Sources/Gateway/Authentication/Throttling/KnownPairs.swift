@@ -57,6 +57,10 @@ struct KnownPairs {
         return lifted
     }
 
+    mutating func forget(_ user: UserName) {
+        for pair in Array(entries.keys.lazy.filter { $0.user == user }) { entries[pair] = nil }
+    }
+
     func spent(now: Int64) -> [(pair: Pair, wait: Int64)] {
         entries.compactMap { pair, entry in
             let wait = rate.wait(arrival: entry.arrival, now: now)

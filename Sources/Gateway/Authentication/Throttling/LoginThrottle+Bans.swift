@@ -36,6 +36,11 @@ extension LoginThrottle {
         }
     }
 
+    /// Forgets where a user has logged in from: whoever has the name from now on is a stranger everywhere.
+    public func forget(_ user: UserName) {
+        tables.withLock { $0.known.forget(user) }
+    }
+
     /// Forgets what wrong passwords from an address, for IPv6 its /64, have run up. Says how many debts that were.
     @discardableResult public func lift(address peer: Peer) -> Int {
         let address = peer.limitKey

@@ -5,6 +5,9 @@ struct TokenClaims {
     let issuer: String
     let audiences: [String]
     let subject: String
+    let id: String
+    /// The session (`sid`), as whoever issued the token has it.
+    let session: String?
     let groups: Set<GroupName>
     /// Whole seconds, rounded down, since the epoch.
     let issuedAt: Int64
@@ -19,6 +22,13 @@ struct TokenClaims {
         else { return nil }
         self.issuer = issuer
         self.subject = subject
+        self.id = id
+        if let claim = claims["sid"] {
+            guard let session = claim.string else { return nil }
+            self.session = session
+        } else {
+            session = nil
+        }
         self.audiences = audiences
         self.issuedAt = issuedAt
         self.expires = expires

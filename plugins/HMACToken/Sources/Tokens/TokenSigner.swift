@@ -7,6 +7,8 @@ public struct TokenSigner: Sendable {
     public enum Fault: Error, Sendable, Hashable, CustomStringConvertible {
         /// No key is valid now and may issue.
         case noKey
+        /// The session ends before a token could begin.
+        case sessionOver
         /// The lifetime is not from 1 s to 7 d.
         case lifetime
         /// The key's `subjects` or `groups` exclude this token, with the key's id.
@@ -20,6 +22,7 @@ public struct TokenSigner: Sendable {
         public var description: String {
             switch self {
             case .noKey: "no key of the key file is valid now and may issue tokens"
+            case .sessionOver: "the session is over"
             case .lifetime: "the lifetime must be from 1s to \(HMACTokenPlugin.longestLifetime.configured)"
             case .outOfBounds(let key): "the key \"\(key)\" may not speak for this user, or not in these groups"
             case .tooLong: "the token would be longer than \(CompactToken.longest) bytes"
@@ -39,18 +42,30 @@ public struct TokenSigner: Sendable {
         self.settings = settings
     }
 
+    /// Signs with keys that were found good.
+    init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings) {
+        self.ring = ring
+        self.settings = settings
+    }
+
     /// Issues a token, signed with the first key that is valid now and may issue.
     ///
-    /// - Parameter lifetime: whole seconds; nil for the configured one. The token ends with its key if that ends sooner.
+    /// - Parameters:
+    ///   - lifetime: whole seconds; nil for the configured one. The token ends with its key or its session if one of these
+    ///     ends sooner.
+    ///   - session: the session that it belongs to; nil for a token that stands alone.
     public func issue(
-        subject: UserName, groups: Set<GroupName> = [], lifetime: Duration? = nil, now: WallTime
+        subject: UserName, groups: Set<GroupName> = [], lifetime: Duration? = nil, in session: Session? = nil,
+        now: WallTime
     ) throws(Fault) -> IssuedToken {
         let seconds = (lifetime ?? settings.lifetime).components.seconds
         guard (1...HMACTokenPlugin.longestLifetime.components.seconds).contains(seconds) else { throw .lifetime }
         guard let entry = ring.signingEntry(at: now) else { throw .noKey }
         guard entry.key.covers(subject, in: groups) else { throw .outOfBounds(key: entry.key.id) }
-        let end = min(now.seconds + seconds, entry.key.notAfter?.seconds ?? .max)
-        guard end > now.seconds else { throw .noKey }
+        let keyEnd = min(now.seconds + seconds, entry.key.notAfter?.seconds ?? .max)
+        guard keyEnd > now.seconds else { throw .noKey }
+        let end = min(keyEnd, session?.ends.seconds ?? .max)
+        guard end > now.seconds else { throw .sessionOver }
         guard let id = Self.freshID() else { throw .failed }
         let header = JSONValue.object([
             .init("alg", .string(entry.key.algorithm.rawValue)), .init("kid", .string(entry.key.id)),
@@ -61,6 +76,11 @@ public struct TokenSigner: Sendable {
             .init("sub", .string(subject.text)), .init("iat", .number(String(now.seconds))),
             .init("exp", .number(String(end))), .init("jti", .string(id)),
         ]
+        if let session {
+            // OpenID Connect Front-Channel Logout 1.0, section 3, and OpenID Connect Core 1.0, section 2.
+            claims.append(.init("sid", .string(session.id.text)))
+            claims.append(.init("auth_time", .number(String(session.began.seconds))))
+        }
         if !groups.isEmpty {
             claims.append(.init("groups", .array(groups.map(\.text).sorted().map(JSONValue.string))))
         }

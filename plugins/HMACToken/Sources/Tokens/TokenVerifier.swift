@@ -56,7 +56,25 @@ final class TokenVerifier: Sendable {
         guard claims.issuedAt <= now + skew, claims.notBefore ?? 0 <= now + skew else { return .rejected(.notYetValid) }
         guard let user = SubjectName.user(claims.subject, names: names) else { return .rejected(.unmapped) }
         guard key.covers(user, in: claims.groups) else { return .rejected(.untrusted) }
-        return .accepted(Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name))
+        guard let token = Self.reference(claims, under: key) else { return .rejected(.malformed) }
+        return .accepted(
+            Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name, token: token))
+    }
+
+    /// What revocation knows a token by; nil where it claims a session that is none.
+    private static func reference(_ claims: TokenClaims, under key: TokenKey) -> TokenReference? {
+        let expires = WallTime(seconds: claims.expires)
+        guard key.issues else {
+            // Whoever else has the key has sessions of its own, which say nothing here, and a clock of its own: a token from
+            // before a revocation must not pass for one from after it.
+            let skew = HMACTokenPlugin.skew.components.seconds
+            return TokenReference(
+                id: claims.id, session: nil, issued: WallTime(seconds: claims.issuedAt - skew), expires: expires)
+        }
+        let session = claims.session.flatMap(SessionID.init)
+        guard claims.session == nil || session != nil else { return nil }
+        return TokenReference(
+            id: claims.id, session: session, issued: WallTime(seconds: claims.issuedAt), expires: expires)
     }
 
     /// A token that names one of our keys and is not good under it: another issuer may have a key of the same name.

@@ -10,12 +10,20 @@ struct UserTable: Sendable {
         let groups: Set<GroupName>
         let isDisabled: Bool
         let expires: WallTime?
+
+        /// Why even the right password is refused, or nil.
+        func bar(at now: WallTime) -> RejectionReason? {
+            if isDisabled { return .disabled }
+            return expires.map { $0 <= now } == true ? .expired : nil
+        }
     }
 
     /// By canonical name; never empty.
     let users: [UserName: User]
     /// Every user's hash, in the order of the names: what decoys are picked from, in the file's own proportions.
     let hashes: [PasswordHash]
+    /// What stands for each user's password, whether it may log in or not.
+    let marks: [UserName: AccountMark]
 
     /// Reads and tries a users file on the blocking pool.
     static func load(_ file: String, context: PluginContext) async throws(ConfigurationFault) -> UserTable {
@@ -40,7 +48,12 @@ struct UserTable: Sendable {
             }
             if problems.all.isEmpty { tryOut(document.records, problems: problems) }
             guard problems.all.isEmpty else { return .failure(ConfigurationFault(problems.all)) }
-            return .success(UserTable(document.records))
+            let table = UserTable(document.records)
+            // Whoever had no mark would pass for gone, and lose every session.
+            guard table.marks.count == table.users.count else {
+                return .failure(ConfigurationFault(file: file, "the system's libcrypto makes no SHA-256"))
+            }
+            return .success(table)
         } catch {
             return .failure(ConfigurationFault([error]))
         }
@@ -69,5 +82,6 @@ struct UserTable: Sendable {
                 return (record.canonicalName, user)
             })
         hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
+        marks = users.compactMapValues { AccountMark(ofHash: $0.hash.text) }
     }
 }

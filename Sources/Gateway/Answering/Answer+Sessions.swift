@@ -1,0 +1,49 @@
+internal import GatewayCore
+
+extension Answer {
+    /// A fresh token (RFC 6749, section 5.1), and the session that it belongs to.
+    static func token(_ issued: IssuedToken, of session: SessionID, now: WallTime) -> Answer {
+        let token = issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        return .json([
+            .init("access_token", .string(token)),
+            .init("token_type", .string("Bearer")),
+            .init("expires_in", .number(String(max(0, issued.expires.seconds - now.seconds)))),
+            .init("session", .string(session.text)),
+        ])
+    }
+
+    /// Where the caller is logged in, the session renewed last first.
+    static func sessions(_ sessions: [Session], current: SessionID?) -> Answer {
+        .json([
+            .init(
+                "sessions",
+                .array(
+                    sessions.map { session in
+                        .object([
+                            .init("id", .string(session.id.text)),
+                            .init("device", session.device.map { .string($0.text) } ?? .null),
+                            .init("began", .string(session.began.description)),
+                            .init("renewed", .string(session.renewed.description)),
+                            .init("ends", .string(session.ends.description)),
+                            .init("current", .bool(session.id == current)),
+                        ])
+                    }))
+        ])
+    }
+
+    /// Who the caller is, and under which tag it is reached.
+    static func whoami(_ caller: Identity) -> Answer {
+        .json([
+            .init("user", .string(caller.user.text)),
+            .init("groups", .array(caller.groups.map(\.text).sorted().map(JSONValue.string))),
+            .init("tag", .string(Tag(of: caller.user).text)),
+            .init("authenticator", .string(caller.authenticator.text)),
+        ])
+    }
+
+    private static func json(_ members: [JSONValue.Member]) -> Answer {
+        Answer(
+            status: 200, contentType: "application/json", fields: [.noStore],
+            body: JSONWriter.bytes(of: .object(members)))
+    }
+}

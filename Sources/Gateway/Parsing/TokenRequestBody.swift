@@ -1,0 +1,27 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// The body of a request for a token, where there is one: `{"device":"…"}`.
+enum TokenRequestBody {
+    /// What the caller calls the device; nil where it does not say. Unknown members are dropped.
+    static func device(in body: ByteBuffer) throws(Refusal) -> DeviceLabel? {
+        let value: JSONValue
+        do throws(JSONParser.Fault) {
+            value = try JSONParser().parse(BodyText.utf8(body).span)
+        } catch {
+            throw Refusal(.malformedRequest, "the body is not strict JSON: \(error)")
+        }
+        guard case .object = value else { throw Refusal(.malformedRequest, "the body is no object") }
+        switch value.member(anyCase: "device") {
+        case nil, .null: return nil
+        case .string(let text):
+            guard let label = DeviceLabel(text) else {
+                throw Refusal(
+                    .malformedRequest, "device is not a label",
+                    hint: "device takes 1 to 64 bytes of text without control characters.")
+            }
+            return label
+        default: throw Refusal(.malformedRequest, "device is no text")
+        }
+    }
+}

@@ -1,0 +1,76 @@
+internal import GatewayCore
+internal import GatewayStore
+internal import Logging
+
+/// Sees which accounts have ended or have another password since they were looked at last, be it before a restart.
+actor AccountWatch {
+    /// What is known of the lists of one kind of authenticator: their accounts count together.
+    private struct Watched {
+        let name: PluginName
+        let lists: [any AccountList]
+        var settled: [UserName: AccountMark]?
+        var holdsUntil: WallTime?
+        var isDue = true
+        var complaint: String?
+    }
+
+    private var watched: [Watched]
+    private let sessions: SessionRegister
+    private let revocation: UserRevocation
+    private let clocks: Clocks
+    private let logger: Logger
+
+    init(
+        _ lists: [(name: PluginName, list: any AccountList)], sessions: SessionRegister, revocation: UserRevocation,
+        clocks: Clocks, logger: Logger
+    ) {
+        watched = Dictionary(grouping: lists, by: \.name).sorted { $0.key.text < $1.key.text }.map { name, lists in
+            Watched(name: name, lists: lists.map(\.list))
+        }
+        self.sessions = sessions
+        self.revocation = revocation
+        self.clocks = clocks
+        self.logger = logger
+    }
+
+    /// The lists have been read again: the next look goes through all of them.
+    func listsHaveChanged() {
+        for index in watched.indices { watched[index].isDue = true }
+    }
+
+    /// Looks at those that have changed, whose time has come, or that could not be settled before.
+    func look() async {
+        let now = clocks.wall()
+        for index in watched.indices {
+            guard watched[index].isDue || watched[index].holdsUntil.map({ $0 <= now }) == true else { continue }
+            await settle(index, at: now)
+        }
+    }
+
+    private func settle(_ index: Int, at now: WallTime) async {
+        let name = watched[index].name
+        watched[index].isDue = false
+        let snapshots = watched[index].lists.map { $0.accounts(at: now) }
+        // Of two lists with one name the earlier decides on a login.
+        let marks = snapshots.reduce(into: [UserName: AccountMark]()) { $0.merge($1.marks) { first, _ in first } }
+        do throws(LedgerUnavailable) {
+            let before: [UserName: AccountMark]
+            if let settled = watched[index].settled {
+                before = settled
+            } else {
+                before = try await sessions.accounts(of: name)
+            }
+            let changes = AccountChanges(from: before, to: marks)
+            if !changes.isEmpty { try await revocation.settle(changes, of: name) }
+            watched[index].settled = marks
+            watched[index].holdsUntil = snapshots.compactMap(\.holdsUntil).min()
+            watched[index].complaint = nil
+        } catch {
+            watched[index].isDue = true
+            if watched[index].complaint != error.detail {
+                logger.error("Accounts cannot be settled", metadata: ["detail": "\(error.detail)"])
+            }
+            watched[index].complaint = error.detail
+        }
+    }
+}

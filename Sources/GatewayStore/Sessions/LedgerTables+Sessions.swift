@@ -1,0 +1,105 @@
+internal import GRDB
+internal import GatewayCore
+
+/// The statements about sessions and revocations.
+extension LedgerTables {
+    /// All that there is, as it counts from now on.
+    func sessionTable(at now: WallTime) throws -> SessionTable {
+        var table = SessionTable()
+        let users = try Row.fetchCursor(database, sql: "SELECT user, at FROM revoked_user")
+        while let row = try users.next() { table.revoke(try Self.user(row), at: WallTime(microseconds: row["at"])) }
+        let tokens = try Row.fetchCursor(database, sql: "SELECT user, token, until FROM revoked_token")
+        while let row = try tokens.next() {
+            table.revoke(token: row["token"], of: try Self.user(row), until: WallTime(microseconds: row["until"]))
+        }
+        let sessions = try Row.fetchCursor(database, sql: "SELECT * FROM session")
+        while let row = try sessions.next() {
+            let session = try Session(row: row)
+            // A crash came between the two: the user was revoked while the session was written.
+            if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { continue }
+            _ = table.add(session)
+        }
+        table.forget(before: now)
+        return table
+    }
+
+    func put(_ session: Session) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO session (id, user, login, authenticator, device, began, ends, renewed)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                session.id.text, session.user.text, session.login.text, session.authenticator.text,
+                session.device?.text, session.began.microseconds, session.ends.microseconds,
+                session.renewed.microseconds,
+            ])
+    }
+
+    func renewSession(_ id: SessionID, at now: WallTime) throws {
+        try database.execute(
+            sql: "UPDATE session SET renewed = ? WHERE id = ?", arguments: [now.microseconds, id.text])
+    }
+
+    func removeSessions(_ ids: [SessionID]) throws {
+        for id in ids { try database.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text]) }
+    }
+
+    func revoke(token id: String, of user: UserName, until: WallTime) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO revoked_token (user, token, until) VALUES (?, ?, ?)
+                ON CONFLICT (user, token) DO UPDATE SET until = excluded.until
+                """,
+            arguments: [user.text, id, until.microseconds])
+    }
+
+    /// Sessions, registrations and tokens of the user: the first go, the second are marked to be deleted at the backend, the
+    /// third are good no more.
+    func revoke(_ user: UserName, at now: WallTime) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO revoked_user (user, at) VALUES (?, ?)
+                ON CONFLICT (user) DO UPDATE SET at = max(at, excluded.at)
+                """,
+            arguments: [user.text, now.microseconds])
+        for statement in [
+            "DELETE FROM session WHERE user = ?",
+            "DELETE FROM label WHERE user = ?",
+            "DELETE FROM registration WHERE owner = ? AND state = 'reserved'",
+            "UPDATE registration SET state = 'deleting' WHERE owner = ? AND state = 'live'",
+        ] {
+            try database.execute(sql: statement, arguments: [user.text])
+        }
+    }
+
+    func forgetSessions(before now: WallTime) throws {
+        try database.execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
+        try database.execute(sql: "DELETE FROM revoked_token WHERE until <= ?", arguments: [now.microseconds])
+        try database.execute(
+            sql: "DELETE FROM revoked_user WHERE at <= ?",
+            arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])
+    }
+
+    static func user(_ row: Row) throws -> UserName {
+        guard let user = UserName(canonical: row["user"] as String) else {
+            throw LedgerUnavailable("the ledger holds a row that it did not write")
+        }
+        return user
+    }
+}
+
+extension Session {
+    /// Reads a row; one that the ledger cannot have written is an error and not a guess.
+    init(row: Row) throws {
+        let device: String? = row["device"]
+        guard let id = SessionID(row["id"]), device == nil || device.flatMap(DeviceLabel.init) != nil else {
+            throw LedgerUnavailable("the ledger holds a row that it did not write")
+        }
+        self.init(
+            id: id, user: try LedgerTables.user(row), login: LoginName(row["login"]),
+            authenticator: PluginName(row["authenticator"]), device: device.flatMap(DeviceLabel.init),
+            began: WallTime(microseconds: row["began"]), ends: WallTime(microseconds: row["ends"]),
+            renewed: WallTime(microseconds: row["renewed"]))
+    }
+}

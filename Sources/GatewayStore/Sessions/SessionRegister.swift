@@ -1,0 +1,109 @@
+internal import GRDB
+public import GatewayCore
+internal import Synchronization
+
+/// Sessions and revocations: in memory for those who ask, in the ledger's database for the next start.
+///
+/// Safe to use from any thread. Each critical section is some look-ups long.
+public final class SessionRegister: SessionStore {
+    let ledger: SQLiteLedger
+    let clocks: Clocks
+    private let table: Mutex<SessionTable>
+    /// The table's, for those who only want to know whether anything has happened.
+    private let revocations: Atomic<UInt64>
+
+    /// Reads what the ledger has. Blocks; called at start.
+    public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
+        self.ledger = ledger
+        self.clocks = clocks
+        let now = clocks.wall()
+        do {
+            let found = try ledger.database.read { try LedgerTables($0).sessionTable(at: now) }
+            table = Mutex(found)
+            revocations = Atomic(found.epoch.count)
+        } catch {
+            throw LedgerUnavailable(describing: error)
+        }
+    }
+
+    /// How many users have been revoked since the start.
+    public var epoch: RevocationEpoch { RevocationEpoch(count: revocations.load(ordering: .acquiring)) }
+
+    /// Whether a token is of no more worth.
+    public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
+        table.withLock { $0.isRevoked(token, of: user) }
+    }
+
+    /// Whether the user has been revoked since.
+    public func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool {
+        since != epoch && table.withLock { $0.wasRevoked(user, since: since) }
+    }
+
+    /// The session, if it has not ended.
+    public func session(_ id: SessionID) -> Session? {
+        let now = clocks.wall()
+        return table.withLock { $0.session(id) }.flatMap { $0.ends > now ? $0 : nil }
+    }
+
+    /// The user's sessions, the one renewed last first.
+    public func sessions(of user: UserName) -> [Session] {
+        let now = clocks.wall()
+        return table.withLock { $0.sessions(of: user, at: now) }
+    }
+
+    /// Every session, in the order of users, each user's renewed last first.
+    public var allSessions: [Session] {
+        let now = clocks.wall()
+        return table.withLock(\.all).filter { $0.ends > now }
+            .sorted { ($0.user.text, $1.renewed, $0.id.text) < ($1.user.text, $0.renewed, $1.id.text) }
+    }
+
+    /// Adds a session: on disk first, so that no token of it outlives a crash that it does not.
+    public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
+        if wasRevoked(session.user, since: since) { return false }
+        try await ledger.write { try $0.put(session) }.get()
+        let gone: [SessionID]? = table.withLock { table in
+            table.wasRevoked(session.user, since: since) ? nil : table.add(session)
+        }
+        // Revoked while it was written: the revocation's own transaction may have come before.
+        let removed = gone ?? [session.id]
+        if !removed.isEmpty { try await ledger.write { try $0.removeSessions(removed) }.get() }
+        return gone != nil
+    }
+
+    /// Notes a renewal.
+    public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
+        let now = clocks.wall()
+        guard table.withLock({ $0.renew(id, at: now) }) else { return false }
+        try await ledger.write { try $0.renewSession(id, at: now) }.get()
+        return true
+    }
+
+    /// Ends a session: at once, and then on disk.
+    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+        guard table.withLock({ $0.end(id, of: user) }) else { return false }
+        try await ledger.write { try $0.removeSessions([id]) }.get()
+        return true
+    }
+
+    /// Takes one token back: at once, and then on disk.
+    public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        table.withLock { $0.revoke(token: id, of: user, until: until) }
+        try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
+    }
+
+    /// Takes back all that the users were granted, in memory alone: `endAccounts` or `endUser` follows.
+    func revokeAtOnce(_ users: some Sequence<UserName>, at now: WallTime) {
+        table.withLock { table in
+            for user in users { table.revoke(user, at: now) }
+            revocations.store(table.epoch.count, ordering: .releasing)
+        }
+    }
+
+    /// Forgets sessions and revocations whose time is over.
+    public func forgetEnded() async throws(LedgerUnavailable) {
+        let now = clocks.wall()
+        table.withLock { $0.forget(before: now) }
+        try await ledger.write { try $0.forgetSessions(before: now) }.get()
+    }
+}

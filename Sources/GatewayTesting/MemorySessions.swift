@@ -1,0 +1,80 @@
+public import GatewayCore
+internal import Synchronization
+
+/// Sessions in memory, which fail to be written when told.
+public final class MemorySessions: SessionStore {
+    private struct State {
+        var table = SessionTable()
+        var failure: LedgerUnavailable?
+    }
+
+    private let clock: ManualClock
+    private let state = Mutex(State())
+
+    /// No sessions.
+    public init(clock: ManualClock) { self.clock = clock }
+
+    /// From now on writing fails, until this is called with nil.
+    public func fail(_ failure: LedgerUnavailable?) { state.withLock { $0.failure = failure } }
+
+    /// Revokes a user now.
+    public func revoke(_ user: UserName) {
+        state.withLock { $0.table.revoke(user, at: clock.clocks.wall()) }
+    }
+
+    /// How many users have been revoked.
+    public var epoch: RevocationEpoch { state.withLock(\.table.epoch) }
+
+    /// Whether the token is of no more worth.
+    public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
+        state.withLock { $0.table.isRevoked(token, of: user) }
+    }
+
+    /// Whether the user has been revoked since.
+    public func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool {
+        state.withLock { $0.table.wasRevoked(user, since: since) }
+    }
+
+    /// The session, if it has not ended.
+    public func session(_ id: SessionID) -> Session? {
+        state.withLock { $0.table.session(id) }.flatMap { $0.ends > clock.clocks.wall() ? $0 : nil }
+    }
+
+    /// The user's sessions.
+    public func sessions(of user: UserName) -> [Session] {
+        state.withLock { $0.table.sessions(of: user, at: clock.clocks.wall()) }
+    }
+
+    /// Adds a session.
+    public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
+        try write { table in
+            if table.wasRevoked(session.user, since: since) { return false }
+            _ = table.add(session)
+            return true
+        }
+    }
+
+    /// Notes a renewal.
+    public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
+        let now = clock.clocks.wall()
+        return try write { $0.renew(id, at: now) }
+    }
+
+    /// Ends a session.
+    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+        try write { $0.end(id, of: user) }
+    }
+
+    /// Takes a token back.
+    public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        try write { $0.revoke(token: id, of: user, until: until) }
+    }
+
+    private func write<Value: Sendable>(_ body: (inout SessionTable) -> Value) throws(LedgerUnavailable) -> Value {
+        let result: Result<Value, LedgerUnavailable> = state.withLock { state in
+            if let failure = state.failure { return .failure(failure) }
+            return .success(body(&state.table))
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,104 @@
+import GatewayCore
+import Testing
+
+@Suite("Sessions and revocations in memory")
+struct SessionTableTests {
+    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
+    private static let bob = UserName(canonical: "bob")!  // In the alphabet of names.
+    private static let noon = WallTime(seconds: 1_795_000_000)
+
+    private static func session(_ number: UInt64, _ user: UserName = alice, at time: WallTime = noon) -> Session {
+        Session(
+            id: SessionID(random: (7, number)), user: user, login: LoginName(user.text), authenticator: "test",
+            device: nil, began: time, ends: WallTime(seconds: time.seconds + 1000), renewed: time)
+    }
+
+    private static func token(_ session: SessionID?, issued: WallTime = noon, id: String = "t") -> TokenReference {
+        TokenReference(id: id, session: session, issued: issued, expires: WallTime(seconds: issued.seconds + 60))
+    }
+
+    @Test("A token counts for its own user's session, as long as that is there")
+    func tokens() {
+        var table = SessionTable()
+        let session = Self.session(1)
+        #expect(table.isRevoked(Self.token(session.id), of: Self.alice))
+        #expect(table.add(session).isEmpty)
+        #expect(!table.isRevoked(Self.token(session.id), of: Self.alice))
+        #expect(table.isRevoked(Self.token(session.id), of: Self.bob))
+        let byBob = table.end(session.id, of: Self.bob)
+        #expect(!byBob)
+        let byAlice = table.end(session.id, of: Self.alice)
+        #expect(byAlice)
+        #expect(table.isRevoked(Self.token(session.id), of: Self.alice))
+    }
+
+    @Test("One token is taken back, for its user alone")
+    func oneToken() {
+        var table = SessionTable()
+        table.revoke(token: "t", of: Self.alice, until: WallTime(seconds: 1_795_000_060))
+        #expect(table.isRevoked(Self.token(nil), of: Self.alice))
+        #expect(!table.isRevoked(Self.token(nil, id: "u"), of: Self.alice))
+        #expect(!table.isRevoked(Self.token(nil), of: Self.bob))
+        table.forget(before: WallTime(seconds: 1_795_000_060))
+        #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
+    }
+
+    @Test("A revoked user loses sessions and every token up to now, and later ones are good")
+    func user() {
+        var table = SessionTable()
+        _ = table.add(Self.session(1))
+        _ = table.add(Self.session(2, Self.bob))
+        let before = table.epoch
+        table.revoke(Self.alice, at: Self.noon)
+        #expect(table.session(Self.session(1).id) == nil)
+        #expect(table.session(Self.session(2).id) != nil)
+        #expect(table.isRevoked(Self.token(nil), of: Self.alice))
+        #expect(!table.isRevoked(Self.token(nil, issued: WallTime(seconds: 1_795_000_001)), of: Self.alice))
+        #expect(!table.isRevoked(Self.token(nil), of: Self.bob))
+        #expect(table.wasRevoked(Self.alice, since: before))
+        #expect(!table.wasRevoked(Self.alice, since: table.epoch))
+        #expect(!table.wasRevoked(Self.bob, since: before))
+        // A clock that was set back does not let older tokens in again.
+        table.revoke(Self.alice, at: WallTime(seconds: 1_794_000_000))
+        #expect(table.isRevoked(Self.token(nil), of: Self.alice))
+        table.forget(before: WallTime(seconds: 1_795_000_000 + SessionTable.memory))
+        #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
+    }
+
+    @Test("For the 21st session the one goes that was renewed longest ago")
+    func most() {
+        var table = SessionTable()
+        for number in 1...20 {
+            let time = WallTime(seconds: 1_795_000_000 + Int64(number))
+            #expect(table.add(Self.session(UInt64(number), at: time)).isEmpty)
+        }
+        let renewed = table.renew(Self.session(1).id, at: WallTime(seconds: 1_795_000_100))
+        #expect(renewed)
+        let late = WallTime(seconds: 1_795_000_200)
+        #expect(table.add(Self.session(21, at: late)) == [Self.session(2).id])
+        #expect(table.sessions(of: Self.alice, at: late).count == 20)
+        #expect(table.sessions(of: Self.alice, at: late).first?.id == Self.session(21).id)
+        #expect(table.sessions(of: Self.alice, at: WallTime(seconds: 1_795_002_000)).isEmpty)
+        // Those whose time is over go first, and make room.
+        #expect(table.add(Self.session(22, at: WallTime(seconds: 1_795_002_000))).count == 20)
+        #expect(table.count == 1)
+    }
+
+    @Test("Ids of sessions are 22 characters of base64url and nothing else")
+    func ids() {
+        let id = SessionID(random: (0x0123_4567_89AB_CDEF, .max))
+        #expect(id.text.utf8.count == 22)
+        #expect(SessionID(id.text) == id)
+        for wrong in ["", "x", id.text + "A", String(id.text.dropLast()) + "=", String(repeating: "/", count: 22)] {
+            #expect(SessionID(wrong) == nil, "\(wrong)")
+        }
+    }
+
+    @Test("Labels of devices are short and hold no control characters")
+    func labels() {
+        #expect(DeviceLabel("Alice's phone 📱")?.text == "Alice's phone 📱")
+        for wrong in ["", String(repeating: "x", count: 65), "a\nb", "\u{0}", "\u{1b}[31m", "\u{85}"] {
+            #expect(DeviceLabel(wrong) == nil)
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import GRDB
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = LedgerFixture
+
+@Suite("Sessions and revocations on disk", .timeLimit(.minutes(5)))
+struct SessionRegisterTests {
+    private let clock = ManualClock(wall: WallTime(seconds: 1_795_000_000))
+
+    private func session(_ number: UInt64, _ user: UserName = Fixture.alice, device: String? = nil) -> Session {
+        let now = clock.clocks.wall()
+        return Session(
+            id: SessionID(random: (9, number)), user: user, login: LoginName("EXAMPLE\\\(user)"),
+            authenticator: "pam", device: device.flatMap(DeviceLabel.init), began: now,
+            ends: WallTime(seconds: now.seconds + 86_400), renewed: now)
+    }
+
+    /// What another start of the program finds.
+    private func reopened(_ fixture: Fixture) throws -> (Fixture, SessionRegister) {
+        try fixture.ledger.close()
+        let fixture = try Fixture(fixture.directory)
+        return (fixture, try SessionRegister(fixture.ledger, clocks: clock.clocks))
+    }
+
+    @Test("A session is there after a restart as it was, and an ended one is not")
+    func restart() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let (kept, ended) = (session(1, device: "Alice's 📱"), session(2, Fixture.bob))
+        for session in [kept, ended] {
+            let started = try await register.start(session, since: register.epoch)
+            #expect(started)
+        }
+        clock.advance(by: .seconds(60))
+        let renewed = try await register.renew(kept.id)
+        #expect(renewed)
+        let done = try await register.end(ended.id, of: Fixture.bob)
+        #expect(done)
+        try await register.revoke(token: "t", of: Fixture.bob, until: WallTime(seconds: 1_795_000_120))
+        (fixture, register) = try reopened(fixture)
+        var expected = kept
+        expected.renewed = WallTime(seconds: 1_795_000_060)
+        #expect(register.allSessions == [expected])
+        #expect(register.session(ended.id) == nil)
+        let token = TokenReference(
+            id: "t", session: nil, issued: WallTime(seconds: 1_795_000_000), expires: WallTime(seconds: 1_795_000_060))
+        #expect(register.isRevoked(token, of: Fixture.bob))
+        // Time passes, and nothing of it matters any more.
+        clock.advance(by: .seconds(86_400))
+        #expect(register.session(kept.id) == nil)
+        try await register.forgetEnded()
+        let rows = try await fixture.ledger.database.read { database in
+            try Int.fetchOne(
+                database, sql: "SELECT (SELECT count(*) FROM session) + (SELECT count(*) FROM revoked_token)")
+        }
+        #expect(rows == 0)
+    }
+
+    @Test("A revoked user has nothing left, in memory at once and on disk, and others keep theirs")
+    func revokedUser() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        _ = try await register.start(session(1), since: register.epoch)
+        _ = try await register.start(session(2, Fixture.bob), since: register.epoch)
+        try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
+        try await fixture.update(Fixture.bob, Fixture.id(2), Fixture.handle(2), fresh: Fixture.id(2))
+        _ = try await fixture.create(Fixture.alice, Fixture.handle(3), given: Fixture.id(3))
+        let before = register.epoch
+        try await register.revoke(Fixture.alice)
+        for round in 0..<2 {
+            #expect(register.allSessions.map(\.user) == [Fixture.bob])
+            let old = TokenReference(
+                id: "t", session: nil, issued: clock.clocks.wall(), expires: WallTime(seconds: 1_795_003_600))
+            #expect(register.isRevoked(old, of: Fixture.alice))
+            #expect(!register.isRevoked(old, of: Fixture.bob))
+            let doomed = try await fixture.ledger.doomed(limit: 10)
+            #expect(doomed == [Fixture.id(1)])
+            let left = try await fixture.ledger.allRegistrations()
+            #expect(left.map(\.id) == [Fixture.id(1), Fixture.id(2)])
+            if round == 0 {
+                #expect(register.wasRevoked(Fixture.alice, since: before))
+                (fixture, register) = try reopened(fixture)
+            }
+        }
+    }
+
+    @Test("Who was revoked after the password was judged gets no session, in memory or on disk")
+    func overtaken() async throws {
+        let fixture = try Fixture()
+        let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let epoch = register.epoch
+        try await register.revoke(Fixture.alice)
+        let started = try await register.start(session(1), since: epoch)
+        #expect(!started)
+        // Written in the midst of it, and then the power failed.
+        let session = session(2)
+        try await fixture.ledger.write { try $0.put(session) }.get()
+        let (_, later) = try reopened(fixture)
+        #expect(later.allSessions.isEmpty)
+        clock.advance(by: .seconds(1))
+        let again = try await later.start(self.session(3), since: later.epoch)
+        #expect(again)
+    }
+
+    @Test("What is marked is swept once, unless its device registers again before")
+    func sweep() async throws {
+        let fixture = try Fixture()
+        let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        for number in 1...2 {
+            try await fixture.update(
+                Fixture.alice, Fixture.id(number), Fixture.handle(number), fresh: Fixture.id(number))
+        }
+        try await register.revoke(Fixture.alice)
+        try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1))
+        let spared = try await fixture.look(.sweep(Fixture.id(1)))
+        #expect(spared == .spared)
+        let claim = try await fixture.ledger.begin(.sweep(Fixture.id(2)), now: Fixture.noon)
+        #expect(claim.decision == .doomed(Fixture.id(2), owner: Fixture.alice))
+        try await fixture.ledger.finish(claim, with: .deleted(Fixture.id(2)), now: Fixture.noon)
+        let doomed = try await fixture.ledger.doomed(limit: 10)
+        #expect(doomed.isEmpty)
+        let left = try await fixture.ledger.registrations(of: Fixture.alice)
+        #expect(left.map(\.id) == [Fixture.id(1)])
+        // Somebody else's is not marked by mistake.
+        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.bob)
+        let none = try await fixture.ledger.doomed(limit: 10)
+        #expect(none.isEmpty)
+        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.alice)
+        let one = try await fixture.ledger.doomed(limit: 10)
+        #expect(one == [Fixture.id(1)])
+    }
+
+    @Test("Accounts are settled, and those that ended or have another password lose what they had")
+    func accounts() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        func mark(_ text: String) -> AccountMark { AccountMark(ofHash: text)! }  // libcrypto has SHA-256.
+        let first = [Fixture.alice: mark("a"), Fixture.bob: mark("b"), Fixture.eve: mark("e")]
+        let nothing = AccountChanges(from: [:], to: first)
+        #expect(nothing.revoked.isEmpty)
+        try await register.settle(nothing, of: "static-users")
+        for (number, user) in [Fixture.alice, Fixture.bob, Fixture.eve].enumerated() {
+            _ = try await register.start(session(UInt64(number), user), since: register.epoch)
+        }
+        (fixture, register) = try reopened(fixture)
+        let before = try await register.accounts(of: "static-users")
+        #expect(before == first)
+        let changes = AccountChanges(from: before, to: [Fixture.alice: mark("a"), Fixture.bob: mark("other")])
+        #expect(changes.revoked == [Fixture.bob: .passwordChanged, Fixture.eve: .ended])
+        try await register.settle(changes, of: "static-users")
+        #expect(register.allSessions.map(\.user) == [Fixture.alice])
+        (fixture, register) = try reopened(fixture)
+        #expect(register.allSessions.map(\.user) == [Fixture.alice])
+        let after = try await register.accounts(of: "static-users")
+        #expect(AccountChanges(from: after, to: [Fixture.alice: mark("a"), Fixture.bob: mark("other")]).isEmpty)
+        try await register.keepAccounts(of: ["pam"])
+        let none = try await register.accounts(of: "static-users")
+        #expect(none.isEmpty)
+    }
+
+    @Test("A ledger of the first version is brought up to date, after a copy")
+    func migration() async throws {
+        let directory = TemporaryDirectory()
+        let file = directory("ledger.sqlite")
+        do {
+            let fixture = try Fixture(directory)
+            try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
+            // As the first version had it.
+            try await fixture.ledger.database.write { database in
+                for table in ["session", "revoked_token", "revoked_user", "account"] {
+                    try database.execute(sql: "DROP TABLE \(table)")
+                }
+                try database.execute(sql: "DROP INDEX registration_to_delete; PRAGMA user_version = 1")
+            }
+            try fixture.ledger.close()
+        }
+        let fixture = try Fixture(directory)
+        let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let started = try await register.start(session(1), since: register.epoch)
+        #expect(started)
+        let owned = try await fixture.ledger.registrations(of: Fixture.alice)
+        #expect(owned.map(\.id) == [Fixture.id(1)])
+        let copy = try DatabaseQueue(path: file + ".version-1")
+        let (version, rows) = try await copy.read { database in
+            (
+                try Int.fetchOne(database, sql: "PRAGMA user_version"),
+                try Int.fetchOne(database, sql: "SELECT count(*) FROM registration")
+            )
+        }
+        #expect(version == 1 && rows == 1)
+    }
+}
