@@ -46,6 +46,32 @@ import Testing
         }
     }
 
+    /// Several at once are what as many one after the other would be, or nothing at all.
+    @Test func severalAtOnceAreSoManyCalls() {
+        var random = SplitMix(seed: 24)
+        for _ in 0..<2000 {
+            let rate = CellRate(
+                count: Int.random(in: 1...20, using: &random),
+                period: Int64.random(in: 1...60, using: &random) * second,
+                burst: Int.random(in: 1...30, using: &random))
+            let now = Int64.random(in: 0...100, using: &random) * second
+            let start = Bool.random(using: &random) ? nil : Int64.random(in: 0...160, using: &random) * second
+            let cost = Int.random(in: 1...35, using: &random)
+            var arrival = start
+            var admitted = 0
+            while admitted < cost, rate.wait(arrival: arrival, now: now) == 0 {
+                arrival = rate.charged(arrival: arrival, now: now)
+                admitted += 1
+            }
+            let wait = rate.wait(arrival: start, now: now, cost: cost)
+            #expect((wait == 0) == (admitted == cost))
+            if wait == 0 { #expect(rate.charged(arrival: start, now: now, cost: cost) == arrival) }
+        }
+        let slow = CellRate(count: 1, period: .max, burst: .max)
+        #expect(slow.wait(arrival: .max / 4, now: .max / 8, cost: 500) >= 0)
+        #expect(slow.charged(arrival: .max / 4, now: .max / 8, cost: .max) > 0)
+    }
+
     @Test func absurdNumbersDoNotTrap() {
         for count in [Int.min, 0, 1, .max] {
             for burst in [Int.min, 0, 1, .max] {

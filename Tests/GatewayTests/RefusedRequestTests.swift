@@ -101,7 +101,7 @@ import Testing
         "?pns=apns&to_tag=!x", "?pns=apns&to_tag=a%26%26b", "?pns=apns&to_tag=(bob)", "?pns=apns&to_tag=username:bob",
         "?pns=apns&to_tag=from:alice", "?pns=apns&to_tag=bob+", "?pns=apns&to_tag=bob%20", "?pns=apns&to_tag=bob,carol",
         "?pns=apns&to_tag=$UserId:{bob}", "?pns=apns&to_tag=bob%2562", "?pns=apns&to_tag=b%C3%B6b",
-        "?pns=apns&to_tag=audience:oncall",
+        "?pns=apns&to_tag=audience:on%7C%7Ccall",
         "?pns=apns&to_tag=*", "?pns=apns&to_tag=bob%0d%0aX-Evil:1", "?pns=apns&&to_tag=bob", "?=&pns=apns&to_tag=bob",
         "?pns=apns&to%5ftag=bob&to_tag=carol",
     ])

@@ -19,6 +19,7 @@ enum Permitted: ~Copyable {
     case update(label: RegistrationID, DeviceHandle, tags: [Tag], since: RevocationEpoch, LedgerClaim)
     case delete(RegistrationID, LedgerClaim)
     case send(RequestedSend)
+    case sendToAudience(RequestedAudienceSend, members: [UserName])
     case own(PermittedOwnCall)
 
     /// What is to be sent, where it is a send.
@@ -29,6 +30,19 @@ enum Permitted: ~Copyable {
         case .create: nil
         case .update: nil
         case .delete: nil
+        case .sendToAudience: nil
+        case .own: nil
+        }
+    }
+
+    /// What is to be sent to whom, where it is a send to an audience.
+    var requestedAudience: (send: RequestedAudienceSend, members: [UserName])? {
+        switch self {
+        case .sendToAudience(let send, let members): (send, members)
+        case .create: nil
+        case .update: nil
+        case .delete: nil
+        case .send: nil
         case .own: nil
         }
     }
@@ -93,6 +107,12 @@ struct Authorization: Sendable {
         case .send(let send):
             facts.rule = try rule(sendRules.rule(for: caller, to: send.recipient))
             return .send(send)
+        case .sendToAudience(let send):
+            guard let members = policy.audiences[send.audience] else {
+                throw Refusal(.sendNotAllowed, "there is no such audience")
+            }
+            facts.rule = try rule(sendRules.rule(for: caller, toAudience: send.audience))
+            return .sendToAudience(send, members: members)
         case .create(let handle):
             return .create(handle: handle, try await claim(.create(user: caller.user, handle: handle)))
         case .update(let label, let wanted):

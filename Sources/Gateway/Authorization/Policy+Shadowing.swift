@@ -21,6 +21,7 @@ extension Policy.Recipient {
         func plain(_ recipient: Policy.Recipient) -> Policy.Recipient {
             if recipient == .sender, case .user(let user) = rule.from { .user(user) } else { recipient }
         }
+        if case .audience = other { return self == other }
         return self == .anyUser || plain(self) == plain(other)
     }
 }

@@ -22,18 +22,21 @@ public struct Policy: Sendable {
 
     /// To whom a rule lets somebody send.
     public enum Recipient: Sendable, Hashable {
-        /// `*`: any one user.
+        /// `*`: any one user, never an audience.
         case anyUser
         /// `self`: the sender.
         case sender
         /// A user by name.
         case user(UserName)
+        /// `audience:…`: all members of an audience at once. Nothing else covers an audience, and it covers no single user.
+        case audience(AudienceName)
 
         func covers(_ recipient: UserName, from sender: UserName) -> Bool {
             switch self {
             case .anyUser: true
             case .sender: recipient == sender
             case .user(let user): recipient == user
+            case .audience: false
             }
         }
     }
@@ -93,12 +96,15 @@ public struct Policy: Sendable {
     public var tagsNotAllowed: TagsNotAllowed
     /// Whether a device may change its owner.
     public var handOver: HandOver
+    /// The members of each audience, each once.
+    public var audiences: [AudienceName: [UserName]]
 
     /// A policy from its parts.
     public init(
         isEnforced: Bool = true, send: [SendRule], tags: [TagRule] = [], tagsNotAllowed: TagsNotAllowed = .refuse,
-        handOver: HandOver = .allow
+        handOver: HandOver = .allow, audiences: [AudienceName: [UserName]] = [:]
     ) {
+        self.audiences = audiences
         self.isEnforced = isEnforced
         self.send = send
         self.tags = tags

@@ -27,6 +27,11 @@ struct SendRules: Sendable {
         return place.map { names[$0] }
     }
 
+    /// The rule that lets the sender notify the audience. Only one that names it does.
+    func rule(for sender: Identity, toAudience audience: AudienceName) -> String? {
+        rules.firstIndex { $0.to == .audience(audience) && $0.from.covers(sender) }.map { names[$0] }
+    }
+
     private func place(from sender: Identity, to recipients: [Policy.Recipient]) -> Int? {
         let senders = [.anyUser, .user(sender.user)] + sender.groups.map(Policy.Subject.group)
         var first: Int?

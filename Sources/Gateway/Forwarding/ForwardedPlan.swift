@@ -7,8 +7,13 @@ struct ForwardedPlan: ~Copyable {
     let end: ForwardResult
     /// How long the backend took in all, in milliseconds.
     let milliseconds: Int
+    /// How each step ended that sent to a member of an audience.
+    let memberEnds: [MemberEnd]
 
-    fileprivate init(_ plan: consuming UpstreamPlan, _ end: ForwardResult, milliseconds: Int) {
+    fileprivate init(
+        _ plan: consuming UpstreamPlan, _ end: ForwardResult, milliseconds: Int, memberEnds: [MemberEnd] = []
+    ) {
+        self.memberEnds = memberEnds
         self.plan = plan
         self.end = end
         self.milliseconds = milliseconds
@@ -43,6 +48,12 @@ struct Forwarding: Sendable {
     func forward(_ recorded: consuming RecordedPlan) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
+        if recorded.plan.audience != nil {
+            let ends = await sendToAll(
+                steps, call: recorded.plan.facts.call, caller: recorded.plan.caller.user, from: start)
+            return ForwardedPlan(
+                recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberEnds: ends)
+        }
         var run = StepRun(
             call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
             deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline)
@@ -84,7 +95,7 @@ struct Forwarding: Sendable {
         return await exchange(.reserve(handle: nil), &run)
     }
 
-    private func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
+    func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         guard
             let bytes = encoder.request(
                 for: step, caller: run.caller, reserved: run.end.reserved, call: run.call)

@@ -5,8 +5,11 @@ struct AdmittedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
     let permitted: Permitted
+    /// Whom of its audience a send reaches; nil for every other call.
+    let members: AdmittedMembers?
 
-    fileprivate init(_ authorized: consuming AuthorizedCall) {
+    fileprivate init(_ authorized: consuming AuthorizedCall, members: AdmittedMembers?) {
+        self.members = members
         facts = authorized.facts
         caller = authorized.caller
         permitted = authorized.permitted
@@ -19,14 +22,20 @@ struct Limiting: Sendable {
 
     func limit(_ authorized: consuming AuthorizedCall) throws(Refusal) -> AdmittedCall {
         let send = authorized.permitted.requestedSend
+        let audience = authorized.permitted.requestedAudience
+        var members: AdmittedMembers?
         do throws(Refusal) {
-            try limiter.admit(authorized.caller.user, sending: send)
+            if let audience {
+                members = try limiter.admit(authorized.caller.user, sending: audience.send, to: audience.members)
+            } else {
+                try limiter.admit(authorized.caller.user, sending: send)
+            }
         } catch {
             throw error.with(authorized.facts)
         }
-        return AdmittedCall(authorized)
+        return AdmittedCall(authorized, members: members)
     }
 
     /// What the gateway does by itself is nobody's to pay.
-    func exempt(_ authorized: consuming AuthorizedCall) -> AdmittedCall { AdmittedCall(authorized) }
+    func exempt(_ authorized: consuming AuthorizedCall) -> AdmittedCall { AdmittedCall(authorized, members: nil) }
 }

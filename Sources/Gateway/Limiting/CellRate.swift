@@ -13,15 +13,25 @@ struct CellRate: Sendable, Hashable {
         self.tolerance = overflow ? .max / 4 : min(tolerance, .max / 4)
     }
 
-    /// How long to wait until a call is admitted: 0 for now.
-    func wait(arrival: Int64?, now: Int64) -> Int64 {
-        guard let arrival else { return 0 }
-        return max(0, arrival - tolerance - now)
+    /// How long to wait until a call, or so many at once, is admitted: 0 for now. More than the burst never are.
+    func wait(arrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
+        if cost == 1 {
+            guard let arrival else { return 0 }
+            return max(0, arrival - tolerance - now)
+        }
+        return max(0, max(arrival ?? now, now) - now + time(of: cost - 1) - tolerance)
     }
 
-    /// The theoretical arrival time after a call was admitted now.
-    func charged(arrival: Int64?, now: Int64) -> Int64 {
-        max(arrival ?? now, now) + interval
+    /// The theoretical arrival time after a call, or so many at once, was admitted now.
+    func charged(arrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
+        max(arrival ?? now, now) + time(of: cost)
+    }
+
+    /// The time of so many calls at the steady rate.
+    func time(of cost: Int) -> Int64 {
+        let (time, overflow) = interval.multipliedReportingOverflow(by: Int64(max(0, cost)))
+        // As for the tolerance: sums with any clock's reading stay in range.
+        return overflow ? .max / 4 : min(time, .max / 4)
     }
 
     /// The time after which a key has all its burst again, so that forgetting it changes nothing.

@@ -31,7 +31,12 @@ struct LimitTable {
     struct Charge {
         var key: Key
         let rate: CellRate
+        /// How many calls it stands for.
+        var cost = 1
     }
+
+    /// A key that has nothing left, and how long until it has enough.
+    typealias Spent = (key: Key, wait: Int64)
 
     private var present: [Key: Int64] = [:]
     private var past: [Key: Int64] = [:]
@@ -46,27 +51,44 @@ struct LimitTable {
     }
 
     /// Charges all, or none and says which was spent and for how long.
-    mutating func admit(_ charges: [Charge], now: Int64) -> (key: Key, wait: Int64)? {
+    mutating func admit(_ charges: [Charge], now: Int64) -> Spent? {
         turn(now)
-        var longest: (key: Key, wait: Int64)?
+        if let spent = spent(among: charges, now: now) { return spent }
+        take(charges, now: now)
+        return nil
+    }
+
+    /// Charges what is common to many, or nothing at all and says what was spent; then charges all of each, or none of it and says
+    /// what was spent there.
+    mutating func admit(
+        _ common: [Charge], each: [[Charge]], now: Int64
+    ) -> (spent: Spent?, spentOfEach: [Spent?]) {
+        if let spent = admit(common, now: now) { return (spent, []) }
+        return (nil, each.map { admit($0, now: now) })
+    }
+
+    private func spent(among charges: [Charge], now: Int64) -> Spent? {
+        var longest: Spent?
         for charge in charges {
             let key = place(for: charge.key)
-            let wait = charge.rate.wait(arrival: arrival(key), now: now)
+            let wait = charge.rate.wait(arrival: arrival(key), now: now, cost: charge.cost)
             if wait > longest?.wait ?? 0 { longest = (charge.key, wait) }
         }
-        if let longest { return longest }
+        return longest
+    }
+
+    private mutating func take(_ charges: [Charge], now: Int64) {
         for charge in charges {
             let key = place(for: charge.key)
-            set(charge.rate.charged(arrival: arrival(key), now: now), for: key)
+            set(charge.rate.charged(arrival: arrival(key), now: now, cost: charge.cost), for: key)
         }
-        return nil
     }
 
     /// Takes charges back.
     mutating func giveBack(_ charges: [Charge]) {
         for charge in charges {
             let key = place(for: charge.key)
-            if let arrival = arrival(key) { set(arrival - charge.rate.interval, for: key) }
+            if let arrival = arrival(key) { set(arrival - charge.rate.time(of: charge.cost), for: key) }
         }
     }
 

@@ -7,15 +7,15 @@ internal import Synchronization
 /// for itself would be as many limits as there are loops. Several limits are asked at once: all are checked, then all are
 /// charged, so that a refused call charges none.
 public final class Limiter: Sendable {
-    private struct Rule {
+    struct Rule {
         let limit: Limit
         let rate: CellRate
     }
 
-    private let rules: [Rule]
+    let rules: [Rule]
     private let loginRules: [Int]
-    private let clocks: Clocks
-    private let table: Mutex<LimitTable>
+    let clocks: Clocks
+    let table: Mutex<LimitTable>
 
     /// A limiter for the limits. All keys of all limits together take at most `capacity` places.
     public init(_ limits: [Limit], clocks: Clocks, capacity: Int = 1_000_000) {
@@ -70,14 +70,18 @@ public final class Limiter: Sendable {
     private func admit(_ charges: [LimitTable.Charge]) throws(Refusal) {
         let now = clocks.monotonic().nanoseconds
         guard let spent = table.withLock({ $0.admit(charges, now: now) }) else { return }
+        throw refusal(spent)
+    }
+
+    func refusal(_ spent: LimitTable.Spent) -> Refusal {
         let name = rules[spent.key.limit].limit.name
-        let seconds = Int((spent.wait + 999_999_999) / 1_000_000_000)
-        throw Refusal(
+        let seconds = Int(spent.wait / 1_000_000_000) + (spent.wait % 1_000_000_000 == 0 ? 0 : 1)
+        return Refusal(
             .rateLimited, "limit \(name)", extra: .limit(name: name, retryAfterSeconds: max(1, seconds)))
     }
 
     /// The key under which a limit counts a call, or nil where it does not count it.
-    private static func key(
+    static func key(
         _ limit: Limit, _ index: Int, _ user: UserName, _ send: RequestedSend?
     ) -> LimitTable.Key? {
         var key = LimitTable.NamedKey(limit: index)

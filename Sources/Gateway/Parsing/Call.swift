@@ -10,6 +10,8 @@ enum Call: Sendable {
     case delete(label: RegistrationID)
     /// One user notifies another.
     case send(RequestedSend)
+    /// One user notifies all of an audience.
+    case sendToAudience(RequestedAudienceSend)
     /// Something that the gateway answers itself.
     case own(OwnCall)
 }
@@ -32,6 +34,13 @@ enum OwnCall: Sendable, Hashable {
 struct RequestedRegistration: Sendable, Hashable {
     var handle: DeviceHandle
     var tags: [String]
+}
+
+/// What a sender wants delivered to an audience. Whether there is such an audience is for policy.
+struct RequestedAudienceSend: Sendable, Hashable {
+    var service: PushService
+    var audience: AudienceName
+    var text: String
 }
 
 /// What a sender wants delivered.

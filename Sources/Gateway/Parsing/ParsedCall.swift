@@ -40,6 +40,11 @@ struct Parsing: Sendable {
                 facts.pns = send.service
                 facts.bytes = send.text.utf8.count
             }
+            if case .sendToAudience(let send) = call {
+                facts.audience = send.audience.text
+                facts.pns = send.service
+                facts.bytes = send.text.utf8.count
+            }
             // The label that the client presents is nobody's registration until the ledger says so, and is not recorded as one.
             if case .update(_, let registration) = call { facts.platform = registration.handle.service }
             return ParsedCall(
@@ -70,7 +75,14 @@ struct Parsing: Sendable {
             let query = try QueryParameters(request.query, allowed: ["pns", "to_tag"])
             try MediaType.requireJSON(request.contentType)
             let service = try pushService(try query.require("pns"))
-            let recipient = try recipient(try query.require("to_tag"))
+            let target = try query.require("to_tag")
+            if let name = AudienceName.named(in: target) {
+                let audience = try audience(name)
+                return .sendToAudience(
+                    RequestedAudienceSend(
+                        service: service, audience: audience, text: try messages.text(of: request.body)))
+            }
+            let recipient = try recipient(target)
             return .send(
                 RequestedSend(service: service, recipient: recipient, text: try messages.text(of: request.body)))
         case .whoami, .issueToken, .endToken, .listSessions, .endSession:
@@ -151,6 +163,13 @@ struct Parsing: Sendable {
             throw Refusal(.unknownPlatform, "pns is not one of the backend's")
         }
         return service
+    }
+
+    private func audience(_ name: Substring) throws(Refusal) -> AudienceName {
+        guard let audience = AudienceName(name) else {
+            throw Refusal(.malformedRequest, "to_tag names no audience", hint: "to_tag names no audience.")
+        }
+        return audience
     }
 
     private func recipient(_ text: String) throws(Refusal) -> UserName {

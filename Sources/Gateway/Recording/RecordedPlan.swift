@@ -19,19 +19,21 @@ struct Recording: Sendable {
     let journal: any Journal
 
     func record(_ plan: consuming UpstreamPlan) async throws(Refusal) -> RecordedPlan {
-        try await write(plan.facts)
+        // The whole plan in one batch: all intents of an audience are on disk before its first send.
+        let records = plan.audience?.records(plan.facts) ?? [JournalRecord(.intent, facts: plan.facts)]
+        try await write(records, plan.facts)
         return RecordedPlan(plan)
     }
 
     /// What only asks is not written down.
     func record(_ plan: consuming OwnPlan) async throws(Refusal) -> RecordedOwnPlan {
-        if plan.call.isRecorded { try await write(plan.facts) }
+        if plan.call.isRecorded { try await write([JournalRecord(.intent, facts: plan.facts)], plan.facts) }
         return RecordedOwnPlan(plan)
     }
 
-    private func write(_ facts: CallFacts) async throws(Refusal) {
+    private func write(_ records: [JournalRecord], _ facts: CallFacts) async throws(Refusal) {
         do throws(JournalUnavailable) {
-            try await journal.record([JournalRecord(.intent, facts: facts)])
+            try await journal.record(records)
         } catch {
             throw Refusal(
                 .journalUnavailable, "journal: \(error.detail)", extra: .retryAfter(seconds: 5)

@@ -21,6 +21,8 @@ enum ProblemDocument {
         case .limit(let name, let seconds):
             members.append(.init("limit", .string(name)))
             fields.append(.init("Retry-After", String(max(1, seconds))))
+        case .audience(let counts):
+            members += counts
         case nil:
             break
         }

@@ -6,6 +6,8 @@ struct UpstreamPlan: ~Copyable {
     let caller: Identity
     let steps: [PlannedStep]
     let purpose: Purpose
+    /// Whom the steps send to, where they are the sends to an audience.
+    let audience: AudiencePlan?
 
     /// What the plan is for: how its end is settled.
     enum Purpose: ~Copyable {
@@ -15,7 +17,11 @@ struct UpstreamPlan: ~Copyable {
         case send
     }
 
-    fileprivate init(facts: CallFacts, caller: Identity, steps: [PlannedStep], purpose: consuming Purpose) {
+    fileprivate init(
+        facts: CallFacts, caller: Identity, steps: [PlannedStep], purpose: consuming Purpose,
+        audience: AudiencePlan? = nil
+    ) {
+        self.audience = audience
         self.facts = facts
         self.caller = caller
         self.steps = steps
@@ -52,6 +58,8 @@ struct Rewriting: Sendable {
     func rewrite(_ admitted: consuming AdmittedCall) throws(Refusal) -> RewrittenCall {
         var facts = admitted.facts
         let caller = admitted.caller
+        // Only a send to an audience has any.
+        let members = admitted.members ?? AdmittedMembers()
         switch consume admitted.permitted {
         case .own(let call):
             return .own(OwnPlan(facts: facts, caller: caller, call: call))
@@ -76,16 +84,31 @@ struct Rewriting: Sendable {
         case .send(let send):
             let step: UpstreamStep
             do throws(Refusal) {
-                guard let digest = digester.digest(Array(send.text.utf8)) else {
-                    throw Refusal(.internalError, "the message's digest cannot be made")
-                }
-                facts.digest = digest
-                step = .send(try upstream(send, from: caller.user))
+                facts.digest = try digest(of: send.text)
+                let text = try payloadText(send.text, send.service, from: caller.user)
+                step = .send(
+                    UpstreamSend(sender: caller.user, recipient: send.recipient, service: send.service, text: text))
             } catch {
                 throw error.with(facts)
             }
             return .upstream(
                 UpstreamPlan(facts: facts, caller: caller, steps: [PlannedStep(step: step)], purpose: .send))
+        case .sendToAudience(let send, _):
+            let audience = AudiencePlan(members)
+            let text: [UInt8]
+            do throws(Refusal) {
+                facts.digest = try digest(of: send.text)
+                text = try payloadText(send.text, send.service, from: caller.user)
+            } catch {
+                throw error.with(facts)
+            }
+            let steps = audience.members.map { member in
+                PlannedStep(
+                    step: .send(
+                        UpstreamSend(sender: caller.user, recipient: member, service: send.service, text: text)))
+            }
+            return .upstream(
+                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .send, audience: audience))
         }
     }
 
@@ -104,15 +127,25 @@ struct Rewriting: Sendable {
         }
     }
 
-    private func upstream(_ send: RequestedSend, from sender: UserName) throws(Refusal) -> UpstreamSend {
-        let text = try PayloadText(send.text, for: send.service)
-        let length = text.payloadLength(from: sender, frame: payloadFrames[send.service] ?? 0)
-        guard length <= send.service.payloadLimit else {
+    private func digest(of text: String) throws(Refusal) -> KeyedDigest {
+        guard let digest = digester.digest(Array(text.utf8)) else {
+            throw Refusal(.internalError, "the message's digest cannot be made")
+        }
+        return digest
+    }
+
+    /// The text, escaped for a payload that the service takes.
+    private func payloadText(
+        _ text: String, _ service: PushService, from sender: UserName
+    ) throws(Refusal) -> [UInt8] {
+        let text = try PayloadText(text, for: service)
+        let length = text.payloadLength(from: sender, frame: payloadFrames[service] ?? 0)
+        guard length <= service.payloadLimit else {
             throw Refusal(
                 .payloadTooLarge, "the payload would have \(length) bytes",
                 hint: "The message is longer than the push service takes.")
         }
-        return UpstreamSend(sender: sender, recipient: send.recipient, service: send.service, text: text.escaped)
+        return text.escaped
     }
 
     /// A registration that reaches nobody: a name that no identity has, and a handle that no device has.

@@ -10,6 +10,13 @@ extension Answer {
     static func registrationID(_ id: RegistrationID) -> Answer {
         Answer(status: 200, contentType: "application/json", body: Array("\"\(id.text)\"".utf8))
     }
+
+    /// How many members of an audience were reached.
+    static func audience(_ counts: AudienceCounts) -> Answer {
+        Answer(
+            status: 200, contentType: "application/json", fields: [.noStore],
+            body: JSONWriter.bytes(of: .object(counts.members)))
+    }
 }
 
 extension Answer.Field {

@@ -15,6 +15,7 @@ struct Settling: Sendable {
         let end = forwarded.end
         let milliseconds = forwarded.milliseconds
         var facts = forwarded.plan.facts
+        if let audience = forwarded.plan.audience { return settle(audience, forwarded.memberEnds, facts) }
         let settled: Settled
         switch consume forwarded.plan.purpose {
         case .send:

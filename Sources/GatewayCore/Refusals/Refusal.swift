@@ -21,6 +21,8 @@ public struct Refusal: Error, Sendable {
         case retryAfter(seconds: Int)
         /// The limit that is spent, and `Retry-After` in seconds.
         case limit(name: String, retryAfterSeconds: Int)
+        /// Further members of the problem document: how many members of an audience were reached, and how many not.
+        case audience([JSONValue.Member])
     }
 
     /// Whose fault it is.

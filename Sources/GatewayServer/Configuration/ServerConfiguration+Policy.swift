@@ -2,7 +2,9 @@ internal import Gateway
 internal import GatewayCore
 
 extension ServerConfiguration {
-    static func readPolicy(_ root: ConfigurationReader, _ names: NameRules) -> Policy? {
+    static func readPolicy(
+        _ root: ConfigurationReader, _ names: NameRules, audiences: [AudienceName: [UserName]]
+    ) -> Policy? {
         guard let reader = root.mapping("policy") else {
             root.report("\"policy\" is missing: without rules nobody may notify anybody")
             return nil
@@ -16,7 +18,7 @@ extension ServerConfiguration {
                 severity: .warning)
         }
         // Who may notify whom; the first rule that covers a send allows it, no rule is a refusal.
-        let send = readSendRules(reader, names)
+        let send = readSendRules(reader, names, Set(audiences.keys))
         // Who may register which tags beyond the own username tag.
         let tags = readTagRules(reader, names)
         if reader.node("send") == nil {
@@ -27,14 +29,17 @@ extension ServerConfiguration {
             // What becomes of a registration with tags outside the rules; refuse unless given.
             tagsNotAllowed: reader.word("tags-not-allowed", of: Policy.TagsNotAllowed.self) ?? .refuse,
             // Whether a device may change its owner; allow unless given.
-            handOver: reader.word("hand-over", of: Policy.HandOver.self) ?? .allow)
+            handOver: reader.word("hand-over", of: Policy.HandOver.self) ?? .allow,
+            audiences: audiences)
     }
 
-    private static func readSendRules(_ policy: ConfigurationReader, _ names: NameRules) -> [Policy.SendRule] {
+    private static func readSendRules(
+        _ policy: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
+    ) -> [Policy.SendRule] {
         var read: [(rule: Policy.SendRule, path: String)] = []
         for value in policy.sequence("send") ?? [] {
             let reader = policy.reader(of: value.node, under: value.path)
-            guard let rule = sendRule(reader, names) else { continue }
+            guard let rule = sendRule(reader, names, audiences) else { continue }
             if let earlier = read.first(where: { $0.rule.includes(rule) }) {
                 reader.report("can never match: \(earlier.path) covers all of it", severity: .warning)
             }
@@ -43,10 +48,12 @@ extension ServerConfiguration {
         return read.map(\.rule)
     }
 
-    private static func sendRule(_ reader: ConfigurationReader, _ names: NameRules) -> Policy.SendRule? {
+    private static func sendRule(
+        _ reader: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
+    ) -> Policy.SendRule? {
         defer { reader.finish() }
         let from = reader.required("from").flatMap { subject($0, "from", reader, names) }
-        let to = reader.required("to").flatMap { recipient($0, reader, names) }
+        let to = reader.required("to").flatMap { recipient($0, reader, names, audiences) }
         guard let from, let to else { return nil }
         return Policy.SendRule(from: from, to: to)
     }
@@ -107,16 +114,22 @@ extension ServerConfiguration {
     }
 
     private static func recipient(
-        _ text: String, _ reader: ConfigurationReader, _ names: NameRules
+        _ text: String, _ reader: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
     ) -> Policy.Recipient? {
         if text == "*" { return .anyUser }
         if text == "self" { return .sender }
         if text.hasPrefix("group:") {
-            reader.report("to", "\"\(text)\" is a group; groups stand in \"from\" only")
+            reader.report(
+                "to", "\"\(text)\" is a group; groups stand in \"from\" only, and \"to\" takes audiences")
+            return nil
+        }
+        if let name = AudienceName.named(in: text) {
+            if let audience = AudienceName(name), audiences.contains(audience) { return .audience(audience) }
+            reader.report("to", "\"\(text)\" is none of \"audiences\"")
             return nil
         }
         guard let user = user(text, names) else {
-            reader.report("to", "\"\(text)\" is no user, nor self, nor *")
+            reader.report("to", "\"\(text)\" is no user, nor self, nor audience: and an audience, nor *")
             return nil
         }
         return .user(user)

@@ -15,8 +15,12 @@ extension ServerConfiguration {
         let backend = readBackend(root)
         let authenticators = readAuthenticators(root, catalog)
         let authentication = readAuthentication(root.mapping("authentication"))
-        let policy = readPolicy(root, names)
+        // Who is notified by one send.
+        let audiences = root.mapping("audiences")
+        let members = readAudiences(audiences, names)
+        let policy = readPolicy(root, names, audiences: members)
         let limits = readLimits(root)
+        warnOfUnreachable(audiences, members, policy, limits)
         let journal = readJournal(root.mapping("journal"))
         let ledger = root.mapping("ledger")
         // The database of registrations.

@@ -97,6 +97,41 @@ struct EventLoopsTests {
         }
     }
 
+    @Test("The sends to an audience stay on the loop of their call")
+    func audience() async throws {
+        try await withLoops { loops, loop, executor in
+            let clock = ManualClock()
+            var rules = TestGateway.rules(clock: clock)
+            let name = try #require(AudienceName("all"))
+            rules.limiter = Limiter([], clocks: clock.clocks)
+            rules.policy.send = [.init(from: .anyUser, to: .audience(name))]
+            rules.policy.audiences = [name: (0..<40).compactMap { UserName(canonical: "user\($0)") }]
+            let places = Places()
+            let timeline = Timeline()
+            let backend = ScriptedBackend(timeline: timeline) { _ in
+                places.add(loop.inEventLoop)
+                // Answered from elsewhere, as by a connection: the send must go on on its loop all the same.
+                await withCheckedContinuation { continuation in
+                    DispatchQueue.global().async { continuation.resume() }
+                }
+                places.add(loop.inEventLoop)
+                return .status(200)
+            }
+            let gateway = Gateway(
+                rules: rules,
+                ports: TestGateway.ports(
+                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    journal: MemoryJournal(timeline: timeline), backend: backend))
+            let (status, isThere) = await Task(executorPreference: executor) {
+                let answer = await gateway.serve(
+                    ReceivedRequest("POST /api/notifications?pns=apns&to_tag=audience:all", as: "alice", json: "\"x\""))
+                return (answer.status, loop.inEventLoop)
+            }.value
+            #expect(status == 200 && isThere)
+            #expect(places.all.count == 80 && places.all.allSatisfy(\.self))
+        }
+    }
+
     @Test("A call that nobody answers ends at its deadline, on its loop")
     func deadline() async throws {
         try await withLoops { loops, loop, executor in

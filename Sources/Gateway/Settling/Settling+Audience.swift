@@ -1,0 +1,59 @@
+internal import GatewayCore
+internal import Logging
+
+/// How many members of an audience a send reached.
+struct AudienceCounts: Sendable, Hashable {
+    var accepted = 0
+    var skipped = 0
+    var failed = 0
+
+    /// The counts as members of an answer.
+    var members: [JSONValue.Member] {
+        [
+            .init("accepted", .number(String(accepted))), .init("skipped", .number(String(skipped))),
+            .init("failed", .number(String(failed))),
+        ]
+    }
+}
+
+extension Settling {
+    /// Writes how each member's send ended, and counts them. A send that reached anybody is a success.
+    func settle(_ audience: AudiencePlan, _ ends: [MemberEnd], _ facts: CallFacts) -> Answer {
+        var counts = AudienceCounts(skipped: audience.skipped.count)
+        var failure: ForwardResult?
+        for (member, end) in zip(audience.members, ends) {
+            journal.note(
+                JournalRecord(
+                    .outcome, facts: facts.with(recipient: member), result: end.end.result.rawValue,
+                    status: end.end.status, milliseconds: end.milliseconds))
+            if end.end.result == .accepted {
+                counts.accepted += 1
+            } else {
+                counts.failed += 1
+                failure = failure ?? end.end
+            }
+        }
+        if let failure {
+            logger.warning(
+                "The backend did not carry sends to an audience out",
+                metadata: [
+                    "call": "\(facts.call)", "failed": "\(counts.failed)", "first": "\(failure.result.rawValue)",
+                    "detail": "\(failure.detail)",
+                ])
+        }
+        guard counts.accepted == 0 else { return .audience(counts) }
+        return ProblemDocument.answer(
+            Refusal(
+                .backendFailed, failure?.detail ?? "all members were skipped",
+                hint: "The message reached no member of the audience.", extra: .audience(counts.members)))
+    }
+}
+
+extension CallFacts {
+    /// The facts of the send to one member of an audience.
+    func with(recipient: UserName) -> CallFacts {
+        var facts = self
+        facts.recipient = recipient
+        return facts
+    }
+}
