@@ -17,6 +17,7 @@ public final class ScriptedLedger: RegistrationLedger {
         var decide: @Sendable (LedgerRequest) -> LedgerDecision
         var held: Set<RegistrationID> = []
         var doomed: [RegistrationID] = []
+        var owned: [OwnedRegistration] = []
         var fault: Fault?
         var claims: UInt64 = 0
         var open: Set<UInt64> = []
@@ -95,8 +96,20 @@ public final class ScriptedLedger: RegistrationLedger {
     public func doom(_ ids: [RegistrationID]) { state.withLock { $0.doomed = ids } }
 
     /// Adds to them.
-    public func doom(_ id: RegistrationID, of owner: UserName) async throws(LedgerUnavailable) {
+    public func doom(
+        _ id: RegistrationID, of owner: UserName, because reason: SweepReason
+    ) async throws(LedgerUnavailable) {
         state.withLock { $0.doomed.append(id) }
+    }
+
+    /// What the ledger says that users own.
+    public func own(_ registrations: [OwnedRegistration]) { state.withLock { $0.owned = registrations } }
+
+    /// Those of the user.
+    public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {
+        let (failed, owned) = state.withLock { ($0.fault == .begin, $0.owned.filter { $0.owner == user }) }
+        if failed { throw LedgerUnavailable("scripted: begin") }
+        return owned
     }
 
     /// Those that the test named, and those that the gateway did.

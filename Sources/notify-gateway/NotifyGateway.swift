@@ -19,7 +19,8 @@ struct NotifyGateway: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
-            TokensCommand.self, KeysCommand.self, BansCommand.self, ReloadCommand.self, PluginCommand.self,
+            TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self, ReloadCommand.self,
+            PluginCommand.self,
             VersionCommand.self,
         ])
 

@@ -19,6 +19,8 @@ struct Answering: Sendable {
             return .whoami(caller)
         case .listSessions(let current):
             return .sessions(sessions.sessions(of: caller.user), current: current)
+        case .listRegistrations(let registrations):
+            return .registrations(registrations)
         case .startSession(let device, let login, let epoch):
             return await startSession(device, login, since: epoch, caller, facts)
         case .renewSession(let session, let groups):

@@ -11,13 +11,14 @@ enum PermittedOwnCall: Sendable {
     case revokeToken(TokenReference)
     /// The caller's sessions; the one that it presents a token of is told apart.
     case listSessions(current: SessionID?)
+    case listRegistrations([OwnedRegistration])
 
     /// The session that is renewed or ended; a new one has no id yet.
     var session: SessionID? {
         switch self {
         case .renewSession(let session, _): session.id
         case .endSession(let id): id
-        case .whoami, .startSession, .revokeToken, .listSessions: nil
+        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations: nil
         }
     }
 
@@ -25,7 +26,7 @@ enum PermittedOwnCall: Sendable {
     var isRecorded: Bool {
         switch self {
         case .startSession, .renewSession, .endSession, .revokeToken: true
-        case .whoami, .listSessions: false
+        case .whoami, .listSessions, .listRegistrations: false
         }
     }
 }
@@ -39,6 +40,12 @@ extension Authorization {
             return .whoami
         case .listSessions:
             return .listSessions(current: caller.token?.session)
+        case .listRegistrations:
+            do throws(LedgerUnavailable) {
+                return .listRegistrations(try await ledger.registrations(of: caller.user))
+            } catch {
+                throw Refusal(.internalError, "ledger: \(error.detail)")
+            }
         case .endSession(let id):
             // Another's and one that never was are the same.
             guard sessions.session(id)?.user == caller.user else {

@@ -84,11 +84,11 @@ struct Authorization: Sendable {
         var facts = facts
         do throws(Refusal) {
             let claim = try await claim(.sweep(id))
-            guard case .doomed(let id, let owner) = claim.decision else { return nil }
+            guard case .doomed(let id, let owner, let reason) = claim.decision else { return nil }
             facts.action = .registerDelete
             facts.user = owner
             facts.registration = id
-            facts.rule = "revoked"
+            facts.rule = reason.rawValue
             return AuthorizedCall(
                 facts: facts, caller: Identity(user: owner, authenticator: "gateway"), permitted: .delete(id, claim))
         } catch {

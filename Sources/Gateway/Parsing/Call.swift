@@ -24,6 +24,8 @@ enum OwnCall: Sendable, Hashable {
     case issueToken(device: DeviceLabel?)
     /// The caller gives up the token that it presents, and the session with it.
     case endToken
+    /// The caller asks which devices are registered for it.
+    case listRegistrations
     /// The caller asks where it is logged in.
     case listSessions
     /// The caller ends a session of its own.

@@ -85,15 +85,19 @@ struct Parsing: Sendable {
             let recipient = try recipient(target)
             return .send(
                 RequestedSend(service: service, recipient: recipient, text: try messages.text(of: request.body)))
-        case .whoami, .issueToken, .endToken, .listSessions, .endSession:
+        case .own(let route):
             _ = try QueryParameters(request.query, allowed: [])
             if route != .issueToken { try requireNoBody(request) }
             return .own(try ownCall(route, segment, request))
         }
     }
 
-    private func ownCall(_ route: Route, _ segment: String?, _ request: ReceivedRequest) throws(Refusal) -> OwnCall {
+    private func ownCall(
+        _ route: OwnRoute, _ segment: String?, _ request: ReceivedRequest
+    ) throws(Refusal) -> OwnCall {
         switch route {
+        case .whoami: return .whoami
+        case .listRegistrations: return .listRegistrations
         case .issueToken:
             if request.body.readableBytes == 0 { return .issueToken(device: nil) }
             try MediaType.requireJSON(request.contentType)
@@ -105,7 +109,6 @@ struct Parsing: Sendable {
                 throw Refusal(.malformedRequest, "the id in the path is no session's")
             }
             return .endSession(id)
-        case .whoami, .create, .update, .delete, .send: return .whoami
         }
     }
 

@@ -7,11 +7,7 @@ enum Route: Sendable, Hashable {
     case update
     case delete
     case send
-    case whoami
-    case issueToken
-    case endToken
-    case listSessions
-    case endSession
+    case own(OwnRoute)
 
     var action: Action {
         switch self {
@@ -19,12 +15,23 @@ enum Route: Sendable, Hashable {
         case .update: .registerUpdate
         case .delete: .registerDelete
         case .send: .send
-        case .whoami: .whoami
-        case .issueToken: .tokenIssue
-        case .endToken, .endSession: .sessionEnd
-        case .listSessions: .sessionList
+        case .own(.whoami): .whoami
+        case .own(.issueToken): .tokenIssue
+        case .own(.endToken), .own(.endSession): .sessionEnd
+        case .own(.listSessions): .sessionList
+        case .own(.listRegistrations): .registrationList
         }
     }
+}
+
+/// What a request line asks of the gateway itself.
+enum OwnRoute: Sendable, Hashable {
+    case whoami
+    case issueToken
+    case endToken
+    case listSessions
+    case endSession
+    case listRegistrations
 }
 
 /// All paths that there are, built once from the profile and matched byte for byte: no prefixes, no patterns, no folding.
@@ -42,15 +49,17 @@ struct RouteTable: Sendable {
         var paths: [(path: [UInt8], routes: Routes)] = [
             (Array(client.notificationsPath.utf8), [(.post, .send)]),
             (Array(client.registerPath.utf8), register),
-            (Array("/auth/whoami".utf8), [(.get, .whoami)]),
+            (Array("/auth/whoami".utf8), [(.get, .own(.whoami))]),
+            (Array("/auth/registrations".utf8), [(.get, .own(.listRegistrations))]),
         ]
         var families: [(prefix: [UInt8], routes: Routes)] = [
-            (Array("\(client.registerPath)/".utf8), [(.put, .update), (.delete, .delete)])
+            (Array("\(client.registerPath)/".utf8), [(.put, .update), (.delete, .delete)]),
+            (Array("/auth/registrations/".utf8), [(.delete, .delete)]),
         ]
         if issuesTokens {
-            paths.append((Array("/auth/token".utf8), [(.post, .issueToken), (.delete, .endToken)]))
-            paths.append((Array("/auth/sessions".utf8), [(.get, .listSessions)]))
-            families.append((Array("/auth/sessions/".utf8), [(.delete, .endSession)]))
+            paths.append((Array("/auth/token".utf8), [(.post, .own(.issueToken)), (.delete, .own(.endToken))]))
+            paths.append((Array("/auth/sessions".utf8), [(.get, .own(.listSessions))]))
+            families.append((Array("/auth/sessions/".utf8), [(.delete, .own(.endSession))]))
         }
         self.paths = paths
         self.families = families

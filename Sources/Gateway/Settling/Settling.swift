@@ -103,7 +103,7 @@ struct Settling: Sendable {
     /// What was registered while its owner was revoked was let in by what no longer holds, and goes again.
     private func doom(_ id: RegistrationID, of owner: UserName, _ call: CallID) async {
         do throws(LedgerUnavailable) {
-            try await ledger.doom(id, of: owner)
+            try await ledger.doom(id, of: owner, because: .revoked)
         } catch {
             logger.error(
                 "A registration of a revoked user stays for now",

@@ -18,8 +18,12 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case sessionEnd = "session-end"
     /// `GET /auth/sessions`: the caller asks where it is logged in.
     case sessionList = "session-list"
+    /// `GET /auth/registrations`: the caller asks which devices are registered for it.
+    case registrationList = "registration-list"
     /// Tokens, sessions or a whole user are revoked, by an operator or because an account changed.
     case operatorRevoke = "operator-revoke"
+    /// An operator revokes one registration.
+    case operatorRevokeRegistration = "operator-revoke-registration"
     /// An operator lifts a throttle.
     case operatorLiftBan = "operator-lift-ban"
     /// An operator has the files read again.

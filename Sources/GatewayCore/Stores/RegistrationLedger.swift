@@ -12,7 +12,11 @@ public protocol RegistrationLedger: Sendable {
 
     /// Marks a registration to be deleted at the backend, where it is the user's: for one that was made while its owner was
     /// revoked.
-    func doom(_ id: RegistrationID, of owner: UserName) async throws(LedgerUnavailable)
+    func doom(
+        _ id: RegistrationID, of owner: UserName, because reason: SweepReason) async throws(LedgerUnavailable)
+
+    /// What the user owns, the one seen last first; nothing that is only reserved.
+    func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration]
 
     /// The registrations that are marked to be deleted, so many at most.
     func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID]
@@ -72,9 +76,19 @@ public enum LedgerDecision: Sendable, Hashable {
     /// `delete`: the label means nothing to the caller, or what it means is another's. Indistinguishable on purpose.
     case notOwned
     /// `sweep`: the registration is this owner's and is still to be deleted.
-    case doomed(RegistrationID, owner: UserName)
+    case doomed(RegistrationID, owner: UserName, because: SweepReason)
     /// `sweep`: the registration is gone, or its device has registered again meanwhile.
     case spared
+}
+
+/// Why the gateway deletes a registration by itself: the `rule` of its record.
+public enum SweepReason: String, Sendable, Hashable, CaseIterable {
+    /// Its owner was revoked, or it was itself, by an operator.
+    case revoked
+    /// Its owner has too many, and this one was not seen for longest.
+    case surplus
+    /// Its owner gave it up, and the backend would not delete it then.
+    case givenUp = "given-up"
 }
 
 /// A place in the ledger that one call holds. Dropping it gives the place up unchanged.

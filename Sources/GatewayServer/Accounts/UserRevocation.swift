@@ -38,9 +38,7 @@ struct UserRevocation: Sendable {
 
     /// Revokes one user, for an account that was found to have ended.
     func revoke(_ user: UserName, because end: AccountEnd, authenticator: PluginName) async throws(LedgerUnavailable) {
-        forget(CollectionOfOne(user))
-        try await sessions.revoke(user)
-        sweeper.wake()
+        try await takeBack(user)
         logger.notice("A user was revoked", metadata: ["user": "\(user)", "reason": "\(end.rawValue)"])
         do throws(JournalUnavailable) {
             try await journal.record([record(user, end, authenticator: authenticator)])
@@ -49,8 +47,15 @@ struct UserRevocation: Sendable {
         }
     }
 
+    /// Takes back what one user was granted; the record is the caller's.
+    func takeBack(_ user: UserName) async throws(LedgerUnavailable) {
+        forget(CollectionOfOne(user))
+        try await sessions.revoke(user)
+        sweeper.wake()
+    }
+
     /// Forgets what was said of the users' passwords, and where they came from.
-    func forget(_ users: some Sequence<UserName>) {
+    private func forget(_ users: some Sequence<UserName>) {
         for user in users {
             verdicts.forget(user)
             throttle.forget(user)

@@ -96,7 +96,12 @@ public struct GatewayServer: Sendable {
         let control: ControlServer?
         do {
             control = try await openControl(
-                .init(throttle: throttle, names: configuration.names, reloading: reloading), stores, group)
+                .init(
+                    throttle: throttle, names: configuration.names, reloading: reloading,
+                    stores: StoreOperations(
+                        ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,
+                        names: configuration.names)),
+                stores, group)
         } catch {
             await stores.close(logger: logger)
             throw error

@@ -11,7 +11,10 @@ struct OpenStores: Sendable {
 
     init(_ configuration: ServerConfiguration, clocks: Clocks, logger: Logger) throws {
         let section = configuration.journal
-        ledger = try SQLiteLedger(file: configuration.ledgerFile)
+        var limits = SQLiteLedger.Limits()
+        limits.registrations = configuration.ledger.registrationsPerUser
+        limits.handOvers = configuration.ledger.handOversPerDay
+        ledger = try SQLiteLedger(file: configuration.ledger.file, limits: limits)
         do {
             sessions = try SessionRegister(ledger, clocks: clocks)
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)

@@ -26,7 +26,7 @@ public enum ConfigurationCheck {
 
     private static func directories(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
         let check = DirectoryCheck(file: path)
-        let ledger = (configuration.ledgerFile as NSString).deletingLastPathComponent
+        let ledger = (configuration.ledger.file as NSString).deletingLastPathComponent
         return [
             check.problem(with: configuration.journal.directory, under: "journal.directory"),
             check.problem(with: ledger, under: "ledger.file"),

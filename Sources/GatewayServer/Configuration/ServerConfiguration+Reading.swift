@@ -1,5 +1,6 @@
 internal import Gateway
 public import GatewayCore
+internal import GatewayStore
 internal import Logging
 
 extension ServerConfiguration {
@@ -22,17 +23,14 @@ extension ServerConfiguration {
         let limits = readLimits(root)
         warnOfUnreachable(audiences, members, policy, limits)
         let journal = readJournal(root.mapping("journal"))
-        let ledger = root.mapping("ledger")
-        // The database of registrations.
-        let ledgerFile = ledger?.path("file") ?? "/var/lib/notify-gateway/ledger.sqlite"
-        ledger?.finish()
+        let ledger = readLedger(root.mapping("ledger"))
         let log = readLog(root.mapping("log"))
         root.finish()
         guard let backend, let policy else { return nil }
         return ServerConfiguration(
             listeners: listeners, admin: admin, control: control, backend: backend, authenticators: authenticators,
             authentication: authentication, names: names,
-            policy: policy, limits: limits, journal: journal, ledgerFile: ledgerFile, log: log)
+            policy: policy, limits: limits, journal: journal, ledger: ledger, log: log)
     }
 
     private static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
@@ -118,6 +116,18 @@ extension ServerConfiguration {
             directory: reader?.path("directory") ?? "/var/lib/notify-gateway/journal",
             // With fewer bytes free, nothing is recorded and so nothing is sent.
             minimumFree: reader?.byteCount("minimum-free") ?? 256 << 20)
+    }
+
+    private static func readLedger(_ reader: ConfigurationReader?) -> LedgerSection {
+        defer { reader?.finish() }
+        let limits = SQLiteLedger.Limits()
+        return LedgerSection(
+            // The database of registrations and sessions.
+            file: reader?.path("file") ?? "/var/lib/notify-gateway/ledger.sqlite",
+            // How many devices a user may have; beyond it the one goes that was not seen for longest.
+            registrationsPerUser: reader?.integer("registrations-per-user", in: 1...1000) ?? limits.registrations,
+            // How often a device may change hands within 24 hours.
+            handOversPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.handOvers)
     }
 
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {

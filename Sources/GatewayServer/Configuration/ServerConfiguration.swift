@@ -24,8 +24,8 @@ public struct ServerConfiguration: Sendable {
     public var limits: [Limit]
     /// Where calls are recorded.
     public var journal: JournalSection
-    /// The database of registrations.
-    public var ledgerFile: String
+    /// The database of registrations and sessions.
+    public var ledger: LedgerSection
     /// What is logged, and how.
     public var log: LogSection
 
@@ -63,6 +63,16 @@ public struct ServerConfiguration: Sendable {
         public var directory: String
         /// How many bytes must be free for calls to be recorded.
         public var minimumFree: Int
+    }
+
+    /// The ledger.
+    public struct LedgerSection: Sendable {
+        /// The database.
+        public var file: String
+        /// How many registrations a user may have.
+        public var registrationsPerUser: Int
+        /// How often a device may change hands within 24 hours.
+        public var handOversPerDay: Int
     }
 
     /// The log.

@@ -91,6 +91,7 @@ enum LedgerSchema {
 
     /// Sessions, revocations and accounts.
     private static let tablesSince2 = """
+        ALTER TABLE registration ADD COLUMN reason TEXT;
         CREATE INDEX registration_to_delete ON registration (id) WHERE state = 'deleting';
 
         CREATE TABLE session (

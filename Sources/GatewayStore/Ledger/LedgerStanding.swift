@@ -37,7 +37,8 @@ extension LedgerTables {
             guard let row = try registration(id), row.state == .deleting else {
                 return LedgerStanding(decision: .spared)
             }
-            return LedgerStanding(decision: .doomed(id, owner: row.owner), registration: id)
+            return LedgerStanding(
+                decision: .doomed(id, owner: row.owner, because: row.reason ?? .givenUp), registration: id)
         }
     }
 

@@ -30,6 +30,7 @@ extension LedgerTables {
             (.deleting(let id), .sweep) where task.decision.dooms(id):
             guard var row = try registration(id) else { return }
             row.state = .deleting
+            row.reason = row.reason ?? .givenUp
             try put(row)
         case (.reserved, _), (.registered, _), (.deleted, _), (.deleting, _):
             throw LedgerUnavailable("the change does not fit the claim")
@@ -89,6 +90,7 @@ extension LedgerTables {
             Registration(
                 id: id, owner: user, handle: handle, state: .live, created: created ?? task.now, lastSeen: task.now))
         try keepLabels(task.limits.labels, of: user)
+        try keepRegistrations(task.limits.registrations, of: user)
         if stood.changesHands {
             try countHandOver(
                 of: handle, now: task.now, forgetting: task.now.adding(-SQLiteLedger.handOverPeriod))
@@ -119,6 +121,6 @@ extension LedgerDecision {
 
     /// Whether it lets the registration be swept.
     fileprivate func dooms(_ id: RegistrationID) -> Bool {
-        if case .doomed(id, _) = self { true } else { false }
+        if case .doomed(id, _, _) = self { true } else { false }
     }
 }

@@ -12,6 +12,8 @@ struct LedgerTables {
         var state: OwnedRegistration.State
         var created: WallTime
         var lastSeen: WallTime
+        /// Why it is to be deleted; nil for one that is not.
+        var reason: SweepReason?
 
         /// Whether its handle leads here: true for all but reservations.
         var isBound: Bool { state != .reserved }
@@ -49,15 +51,16 @@ struct LedgerTables {
     func put(_ row: Registration) throws {
         try database.execute(
             sql: """
-                INSERT INTO registration (id, owner, service, handle, state, created, last_seen)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO registration (id, owner, service, handle, state, created, last_seen, reason)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, service = excluded.service,
                     handle = excluded.handle, state = excluded.state, created = excluded.created,
-                    last_seen = excluded.last_seen
+                    last_seen = excluded.last_seen, reason = excluded.reason
                 """,
             arguments: [
                 row.id.text, row.owner.text, row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) },
                 row.state.rawValue, row.created.microseconds, row.lastSeen.microseconds,
+                row.reason?.rawValue,
             ])
         // An id means itself to its owner; what was remembered for it otherwise is over.
         try database.execute(
@@ -87,10 +90,37 @@ struct LedgerTables {
             arguments: [user.text, label.text, registration.text, now.microseconds])
     }
 
-    func doom(_ id: RegistrationID, of owner: UserName) throws {
+    /// - Returns: whether there was such a registration, and it was live.
+    @discardableResult
+    func doom(_ id: RegistrationID, of owner: UserName, because reason: SweepReason) throws -> Bool {
         try database.execute(
-            sql: "UPDATE registration SET state = 'deleting' WHERE id = ? AND owner = ? AND state = 'live'",
-            arguments: [id.text, owner.text])
+            sql: """
+                UPDATE registration SET state = 'deleting', reason = ?
+                WHERE id = ? AND owner = ? AND state = 'live'
+                """,
+            arguments: [reason.rawValue, id.text, owner.text])
+        return database.changesCount > 0
+    }
+
+    /// Marks all but the user's registrations that were seen last.
+    func keepRegistrations(_ count: Int, of user: UserName) throws {
+        try database.execute(
+            sql: """
+                UPDATE registration SET state = 'deleting', reason = 'surplus' WHERE rowid IN (
+                    SELECT rowid FROM registration WHERE owner = ? AND state = 'live'
+                    ORDER BY last_seen DESC, rowid DESC LIMIT -1 OFFSET ?)
+                """,
+            arguments: [user.text, count])
+    }
+
+    /// The rows, as those outside the ledger may see them, with the hand-overs after the time.
+    func seenFromOutside(_ rows: [Row], handOversAfter time: WallTime) throws -> [OwnedRegistration] {
+        try rows.map { row in
+            let row = try Registration(row: row)
+            return OwnedRegistration(
+                id: row.id, owner: row.owner, service: row.handle?.service, state: row.state, created: row.created,
+                lastSeen: row.lastSeen, handOvers: try row.handle.map { try handOvers(of: $0, after: time) } ?? 0)
+        }
     }
 
     func doomed(limit: Int) throws -> [RegistrationID] {
@@ -156,11 +186,7 @@ extension LedgerTables.Registration {
         }
         created = WallTime(microseconds: row["created"])
         lastSeen = WallTime(microseconds: row["last_seen"])
+        reason = (row["reason"] as String?).flatMap(SweepReason.init)
     }
 
-    /// The row as those outside the ledger may see it.
-    var seenFromOutside: OwnedRegistration {
-        OwnedRegistration(
-            id: id, owner: owner, service: handle?.service, state: state, created: created, lastSeen: lastSeen)
-    }
 }

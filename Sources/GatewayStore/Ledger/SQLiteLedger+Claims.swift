@@ -31,8 +31,10 @@ extension SQLiteLedger: RegistrationLedger {
     }
 
     /// Marks the registration in one transaction.
-    public func doom(_ id: RegistrationID, of owner: UserName) async throws(LedgerUnavailable) {
-        try await write { try $0.doom(id, of: owner) }.get()
+    public func doom(
+        _ id: RegistrationID, of owner: UserName, because reason: SweepReason
+    ) async throws(LedgerUnavailable) {
+        _ = try await write { try $0.doom(id, of: owner, because: reason) }.get()
     }
 
     /// What is marked, in the order of ids.

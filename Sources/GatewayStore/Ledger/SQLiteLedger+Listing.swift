@@ -4,15 +4,16 @@ public import GatewayCore
 extension SQLiteLedger {
     /// What the user owns, reservations left out, the one seen last first.
     public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {
-        try await read { tables in
-            try Row.fetchAll(
+        let day = Self.aDayAgo
+        return try await read { tables in
+            let rows = try Row.fetchAll(
                 tables.database,
                 sql: """
                     SELECT * FROM registration WHERE owner = ? AND state <> 'reserved'
                     ORDER BY last_seen DESC, id
                     """,
-                arguments: [user.text]
-            ).map { try LedgerTables.Registration(row: $0).seenFromOutside }
+                arguments: [user.text])
+            return try tables.seenFromOutside(rows, handOversAfter: day)
         }
     }
 
@@ -24,13 +25,33 @@ extension SQLiteLedger {
     public func allRegistrations(
         after: RegistrationID? = nil, limit: Int = 1000
     ) async throws(LedgerUnavailable) -> [OwnedRegistration] {
-        try await read { tables in
-            try Row.fetchAll(
+        let day = Self.aDayAgo
+        return try await read { tables in
+            let rows = try Row.fetchAll(
                 tables.database, sql: "SELECT * FROM registration WHERE id > ? ORDER BY id LIMIT ?",
-                arguments: [after?.text ?? "", max(0, limit)]
-            ).map { try LedgerTables.Registration(row: $0).seenFromOutside }
+                arguments: [after?.text ?? "", max(0, limit)])
+            return try tables.seenFromOutside(rows, handOversAfter: day)
         }
     }
+
+    /// Marks a registration to be deleted at the backend, whoever's it is; for operators.
+    ///
+    /// - Returns: whose it was; nil where there is none that is live.
+    public func revoke(_ id: RegistrationID) async throws(LedgerUnavailable) -> UserName? {
+        try await write { tables in
+            guard let row = try tables.registration(id), try tables.doom(id, of: row.owner, because: .revoked) else {
+                return nil
+            }
+            return row.owner
+        }.get()
+    }
+
+    /// Whose registration it is; nil where there is none that is live.
+    public func owner(of id: RegistrationID) async throws(LedgerUnavailable) -> UserName? {
+        try await read { try $0.registration(id).flatMap { $0.state == .live ? $0.owner : nil } }
+    }
+
+    private static var aDayAgo: WallTime { Clocks.system.wall().adding(-handOverPeriod) }
 
     /// Copies the ledger as it stands to a new file, and its key to a file beside that: the one is of no use without the other.
     ///

@@ -8,6 +8,8 @@ public import GatewayCore
 public final class SQLiteLedger: Sendable {
     /// How much the ledger keeps and how many may wait.
     public struct Limits: Sendable, Hashable {
+        /// How many registrations a user may have; beyond it those go that were not seen for longest.
+        public var registrations = 20
         /// How often a handle may change hands within 24 hours.
         public var handOvers = 20
         /// How many ids a user may have been given without registering a device under them; the oldest go first.

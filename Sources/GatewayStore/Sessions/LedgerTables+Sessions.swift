@@ -67,7 +67,7 @@ extension LedgerTables {
             "DELETE FROM session WHERE user = ?",
             "DELETE FROM label WHERE user = ?",
             "DELETE FROM registration WHERE owner = ? AND state = 'reserved'",
-            "UPDATE registration SET state = 'deleting' WHERE owner = ? AND state = 'live'",
+            "UPDATE registration SET state = 'deleting', reason = 'revoked' WHERE owner = ? AND state = 'live'",
         ] {
             try database.execute(sql: statement, arguments: [user.text])
         }

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Foundation
 import GatewayCore
 import GatewayServer
+import Logging
 
 /// What every command has that asks the running gateway: which gateway, and how the results are printed.
 struct ControlOption: ParsableArguments {
@@ -28,6 +30,34 @@ struct ControlOption: ParsableArguments {
         } catch let fault as ControlClientFault {
             throw CommandFailure(fault)
         }
+    }
+
+    /// Asks the running gateway, or where none runs, works on its stores.
+    func askEither(
+        _ request: ControlRequest, onItem: (JSONValue) throws -> Void
+    ) async throws -> CommandFailure? {
+        if let socket = ConfigurationFile.control(in: file.config).socket {
+            do {
+                return try await ControlClient(path: socket).ask(request, onItem: onItem).map(CommandFailure.init)
+            } catch ControlClientFault.noGateway {
+            } catch let fault as ControlClientFault {
+                throw CommandFailure(fault)
+            }
+        }
+        let configuration = try file.load()
+        return try await StoppedGateway(
+            configuration: configuration, logger: .server(.init(level: .warning, format: .text))
+        ).ask(
+            request, by: getuid(), onItem: onItem
+        ).map(CommandFailure.init)
+    }
+
+    /// The same, and prints the results.
+    func printEither(_ request: ControlRequest, columns: [ResultTable.Column]) async throws {
+        var items: [JSONValue] = []
+        let fault = try await askEither(request) { items.append($0) }
+        try results.say(items, columns: columns)
+        if let fault { throw fault }
     }
 
     /// Asks and prints the results: as a table once all are there, or as JSON as they come.

@@ -119,19 +119,47 @@ struct SessionRegisterTests {
         let spared = try await fixture.look(.sweep(Fixture.id(1)))
         #expect(spared == .spared)
         let claim = try await fixture.ledger.begin(.sweep(Fixture.id(2)), now: Fixture.noon)
-        #expect(claim.decision == .doomed(Fixture.id(2), owner: Fixture.alice))
+        #expect(claim.decision == .doomed(Fixture.id(2), owner: Fixture.alice, because: .revoked))
         try await fixture.ledger.finish(claim, with: .deleted(Fixture.id(2)), now: Fixture.noon)
         let doomed = try await fixture.ledger.doomed(limit: 10)
         #expect(doomed.isEmpty)
         let left = try await fixture.ledger.registrations(of: Fixture.alice)
         #expect(left.map(\.id) == [Fixture.id(1)])
         // Somebody else's is not marked by mistake.
-        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.bob)
+        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.bob, because: .revoked)
         let none = try await fixture.ledger.doomed(limit: 10)
         #expect(none.isEmpty)
-        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.alice)
+        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.alice, because: .revoked)
         let one = try await fixture.ledger.doomed(limit: 10)
         #expect(one == [Fixture.id(1)])
+    }
+
+    @Test("Beyond the limit the registration goes that was not seen for longest, and says so")
+    func surplus() async throws {
+        var limits = SQLiteLedger.Limits()
+        limits.registrations = 3
+        let fixture = try Fixture(limits: limits)
+        for number in 1...4 {
+            let time = WallTime(seconds: 1_795_000_000 + Int64(number == 1 ? 100 : number))
+            try await fixture.update(
+                Fixture.alice, Fixture.id(number), Fixture.handle(number), fresh: Fixture.id(number), at: time)
+            try await fixture.update(
+                Fixture.bob, Fixture.id(number + 10), Fixture.handle(number + 10), fresh: Fixture.id(number + 10),
+                at: time)
+            if number < 4 {
+                let none = try await fixture.ledger.doomed(limit: 10)
+                #expect(none.isEmpty)
+            }
+        }
+        let doomed = try await fixture.ledger.doomed(limit: 10)
+        #expect(doomed == [Fixture.id(12), Fixture.id(2)])
+        let standing = try await fixture.look(.sweep(Fixture.id(2)))
+        #expect(standing == .doomed(Fixture.id(2), owner: Fixture.alice, because: .surplus))
+        // Whoever registers again is welcome, and another goes.
+        try await fixture.update(
+            Fixture.alice, Fixture.id(2), Fixture.handle(2), at: WallTime(seconds: 1_795_000_200))
+        let after = try await fixture.ledger.doomed(limit: 10)
+        #expect(after == [Fixture.id(12), Fixture.id(3)])
     }
 
     @Test("Accounts are settled, and those that ended or have another password lose what they had")
@@ -174,7 +202,12 @@ struct SessionRegisterTests {
                 for table in ["session", "revoked_token", "revoked_user", "account"] {
                     try database.execute(sql: "DROP TABLE \(table)")
                 }
-                try database.execute(sql: "DROP INDEX registration_to_delete; PRAGMA user_version = 1")
+                try database.execute(
+                    sql: """
+                        DROP INDEX registration_to_delete;
+                        ALTER TABLE registration DROP COLUMN reason;
+                        PRAGMA user_version = 1;
+                        """)
             }
             try fixture.ledger.close()
         }

@@ -220,6 +220,36 @@ struct TokenCallTests {
 
     private struct NoList: Error {}
 
+    @Test("A user sees devices of its own that are live, and gives one up by its id")
+    func registrations() async throws {
+        let bench = Bench(deciding: { request in
+            if case .delete(_, let label) = request { .owned(label) } else { .notOwned }
+        })
+        let (alice, bob) = (UserName(canonical: "alice")!, UserName(canonical: "bob")!)
+        func registration(
+            _ id: RegistrationID, _ owner: UserName, _ state: OwnedRegistration.State
+        ) -> OwnedRegistration {
+            OwnedRegistration(
+                id: id, owner: owner, service: .apns, state: state, created: WallTime(seconds: 1_795_000_000),
+                lastSeen: WallTime(seconds: 1_795_000_060), handOvers: 2)
+        }
+        bench.ledger.own([
+            registration(Sample.label, alice, .live), registration(Sample.other, alice, .deleting),
+            registration(Sample.fresh, bob, .live),
+        ])
+        let list = await bench.call("GET /auth/registrations", as: "alice")
+        #expect(
+            list.text
+                == #"{"registrations":[{"id":"\#(Sample.label)","platform":"apns","#
+                + #""created":"2026-11-18T11:06:40.000000Z","last_seen":"2026-11-18T11:07:40.000000Z","hand_overs":2}]}"#
+        )
+        #expect(bench.journal.records.isEmpty)
+        #expect(await bench.call("DELETE /auth/registrations/\(Sample.label)", as: "alice").status == 200)
+        #expect(bench.backend.requests.map(\.method) == ["DELETE"])
+        #expect(await bench.call("DELETE /auth/registrations/x", as: "alice").code == .malformedRequest)
+        #expect(await bench.call("PUT /auth/registrations/\(Sample.label)", as: "alice").code == .methodNotAllowed)
+    }
+
     @Test(
         "Bodies that are none",
         arguments: [
@@ -281,7 +311,7 @@ struct TokenCallTests {
     func sweep() async throws {
         let bob = UserName(canonical: "bob")!
         let bench = Bench(deciding: { request in
-            if case .sweep(let id) = request { .doomed(id, owner: bob) } else { .notOwned }
+            if case .sweep(let id) = request { .doomed(id, owner: bob, because: .revoked) } else { .notOwned }
         })
         let call = CallID(process: 1, number: 1)
         #expect(await bench.gateway.sweep(Sample.other, as: call))
@@ -296,10 +326,11 @@ struct TokenCallTests {
         let spared = Bench(deciding: { _ in .spared })
         #expect(await spared.gateway.sweep(Sample.other, as: call))
         #expect(spared.backend.requests.isEmpty)
-        let broken = Bench(deciding: { _ in .doomed(Sample.other, owner: bob) }, answering: { _ in .timedOut })
+        let broken = Bench(
+            deciding: { _ in .doomed(Sample.other, owner: bob, because: .surplus) }, answering: { _ in .timedOut })
         #expect(await !broken.gateway.sweep(Sample.other, as: call))
         #expect(broken.ledger.changes == [.deleting(Sample.other)])
-        let unrecorded = Bench(deciding: { _ in .doomed(Sample.other, owner: bob) })
+        let unrecorded = Bench(deciding: { _ in .doomed(Sample.other, owner: bob, because: .givenUp) })
         unrecorded.journal.refuse(JournalUnavailable("full"))
         #expect(await !unrecorded.gateway.sweep(Sample.other, as: call))
         #expect(unrecorded.backend.requests.isEmpty)

@@ -8,6 +8,7 @@ extension ControlOperations {
         let throttle: LoginThrottle
         let names: NameRules
         let reloading: ReloadService
+        let stores: StoreOperations
     }
 
     /// Every operation of a gateway. The only place that names them.
@@ -16,6 +17,6 @@ extension ControlOperations {
             ReloadOperation(reloading: parts.reloading),
             ListBansOperation(throttle: parts.throttle),
             LiftBansOperation(throttle: parts.throttle, names: parts.names),
-        ]
+        ] + parts.stores.all
     }
 }

@@ -1,5 +1,3 @@
-public import GatewayCore
-
 /// One registration as the ledger has it. The handle is not in it: the ledger keeps only its digest.
 public struct OwnedRegistration: Sendable, Hashable {
     /// How far a registration has come.
@@ -24,4 +22,20 @@ public struct OwnedRegistration: Sendable, Hashable {
     public let created: WallTime
     /// When the device last registered or asked for an id.
     public let lastSeen: WallTime
+    /// How often its device changed hands within the last 24 hours.
+    public let handOvers: Int
+
+    /// A registration from its parts.
+    public init(
+        id: RegistrationID, owner: UserName, service: PushService?, state: State, created: WallTime,
+        lastSeen: WallTime, handOvers: Int
+    ) {
+        self.id = id
+        self.owner = owner
+        self.service = service
+        self.state = state
+        self.created = created
+        self.lastSeen = lastSeen
+        self.handOvers = handOvers
+    }
 }

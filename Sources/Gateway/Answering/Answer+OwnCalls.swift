@@ -31,6 +31,24 @@ extension Answer {
         ])
     }
 
+    /// The caller's devices, the one seen last first. What is being deleted is the caller's no more.
+    static func registrations(_ registrations: [OwnedRegistration]) -> Answer {
+        .json([
+            .init(
+                "registrations",
+                .array(
+                    registrations.filter { $0.state == .live }.map { registration in
+                        .object([
+                            .init("id", .string(registration.id.text)),
+                            .init("platform", registration.service.map { .string($0.rawValue) } ?? .null),
+                            .init("created", .string(registration.created.description)),
+                            .init("last_seen", .string(registration.lastSeen.description)),
+                            .init("hand_overs", .number(String(registration.handOvers))),
+                        ])
+                    }))
+        ])
+    }
+
     /// Who the caller is, and under which tag it is reached.
     static func whoami(_ caller: Identity) -> Answer {
         .json([

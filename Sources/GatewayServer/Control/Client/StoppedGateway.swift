@@ -1,0 +1,63 @@
+internal import Gateway
+public import GatewayCore
+internal import GatewayStore
+public import Logging
+
+/// Carries operators' requests out where no gateway runs: takes the locks of the stores, and works on them itself.
+public struct StoppedGateway: Sendable {
+    private let configuration: ServerConfiguration
+    private let clocks: Clocks
+    private let logger: Logger
+
+    /// For the stores that the configuration names.
+    public init(configuration: ServerConfiguration, clocks: Clocks = .system, logger: Logger) {
+        self.configuration = configuration
+        self.clocks = clocks
+        self.logger = logger
+    }
+
+    /// Carries the request out and hands over its results. What must be deleted at the backend is at the gateway's next start.
+    ///
+    /// - Parameter operatorID: who asks, for the record.
+    /// - Returns: nil where all was done, else why not.
+    public func ask(
+        _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
+    ) async throws -> ControlFault? {
+        let stores: OpenStores
+        do {
+            stores = try OpenStores(configuration, clocks: clocks, logger: logger)
+        } catch {
+            return .unavailable("The stores cannot be opened: \(error.reason)")
+        }
+        let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
+        let revocation = UserRevocation(
+            sessions: stores.sessions, verdicts: VerdictCache(clocks: clocks), throttle: LoginThrottle(clocks: clocks),
+            journal: stores.journal, sweeper: sweeper, logger: logger)
+        let operations = ControlOperations(
+            StoreOperations(
+                ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,
+                names: configuration.names
+            ).all,
+            journal: stores.journal, logger: logger)
+        let (lines, line) = AsyncStream<[UInt8]>.makeStream()
+        let end = await operations.carryOut(request, by: operatorID) { bytes in line.yield(bytes) }
+        line.finish()
+        await stores.close(logger: logger)
+        for await bytes in lines {
+            if case .item(let item) = ControlAnswer(line: bytes.dropLast()) { try onItem(item) }
+        }
+        if case .failed(let fault) = end { return fault }
+        return nil
+    }
+}
+
+extension Error {
+    /// What a store says of itself.
+    fileprivate var reason: String {
+        switch self {
+        case let error as LedgerUnavailable: error.detail
+        case let error as JournalUnavailable: error.detail
+        default: "\(self)"
+        }
+    }
+}

@@ -1,0 +1,21 @@
+internal import GatewayCore
+internal import GatewayStore
+
+/// What the operations work on that need nothing but the stores: those that there are without a running gateway too.
+struct StoreOperations: Sendable {
+    let ledger: SQLiteLedger
+    let sessions: SessionRegister
+    let revocation: UserRevocation
+    let sweeper: RegistrationSweeper
+    let names: NameRules
+
+    /// Every such operation.
+    var all: [any ControlOperation] {
+        [
+            ListTokensOperation(sessions: sessions, names: names),
+            RevokeTokensOperation(sessions: sessions, revocation: revocation, names: names),
+            ListRegistrationsOperation(ledger: ledger, names: names),
+            RevokeRegistrationOperation(ledger: ledger, sweeper: sweeper),
+        ]
+    }
+}
