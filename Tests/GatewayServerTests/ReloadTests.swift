@@ -60,6 +60,38 @@ struct ReloadTests {
         await service.reload(on: Looks(steps: steps))
     }
 
+    @Test("Who asks for a reload gets the problems of all files, of those that had none to report before too")
+    func onDemand() async throws {
+        let files = try TestFiles()
+        let (good, flaky) = (Quiet(), Flaky(file: try files.write("1", to: "file")))
+        let service = ReloadService(
+            authenticators: [good, flaky], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let run = Task { await service.reload(on: service.looks) }
+        async let first = service.reloadNow()
+        async let second = service.reloadNow()
+        // Two that ask may share a look; each look reads everything.
+        for problems in [await first, await second] {
+            #expect(problems?.map(\.message) == ["was not read"])
+        }
+        run.cancel()
+        await run.value
+        #expect(good.reloads.withLock { $0 } >= 1)
+        #expect(await service.reloadNow() == nil)
+    }
+
+    /// Has nothing to say.
+    private final class Quiet: ReloadableAuthenticator {
+        let files: [String] = []
+        let reloads = Mutex(0)
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
+
+        func reload() async -> [ConfigurationProblem] {
+            reloads.withLock { $0 += 1 }
+            return []
+        }
+    }
+
     /// Says twice that it could not read its file.
     private final class Flaky: ReloadableAuthenticator {
         let files: [String]

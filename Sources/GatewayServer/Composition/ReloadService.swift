@@ -12,7 +12,8 @@ final class ReloadService: Service {
     /// How often the files are looked at; a change counts within two looks.
     private let period: Duration
     private let demand = Mutex(Demand())
-    private let looks: AsyncStream<Void>
+    /// When it is time to look.
+    let looks: AsyncStream<Void>
     private let look: AsyncStream<Void>.Continuation
 
     /// What the next look is asked for beyond files that have changed.

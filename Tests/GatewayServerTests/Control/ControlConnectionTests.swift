@@ -11,12 +11,12 @@ import Testing
 struct ControlConnectionTests {
     private struct Bench {
         let channel: NIOAsyncTestingChannel
-        let slots = ControlSlots(2)
+        let slots = ControlSlots(ControlSettings())
 
         init(_ operations: [any ControlOperation]) async throws {
             channel = NIOAsyncTestingChannel()
             let (channel, slots, operations) = (channel, slots, ControlOperations.test(operations))
-            #expect(slots.take(channel))
+            #expect(slots.take(channel, .served))
             try await channel.testingEventLoop.submit {
                 try channel.pipeline.syncOperations.addHandler(
                     ControlConnection(operatorID: 7, operations: operations, slots: slots, settings: .init()))
@@ -132,6 +132,41 @@ struct ControlConnectionTests {
         held.release.raise()
         await held.ended.wait()
         try await bench.ended()
+    }
+
+    @Test("A peer that does not read is cut off at the deadline, and its operation goes on to its end")
+    func doesNotRead() async throws {
+        let bench = try await Bench([Echo()])
+        let (channel, wrote) = (bench.channel, Signal())
+        try await channel.testingEventLoop.submit {
+            try channel.pipeline.syncOperations.addHandler(FullSocket(wrote), position: .first)
+        }.get()
+        try await bench.send(#"{"control":1,"operation":"echo","arguments":{"times":3}}"# + "\n")
+        await wrote.wait()
+        await bench.pass(.milliseconds(29_999))
+        #expect(channel.isActive)
+        await bench.pass(.milliseconds(1))
+        try await bench.ended()
+    }
+
+    /// Takes what is written and never gets rid of it.
+    private final class FullSocket: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        private let wrote: Signal
+        private var held: [EventLoopPromise<Void>] = []
+
+        init(_ wrote: Signal) { self.wrote = wrote }
+
+        func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+            if let promise { held.append(promise) }
+            wrote.raise()
+        }
+
+        func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+            for promise in held { promise.fail(ChannelError.ioOnClosedChannel) }
+            context.close(mode: mode, promise: promise)
+        }
     }
 
     @Test("A stream ends with its peer, and when the gateway stops")

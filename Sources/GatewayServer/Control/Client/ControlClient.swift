@@ -32,7 +32,11 @@ public struct ControlClient: Sendable {
         guard line.count <= ControlProtocol.longestRequest else { throw ControlClientFault.tooLong }
         let channel = try await connect()
         return try await channel.executeThenClose { inbound, outbound in
-            try await outbound.write(ByteBuffer(bytes: line))
+            do {
+                try await outbound.write(ByteBuffer(bytes: line))
+            } catch {
+                throw ControlClientFault.brokenOff
+            }
             var reader = LineReader(longest: ControlProtocol.longestAnswer)
             let silence = Silence(channel.channel, after: isStream ? nil : patience)
             defer { silence.end() }

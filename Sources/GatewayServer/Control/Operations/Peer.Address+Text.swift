@@ -10,6 +10,8 @@ extension Peer.Address {
             self = .local
             return
         }
+        // What the system would take for the text's end.
+        guard !text.utf8.contains(0) else { return nil }
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
             self = .v4(UInt32(bigEndian: v4.s_addr))

@@ -18,14 +18,22 @@ final class ControlConnection: ChannelDuplexHandler {
     }
 
     private let operatorID: UInt32
+    private let turnedAway: ControlFault?
     private let operations: ControlOperations
     private let slots: ControlSlots
     private let settings: ControlSettings
     private var state = State.ended
 
-    /// A connection that has its slot, which it gives up when it is closed.
-    init(operatorID: UInt32, operations: ControlOperations, slots: ControlSlots, settings: ControlSettings) {
+    /// A connection that has its slot.
+    ///
+    /// - Parameter turnedAway: Why no request of this peer is carried out. It is told once it has sent one, since who writes to a
+    ///   closed socket may not get to read what was in it.
+    init(
+        operatorID: UInt32, turnedAway: ControlFault? = nil, operations: ControlOperations, slots: ControlSlots,
+        settings: ControlSettings
+    ) {
         self.operatorID = operatorID
+        self.turnedAway = turnedAway
         self.operations = operations
         self.slots = slots
         self.settings = settings
@@ -52,6 +60,7 @@ final class ControlConnection: ChannelDuplexHandler {
             end(.malformed("The request is longer than \(ControlProtocol.longestRequest) bytes."), on: context.channel)
         case .complete(let line):
             do throws(ControlFault) {
+                if let turnedAway { throw turnedAway }
                 let request = try ControlRequest(line: line)
                 deadline.cancel()
                 begin(request, on: context.channel)
@@ -92,7 +101,6 @@ final class ControlConnection: ChannelDuplexHandler {
         case .ended: break
         }
         state = .ended
-        slots.release(context.channel)
         context.fireChannelInactive()
     }
 

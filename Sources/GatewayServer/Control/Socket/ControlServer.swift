@@ -32,7 +32,7 @@ final class ControlServer: Sendable {
             if let obstacle = ControlSocketPath.obstacle(inDirectoryOf: path) { throw ControlFault.refused(obstacle) }
             return try UnixSocketFile.make(path: path, mode: 0o600)
         }
-        let slots = ControlSlots(settings.connections)
+        let slots = ControlSlots(settings)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 16)
             // Who closes the side that it writes to still gets its answer.
@@ -75,30 +75,17 @@ final class ControlServer: Sendable {
         if !peer.isOperator {
             logger.warning("The control socket turned a user away", metadata: ["operator": "\(peer.uid)"])
             turnedAway = .refused("Only root and the gateway's own user may ask; you are uid \(peer.uid).")
-        } else if !slots.take(channel) {
-            turnedAway = .unavailable("Too many commands are under way.")
-        } else {
+        } else if slots.take(channel, .served) {
             turnedAway = nil
-        }
-        if let turnedAway {
-            try channel.pipeline.syncOperations.addHandler(TurnedAway(fault: turnedAway))
         } else {
-            try channel.pipeline.syncOperations.addHandler(
-                ControlConnection(
-                    operatorID: peer.uid, operations: operations, slots: slots, settings: settings))
+            turnedAway = .unavailable("Too many commands are under way.")
         }
+        if turnedAway != nil, !slots.take(channel, .turnedAway) { throw TooManyConnections() }
+        try channel.pipeline.syncOperations.addHandler(
+            ControlConnection(
+                operatorID: peer.uid, turnedAway: turnedAway, operations: operations, slots: slots, settings: settings))
     }
 }
 
-/// A connection that is answered why it is closed, unread.
-private final class TurnedAway: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let fault: ControlFault
-
-    init(fault: ControlFault) { self.fault = fault }
-
-    func channelActive(context: ChannelHandlerContext) { context.channel.finish(.failed(fault)) }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
-}
+/// Closes an accepted connection without a word.
+private struct TooManyConnections: Error {}

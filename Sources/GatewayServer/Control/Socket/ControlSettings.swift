@@ -2,8 +2,10 @@ internal import NIOCore
 
 /// What the control socket grants a peer.
 struct ControlSettings: Sendable {
-    /// How many connections there may be; one more is told so and closed.
+    /// How many connections are served at once.
     var connections = 16
+    /// How many more are told that they are not served; all others are closed without a word.
+    var turnedAway = 16
     /// For a request to come whole, from when it was connected.
     var request: TimeAmount = .seconds(5)
     /// For a peer to read a line, before the connection is cut.

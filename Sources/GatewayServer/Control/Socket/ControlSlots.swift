@@ -4,8 +4,17 @@ internal import Synchronization
 /// The connections of the control socket, counted. A slot is taken until its connection is closed and its operation has ended,
 /// whichever is later: who hangs up and asks again cannot pile operations up.
 final class ControlSlots: Sendable {
+    /// What becomes of a connection.
+    enum Kind: Sendable {
+        /// Its request is carried out.
+        case served
+        /// It is told why not.
+        case turnedAway
+    }
+
     private struct Slot {
         let channel: any Channel
+        let kind: Kind
         var holders = 1
     }
 
@@ -15,20 +24,23 @@ final class ControlSlots: Sendable {
     }
 
     private let state = Mutex(State())
-    private let number: Int
+    private let settings: ControlSettings
 
-    init(_ number: Int) { self.number = number }
+    init(_ settings: ControlSettings) { self.settings = settings }
 
-    /// Takes a slot for an open connection; false where all are taken.
-    func take(_ channel: any Channel) -> Bool {
-        state.withLock { state in
-            guard state.slots.count < number else { return false }
-            state.slots[ObjectIdentifier(channel)] = Slot(channel: channel)
+    /// Takes a slot for a connection until it is closed; false where all of the kind are taken.
+    func take(_ channel: any Channel, _ kind: Kind) -> Bool {
+        let most = kind == .served ? settings.connections : settings.turnedAway
+        let isTaken = state.withLock { state in
+            guard state.slots.values.count(where: { $0.kind == kind }) < most else { return false }
+            state.slots[ObjectIdentifier(channel)] = Slot(channel: channel, kind: kind)
             return true
         }
+        if isTaken { channel.closeFuture.whenComplete { _ in self.release(channel) } }
+        return isTaken
     }
 
-    /// Keeps the slot of a connection until one more `release`.
+    /// Keeps the slot of a connection, closed or not, until `release`.
     func hold(_ channel: any Channel) {
         state.withLock { $0.slots[ObjectIdentifier(channel)]?.holders += 1 }
     }
