@@ -6,7 +6,8 @@ public import HMACToken
 /// `keys`: the keys that tokens are signed with.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Change the keys that tokens are signed with.", subcommands: [Rotate.self])
+        commandName: "keys", abstract: "List and change the keys that tokens are signed with.",
+        subcommands: [List.self, Rotate.self])
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -6,8 +6,8 @@ import HMACToken
 /// `tokens`: tokens of `hmac-token`, for operators and services.
 struct TokensCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tokens", abstract: "Issue tokens, see who has them, and take them back.",
-        subcommands: [Issue.self, List.self, Revoke.self])
+        commandName: "tokens", abstract: "Issue tokens, look at them, see who has them, and take them back.",
+        subcommands: [Issue.self, Inspect.self, List.self, Revoke.self])
 
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

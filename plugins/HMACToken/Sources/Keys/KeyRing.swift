@@ -54,6 +54,6 @@ struct KeyRing: Sendable {
 
     /// The key that signs at that moment: the first in the file that is valid and may.
     func signingEntry(at now: WallTime) -> Entry? {
-        keys.first { $0.issues && $0.isValid(at: now) }.flatMap { entries[$0.id] }
+        keys.signing(at: now).flatMap { entries[$0.id] }
     }
 }

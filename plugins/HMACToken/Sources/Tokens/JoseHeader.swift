@@ -2,7 +2,8 @@ internal import GatewayCore
 
 /// The header of a token, not yet believed (RFC 7515, section 4): it names a key, and says nothing else of any worth.
 struct JoseHeader {
-    private let members: JSONValue
+    /// All that it says.
+    let members: JSONValue
 
     init(_ members: JSONValue) { self.members = members }
 

@@ -27,38 +27,47 @@ final class TokenVerifier: Sendable {
 
     func verify(_ token: Secret, at now: WallTime) -> Verdict {
         guard let token = token.withBytes({ CompactToken($0) }) else { return .foreign(.malformed) }
+        do throws(TokenFault) {
+            return .accepted(try identity(of: token, at: now))
+        } catch {
+            return verdict(on: error, in: token)
+        }
+    }
+
+    /// Whom the token is good for, or why it is not.
+    func identity(of token: CompactToken, at now: WallTime) throws(TokenFault) -> Identity {
         let entry: KeyRing.Entry
         if let known = ring.entriesByHeader[token.encodedHeader] {
             entry = known
         } else {
-            guard let header = token.header() else { return .foreign(.malformed) }
-            guard let named = header.keyID.flatMap({ ring.entries[$0] }) else {
-                return claimedIssuer(of: token) == issuer ? .rejected(.untrusted) : .foreign(.untrusted)
-            }
-            guard header.fits(named.key.algorithm) else { return distrust(token) }
+            guard let header = token.header() else { throw .unreadableHeader }
+            guard let id = header.keyID else { throw .noKeyNamed }
+            guard let named = ring.entries[id] else { throw .unknownKey(id) }
+            guard header.fits(named.key.algorithm) else { throw .unfitHeader(key: id) }
             entry = named
         }
-        guard entry.key.isValid(at: now) else { return distrust(token) }
-        guard let tag = entry.hmac.tag(over: token.signingInput) else { return .undecided }
-        guard ConstantTime.equal(tag, token.tag) else { return distrust(token) }
-        guard let claims = token.claims().flatMap(TokenClaims.init) else { return .rejected(.malformed) }
-        return judge(claims, under: entry.key, at: now.seconds)
+        guard entry.key.isValid(at: now) else { throw .keyNotValid(key: entry.key.id) }
+        guard let tag = entry.hmac.tag(over: token.signingInput) else { throw .failed }
+        guard ConstantTime.equal(tag, token.tag) else { throw .wrongSignature(key: entry.key.id) }
+        guard let claims = token.claims().flatMap(TokenClaims.init) else { throw .unreadableClaims }
+        return try identity(claimedBy: claims, under: entry.key, at: now.seconds)
     }
 
     /// What a good tag is worth.
-    private func judge(_ claims: TokenClaims, under key: TokenKey, at now: Int64) -> Verdict {
+    private func identity(
+        claimedBy claims: TokenClaims, under key: TokenKey, at now: Int64
+    ) throws(TokenFault) -> Identity {
         let skew = HMACTokenPlugin.skew.components.seconds
         let longest = HMACTokenPlugin.longestLifetime.components.seconds
-        guard claims.issuer == issuer, claims.audiences.contains(audience),
-            claims.expires > claims.issuedAt, claims.expires - claims.issuedAt <= longest
-        else { return .rejected(.untrusted) }
-        guard now < claims.expires + skew else { return .rejected(.expired) }
-        guard claims.issuedAt <= now + skew, claims.notBefore ?? 0 <= now + skew else { return .rejected(.notYetValid) }
-        guard let user = SubjectName.user(claims.subject, names: names) else { return .rejected(.unmapped) }
-        guard key.covers(user, in: claims.groups) else { return .rejected(.untrusted) }
-        guard let token = Self.reference(claims, under: key) else { return .rejected(.malformed) }
-        return .accepted(
-            Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name, token: token))
+        guard claims.issuer == issuer else { throw .otherIssuer(configured: issuer) }
+        guard claims.audiences.contains(audience) else { throw .otherAudience(configured: audience) }
+        guard claims.expires > claims.issuedAt, claims.expires - claims.issuedAt <= longest else { throw .lifetime }
+        guard now < claims.expires + skew else { throw .expired }
+        guard claims.issuedAt <= now + skew, claims.notBefore ?? 0 <= now + skew else { throw .notYetValid }
+        guard let user = SubjectName.user(claims.subject, names: names) else { throw .unmapped }
+        guard key.covers(user, in: claims.groups) else { throw .outOfBounds(key: key.id) }
+        guard let token = Self.reference(claims, under: key) else { throw .noSession }
+        return Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name, token: token)
     }
 
     /// What revocation knows a token by; nil where it claims a session that is none.
@@ -77,10 +86,23 @@ final class TokenVerifier: Sendable {
             id: claims.id, session: session, issued: WallTime(seconds: claims.issuedAt), expires: expires)
     }
 
-    /// A token that names one of our keys and is not good under it: another issuer may have a key of the same name.
-    private func distrust(_ token: CompactToken) -> Verdict {
-        guard let claimed = claimedIssuer(of: token), claimed != issuer else { return .rejected(.untrusted) }
-        return .foreign(.untrusted)
+    /// Whether a token that is not good here may be another authenticator's.
+    private func verdict(on fault: TokenFault, in token: CompactToken) -> Verdict {
+        switch fault {
+        case .malformed, .unreadableHeader:
+            .foreign(fault.reason)
+        case .noKeyNamed, .unknownKey:
+            claimedIssuer(of: token) == issuer ? .rejected(fault.reason) : .foreign(fault.reason)
+        case .unfitHeader, .keyNotValid, .wrongSignature:
+            // It names one of our keys and is not good under it: another issuer may have a key of the same name.
+            claimedIssuer(of: token) ?? issuer == issuer ? .rejected(fault.reason) : .foreign(fault.reason)
+        case .failed:
+            .undecided
+        case .unreadableClaims, .otherIssuer, .otherAudience, .lifetime, .expired, .notYetValid, .unmapped,
+            .outOfBounds,
+            .noSession:
+            .rejected(fault.reason)
+        }
     }
 
     /// Whom an unverified token says it is from: enough to send it to another authenticator, and to nothing else.

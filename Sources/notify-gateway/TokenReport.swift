@@ -1,0 +1,58 @@
+import GatewayCore
+import HMACToken
+
+/// What is said of a token that was inspected, for programs and for people.
+struct TokenReport {
+    let inspection: TokenInspection
+
+    init(_ inspection: TokenInspection) { self.inspection = inspection }
+
+    /// Everything in one object.
+    var object: JSONValue {
+        .object([
+            .init("header", inspection.header ?? .null), .init("claims", inspection.claims ?? .null),
+            .init("verdict", .object(verdict)),
+        ])
+    }
+
+    /// A row for each member of header, claims and verdict.
+    var rows: [JSONValue] {
+        rows(of: inspection.header, "header") + rows(of: inspection.claims, "claims")
+            + rows(of: .object(verdict), "verdict")
+    }
+
+    private var verdict: [JSONValue.Member] {
+        switch inspection.verdict {
+        case .success(let identity):
+            [
+                .init("good", .bool(true)), .init("user", .string(identity.user.text)),
+                .init("groups", .array(identity.groups.map(\.text).sorted().map(JSONValue.string))),
+            ]
+        case .failure(let fault):
+            [
+                .init("good", .bool(false)), .init("reason", .string(fault.reason.rawValue)),
+                .init("detail", .string(fault.description)),
+            ]
+        }
+    }
+
+    private func rows(of value: JSONValue?, _ part: String) -> [JSONValue] {
+        guard case .object(let members)? = value else { return [] }
+        return members.map { member in
+            .object([
+                .init("part", .string(part)), .init("name", .string(member.name)),
+                .init("value", Self.isTime(member, part) ? Self.withDate(member.value) : member.value),
+            ])
+        }
+    }
+
+    private static func isTime(_ member: JSONValue.Member, _ part: String) -> Bool {
+        part == "claims" && ["exp", "iat", "nbf"].contains(member.name)
+    }
+
+    /// A NumericDate (RFC 7519, section 2) with the date behind it, where it has one of four digits for the year.
+    private static func withDate(_ value: JSONValue) -> JSONValue {
+        guard let seconds = value.integer, (0...253_402_300_799).contains(seconds) else { return value }
+        return .string("\(seconds) (\(WallTime(seconds: seconds).inSeconds))")
+    }
+}

@@ -1,0 +1,110 @@
+import GatewayCore
+import GatewayTesting
+import HMACToken
+import Testing
+
+@Suite("Looking at tokens")
+struct TokenInspectorTests {
+    /// One token for each thing that can be wrong, at the time of the tests.
+    private static let faulty: [(String, TokenFault)] = [
+        ("", .malformed), ("a.b", .malformed), ("a.b.c.d", .malformed), (Forge.token() + "=", .malformed),
+        (String(repeating: "A", count: 4097) + "..", .malformed), ("\u{0}.\u{0}.", .unreadableHeader),
+        (Forge.token(header: "[]"), .unreadableHeader), ("e30=." + "e30.", .unreadableHeader),
+        (Forge.token(header: #"{"alg":"HS256"}"#), .noKeyNamed), ("e30.e30.", .noKeyNamed),
+        (Forge.token(header: #"{"alg":"HS256","kid":"k9"}"#), .unknownKey("k9")),
+        (Forge.token(header: #"{"alg":"none","kid":"k2"}"#), .unfitHeader(key: "k2")),
+        (Forge.token(header: #"{"alg":"HS256","kid":"k2","crit":[]}"#), .unfitHeader(key: "k2")),
+        (Forge.token(header: #"{"alg":"HS256","kid":"ended"}"#), .keyNotValid(key: "ended")),
+        (Forge.token(header: #"{"alg":"HS256","kid":"ahead"}"#), .keyNotValid(key: "ahead")),
+        (Forge.token(key: Forge.bytes[1..<33]), .wrongSignature(key: "k2")),
+        (Forge.token(claims: "[]"), .unreadableClaims),
+        (Forge.token(claims: Forge.claims(["jti": ""])), .unreadableClaims),
+        (Forge.token(claims: Forge.claims(["iss": "\"x\""])), .otherIssuer(configured: "notify-gateway")),
+        (Forge.token(claims: Forge.claims(["aud": "\"x\""])), .otherAudience(configured: "notify")),
+        (Forge.token(claims: Forge.claims(["exp": "1795244400"])), .lifetime),
+        (Forge.token(claims: Forge.claims(["exp": "1795849201"])), .lifetime),
+        (Forge.token(claims: Forge.claims(["iat": "1795240000", "exp": "1795240001"])), .expired),
+        (Forge.token(claims: Forge.claims(["nbf": "1795244461"])), .notYetValid),
+        (Forge.token(claims: Forge.claims(["sub": "\"Alice\""])), .unmapped),
+        (partner(Forge.claims()), .outOfBounds(key: "partner")),
+        (Forge.token(claims: Forge.claims(["sid": "\"../x\""])), .noSession),
+    ]
+
+    private static func partner(_ claims: String) -> String {
+        let bytes = Forge.bytes + Forge.bytes
+        return Forge.token(header: #"{"alg":"HS256","kid":"partner"}"#, claims: claims, key: bytes[3..<35])
+    }
+
+    private static let keys = """
+        \(Forge.keys)
+          - { id: ended, algorithm: HS256, secret: "\(Forge.secret(32, offset: 5))", not-after: 2026-11-21T07:00:00Z }
+          - { id: ahead, algorithm: HS256, secret: "\(Forge.secret(32, offset: 6))", not-before: 2026-11-21T07:00:01Z }
+        """
+
+    private func inspect(_ token: String) throws -> TokenInspection {
+        let files = try TestFiles()
+        let settings = HMACTokenPlugin.Settings(keys: try files.write(Self.keys))
+        return try TokenInspector(settings, names: NameRules()).inspect(Secret(token.utf8), at: .test)
+    }
+
+    @Test("A good token is shown as it is, with whom it is good for")
+    func good() throws {
+        let inspection = try inspect(Forge.token(claims: Forge.claims(["groups": #"["dispatch"]"#, "more": "{}"])))
+        let identity = try inspection.verdict.get()
+        #expect(identity.user.text == "alice")
+        #expect(identity.groups.map(\.text) == ["dispatch"])
+        #expect(inspection.header?["kid"]?.string == "k2")
+        #expect(inspection.claims?["more"] == .object([]))
+    }
+
+    @Test("What is wrong is said, each by its own name")
+    func faults() throws {
+        for (token, fault) in Self.faulty {
+            let inspection = try inspect(token)
+            #expect(throws: fault, "\(token.prefix(60))") { try inspection.verdict.get() }
+            #expect(!fault.description.isEmpty)
+        }
+        // Nothing of what is not believed keeps the rest from being shown.
+        #expect(try inspect(Forge.token(key: Forge.bytes[1..<33])).claims?["sub"]?.string == "alice")
+    }
+
+    @Test("The authenticator says the same, and for the same reason")
+    func agreement() async throws {
+        let authenticator = try await testAuthenticator(keys: Self.keys)
+        for (token, fault) in Self.faulty {
+            #expect(await authenticator.present(token) == .rejected(fault.reason), "\(fault)")
+        }
+    }
+
+    @Test("A token that no configured key signed is somebody else's only if it says so")
+    func foreign() async throws {
+        let authenticator = try await testAuthenticator(.test(isLastOfItsKind: false), keys: Self.keys)
+        let other = Forge.claims(["iss": "\"other\""])
+        func answer(
+            _ header: String, _ claims: String, _ key: ArraySlice<UInt8> = Forge.bytes[1..<33]
+        ) async
+            -> AuthenticationOutcome
+        { await authenticator.present(Forge.token(header: header, claims: claims, key: key)) }
+        let (known, unknown) = (#"{"alg":"HS256","kid":"k2"}"#, #"{"alg":"HS256","kid":"k9"}"#)
+        #expect(await answer(known, other) == .notMine)
+        #expect(await answer(unknown, other) == .notMine)
+        #expect(await answer(known, Forge.claims()) == .rejected(.untrusted))
+        #expect(await answer(unknown, Forge.claims()) == .rejected(.untrusted))
+        #expect(await answer(known, "{}") == .rejected(.untrusted))
+        #expect(await answer(unknown, "{}") == .notMine)
+        // A good tag settles it.
+        #expect(await answer(known, other, Forge.bytes[0..<32]) == .rejected(.untrusted))
+    }
+
+    @Test("Which key signs, verifies, is ahead or has ended")
+    func standings() throws {
+        let files = try TestFiles()
+        let file = try TokenKeysFile.load(try files.write(Self.keys))
+        #expect(file.signingKey(at: .test)?.id == "k2")
+        #expect(
+            file.standings(at: .test).map { "\($0.key.id) \($0.standing.rawValue)" } == [
+                "k2 signs", "k384 verifies", "k512 verifies", "partner verifies", "staff verifies", "ended ended",
+                "ahead ahead",
+            ])
+    }
+}
