@@ -116,6 +116,78 @@ import Testing
         }
     }
 
+    /// Over random rules and names: one name has one tag, two names have two, each within the grammar and reserved for nobody else.
+    @Test func differentNamesHaveDifferentTags() throws {
+        var random = SplitMix(seed: 30)
+        var names: [UserName: GatewayCore.Tag] = [:]
+        for _ in 0..<20_000 {
+            let rules = NameRules(
+                prefixes: Bool.random(using: &random) ? ["EXAMPLE\\"] : [],
+                suffixes: Bool.random(using: &random) ? ["@example.com"] : [],
+                escaping: Bool.random(using: &random) ? .hex : .refuse)
+            let name = (Bool.random(using: &random) ? "Example\\" : "") + random.text(upTo: 12)
+            guard let user = rules.canonical(name) else { continue }
+            let tag = GatewayCore.Tag(of: user)
+            #expect(GatewayCore.Tag(tag.text) == tag && tag.namespace == "username")
+            #expect(tag.text == "username:\(user.text)" && !user.text.contains(":") && tag.text.utf8.count <= 120)
+            names[user] = tag
+        }
+        #expect(names.count > 3000)
+        #expect(Set(names.values).count == names.count)
+        // Hubs compare without case: no two differ by that alone.
+        #expect(Set(names.values.map { $0.text.uppercased() }).count == names.count)
+    }
+
+    @Test func whyANameIsUnmapped() {
+        let strip = NameRules(prefixes: ["ex\\"], suffixes: ["@x"])
+        #expect(strip.reasonUnmapped("alice") == nil && strip.reasonUnmapped("EX\\Alice@X") == nil)
+        #expect(strip.reasonUnmapped("ex\\@x") == .empty && strip.reasonUnmapped("") == .empty)
+        #expect(strip.reasonUnmapped("ex\\a b") == .foreign(" "))
+        #expect(strip.reasonUnmapped("aé") == .foreign("é") && strip.reasonUnmapped("a\u{0}") == .foreign("\u{0}"))
+        #expect(strip.reasonUnmapped(String(repeating: "a", count: 112)) == .tooLong)
+        #expect(strip.reasonUnmapped(String(repeating: "é", count: 600)) == .tooLong)
+        #expect(NameRules(escaping: .hex).reasonUnmapped(String(repeating: "é", count: 15)) == .tooLong)
+        #expect(NameRules(escaping: .hex).reasonUnmapped("é") == nil)
+        #expect("\(NameRules.Unmapped.foreign("é"))" == "U+E9 in the name is none of a-z 0-9 _ @ . -")
+        var random = SplitMix(seed: 32)
+        for _ in 0..<5000 {
+            let name = random.text(upTo: 30)
+            for rules in [NameRules(), strip, NameRules(escaping: .hex)] {
+                #expect((rules.reasonUnmapped(name) == nil) == (rules.canonical(name) != nil))
+            }
+        }
+    }
+
+    @Test func rulesAreStoredAndReadBack() throws {
+        let rules = [
+            NameRules(), NameRules(escaping: .hex), NameRules(prefixes: ["EX\\", "a\"\\"], suffixes: ["@É.com"]),
+        ]
+        for one in rules {
+            #expect(NameRules(storedForm: one.storedForm) == one)
+            for other in rules { #expect((one.storedForm == other.storedForm) == (one == other)) }
+        }
+        // How authenticators are asked makes no other names.
+        #expect(NameRules(keepsLoginCase: true).storedForm == NameRules().storedForm)
+        #expect(NameRules(suffixes: ["@EXAMPLE.com"]).storedForm == NameRules(suffixes: ["@example.COM"]).storedForm)
+        for text in ["", "{}", "[]", rules[0].storedForm + " ", rules[0].storedForm.replacing("1", with: "2"), "\u{0}"]
+        {
+            #expect(NameRules(storedForm: text) == nil, "\(text)")
+        }
+    }
+
+    @Test func spellingsLeadBackToTheirUser() throws {
+        let rules = NameRules(prefixes: ["ex\\"], suffixes: ["@x", "@y"], escaping: .hex)
+        let user = try #require(rules.canonical("EX\\al ice@x"))
+        #expect(
+            Set(rules.spellings(of: user))
+                == ["al ice", "ex\\al ice", "al ice@x", "al ice@y", "ex\\al ice@x", "ex\\al ice@y"])
+        var random = SplitMix(seed: 33)
+        for _ in 0..<3000 {
+            guard let user = rules.canonical(random.text(upTo: 10)) else { continue }
+            #expect(rules.spellings(of: user).allSatisfy { rules.canonical($0) == user })
+        }
+    }
+
     @Test func caseNeverMakesAnotherUser() {
         let hex = NameRules(escaping: .hex)
         for value in UInt32(0)...0x1_FFFF {

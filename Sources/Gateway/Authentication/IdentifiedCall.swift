@@ -41,7 +41,7 @@ struct Authentication: Sendable {
             let presented = try taken(field, from: facts.peer)
             facts.attempted = presented.name
             let outcome = try await judging.judge(presented.credential, from: facts.peer)
-            let caller = try judged(outcome)
+            let caller = try judged(outcome, of: presented.name)
             facts.user = caller.user
             facts.authenticator = caller.authenticator
             facts.attempted = nil
@@ -62,14 +62,16 @@ struct Authentication: Sendable {
         }
     }
 
-    private func judged(_ outcome: AuthenticationOutcome) throws(Refusal) -> Identity {
+    private func judged(_ outcome: AuthenticationOutcome, of name: PresentedName?) throws(Refusal) -> Identity {
         switch outcome {
         case .accepted(let identity):
             return identity
         case .notMine:
             throw Refusal(.credentialsRejected, RejectionReason.wrong.rawValue)
         case .rejected(.unmapped):
-            throw Refusal(.identityUnmapped, "the name has no canonical form")
+            // Of a token, or where the authenticator has another name for the user, only it knows the name.
+            let reason = name.flatMap { judging.names.reasonUnmapped($0.text) }
+            throw Refusal(.identityUnmapped, reason?.description ?? "the user's name has no canonical form")
         case .rejected(let reason):
             throw Refusal(.credentialsRejected, reason.rawValue)
         case .unavailable(let reason):

@@ -44,11 +44,18 @@ public struct NameRules: Sendable, Hashable {
             return already
         }
         // Folding can lengthen a name at most threefold per scalar; nothing beyond this could ever fit.
-        guard name.utf8.count <= 1024 else { return nil }
+        guard name.utf8.count <= Self.longestPresented else { return nil }
+        return escaped(stripped(name))
+    }
+
+    static let longestPresented = 1024
+
+    /// The name folded, without prefix and suffix.
+    func stripped(_ name: String) -> Substring {
         var rest = Self.folded(name)[...]
         if let prefix = prefixes.first(where: rest.hasPrefix) { rest = rest.dropFirst(prefix.count) }
         if let suffix = suffixes.first(where: rest.hasSuffix) { rest = rest.dropLast(suffix.count) }
-        return escaped(rest)
+        return rest
     }
 
     private func escaped(_ name: Substring) -> UserName? {

@@ -13,18 +13,23 @@ public struct GatewayServer: Sendable {
     private let configuration: ServerConfiguration
     private let logger: Logger
     private let clocks: Clocks
+    private let acceptsIdentityChange: Bool
     private let onStarted: @Sendable (StartedGateway) async -> Void
 
     /// A gateway for a configuration.
     ///
-    /// - Parameter onStarted: called once, when all listeners accept connections.
+    /// - Parameters:
+    ///   - acceptsIdentityChange: whether it starts although `identity` is not what the ledger's names were made by.
+    ///   - onStarted: called once, when all listeners accept connections.
     public init(
         configuration: ServerConfiguration, logger: Logger, clocks: Clocks = .system,
+        acceptsIdentityChange: Bool = false,
         onStarted: @escaping @Sendable (StartedGateway) async -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.logger = logger
         self.clocks = clocks
+        self.acceptsIdentityChange = acceptsIdentityChange
         self.onStarted = onStarted
     }
 
@@ -60,7 +65,8 @@ public struct GatewayServer: Sendable {
             logger: logger)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
-        let stores = try OpenStores(configuration, clocks: clocks, logger: logger)
+        let stores = try OpenStores(
+            configuration, acceptsIdentityChange: acceptsIdentityChange, clocks: clocks, logger: logger)
         let made: AuthenticatorAssembly.Made
         do {
             made = try await assembly.make(revocations: stores.sessions)

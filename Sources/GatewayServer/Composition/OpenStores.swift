@@ -9,13 +9,17 @@ struct OpenStores: Sendable {
     let journal: JournalFile
     let messageDigester: KeyedDigester
 
-    init(_ configuration: ServerConfiguration, clocks: Clocks, logger: Logger) throws {
+    /// - Parameter acceptsIdentityChange: whether names may be made by other rules than those that the ledger holds.
+    init(
+        _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false, clocks: Clocks, logger: Logger
+    ) throws {
         let section = configuration.journal
         var limits = SQLiteLedger.Limits()
         limits.registrations = configuration.ledger.registrationsPerUser
         limits.handOvers = configuration.ledger.handOversPerDay
         ledger = try SQLiteLedger(file: configuration.ledger.file, limits: limits)
         do {
+            try Self.settleIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
@@ -25,6 +29,24 @@ struct OpenStores: Sendable {
             try? ledger.close()
             throw error
         }
+    }
+
+    /// Sees to it that the ledger's names and those of callers are made by the same rules. Before anything else looks at names: by
+    /// other rules accounts would seem to be gone, and their registrations would be deleted.
+    private static func settleIdentity(
+        _ ledger: SQLiteLedger, _ configuration: ServerConfiguration, isAccepted: Bool, logger: Logger
+    ) throws {
+        let change = IdentityChange(from: try ledger.nameRules(), to: configuration.names)
+        if let change {
+            let owners = try ledger.owners()
+            guard isAccepted else {
+                throw ConfigurationFault(change.problems(file: configuration.ledger.file, owners: owners))
+            }
+            logger.warning(
+                "Names are made by other rules than before",
+                metadata: ["owners": "\(owners.count)", "changes": "\(change.effects(on: owners).count)"])
+        }
+        try ledger.keepNameRules(configuration.names.storedForm)
     }
 
     func close(logger: Logger) async {

@@ -21,7 +21,12 @@ public enum ConfigurationCheck {
             logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
         let found = await assembly.problems()
         try? await threads.shutdownGracefully()
-        return sorted(problems) + found + (configuration.map { directories(of: $0, path) } ?? [])
+        return sorted(problems) + found + (configuration.map { stores(of: $0, path) } ?? [])
+    }
+
+    private static func stores(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        directories(of: configuration, path)
+            + IdentityChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
     }
 
     private static func directories(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {

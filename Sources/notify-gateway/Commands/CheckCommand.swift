@@ -8,7 +8,8 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check", abstract: "Say everything that is wrong with a configuration.",
         discussion: """
             Reads the configuration, and the files of users and keys that it names. Prints one problem a line, with file, line
-            and column; exits 1 if one of them keeps the gateway from starting.
+            and column; exits 1 if one of them keeps the gateway from starting. Where "identity" is not what the names in the ledger
+            were made by, it prints which of them would change, and which would meet.
 
             Example: notify-gateway check --config gateway.yaml
             """)

@@ -11,9 +11,19 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var file: ConfigurationOption
 
+    @Flag(
+        help: ArgumentHelp(
+            "Start although \"identity\" has changed; for one start.",
+            discussion:
+                "check prints whose names that changes: they are new users then, and the old ones as if removed."))
+    var acceptIdentityChange = false
+
     func run() async throws {
         let configuration = try file.load()
-        try await GatewayServer(configuration: configuration, logger: .server(configuration.log)).runReportingProblems()
+        let server = GatewayServer(
+            configuration: configuration, logger: .server(configuration.log),
+            acceptsIdentityChange: acceptIdentityChange)
+        try await server.runReportingProblems()
     }
 }
 

@@ -135,6 +135,30 @@ struct LedgerFileTests {
         }
     }
 
+    @Test("the rules of names are kept, and read with the owners while the ledger is open")
+    func nameRules() async throws {
+        let directory = TemporaryDirectory()
+        #expect(try LedgerNames(file: directory("ledger.sqlite")) == nil)
+        do {
+            let fixture = try LedgerFixture(directory)
+            #expect(try fixture.ledger.nameRules() == nil)
+            for rules in ["first", "second \u{e9}"] {
+                try fixture.ledger.keepNameRules(rules)
+                #expect(try fixture.ledger.nameRules() == rules)
+            }
+            try await fixture.update(Fixture.bob, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
+            _ = try await fixture.create(Fixture.alice, nil, given: Fixture.id(2))
+            #expect(try fixture.ledger.owners() == [Fixture.alice, Fixture.bob])
+            let names = try #require(try LedgerNames(file: directory("ledger.sqlite")))
+            #expect(names.rules == "second \u{e9}" && names.owners == [Fixture.alice, Fixture.bob])
+            try fixture.ledger.close()
+        }
+        #expect(try LedgerNames(file: directory("ledger.sqlite"))?.owners == [Fixture.alice, Fixture.bob])
+        #expect(try LedgerFixture(directory).ledger.nameRules() == "second \u{e9}")
+        try directory.write(Array("no database".utf8), to: "other.sqlite")
+        #expect(throws: LedgerUnavailable.self) { try LedgerNames(file: directory("other.sqlite")) }
+    }
+
     @Test("everything can be listed in pages")
     func pages() async throws {
         let fixture = try LedgerFixture()

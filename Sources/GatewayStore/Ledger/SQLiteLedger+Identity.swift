@@ -1,0 +1,47 @@
+internal import Foundation
+internal import GRDB
+public import GatewayCore
+
+extension SQLiteLedger {
+    /// The stored form of the rules by which the ledger's names were made; nil where none is noted. Blocks; called at start.
+    public func nameRules() throws(LedgerUnavailable) -> String? {
+        do { return try database.read { try LedgerTables($0).nameRules() } } catch { throw .init(describing: error) }
+    }
+
+    /// Notes the rules by which names are made from now on. Blocks; called at start.
+    public func keepNameRules(_ storedForm: String) throws(LedgerUnavailable) {
+        do {
+            try database.write {
+                try $0.execute(
+                    sql: """
+                        INSERT INTO property (name, value) VALUES ('name-rules', ?)
+                        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                        """,
+                    arguments: [Data(storedForm.utf8)])
+            }
+        } catch {
+            throw .init(describing: error)
+        }
+    }
+
+    /// Everybody who owns a registration, reservations included, in order. Blocks; called at start.
+    public func owners() throws(LedgerUnavailable) -> [UserName] {
+        do { return try database.read { try LedgerTables($0).owners() } } catch { throw .init(describing: error) }
+    }
+}
+
+extension LedgerTables {
+    func nameRules() throws -> String? {
+        try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'name-rules'")
+            .flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    func owners() throws -> [UserName] {
+        try String.fetchAll(database, sql: "SELECT DISTINCT owner FROM registration ORDER BY owner").map { text in
+            guard let owner = UserName(canonical: text) else {
+                throw LedgerUnavailable("the ledger holds a name that it did not write")
+            }
+            return owner
+        }
+    }
+}
