@@ -6,7 +6,7 @@ public struct ControlFault: Error, Sendable, Hashable {
         case refused
         /// The request is none, or is meant for another version.
         case malformed
-        /// Something that is needed cannot be had at present; nothing was changed.
+        /// Something that is needed cannot be had at present. Unless the reason says otherwise nothing was changed.
         case unavailable
     }
 
