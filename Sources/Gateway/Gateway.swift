@@ -6,6 +6,7 @@ public struct Gateway: CallServing {
     private let parsing: Parsing
     private let authentication: Authentication
     private let authorization: Authorization
+    private let repeating: Repeating
     private let limiting: Limiting
     private let rewriting: Rewriting
     private let recording: Recording
@@ -39,6 +40,9 @@ public struct Gateway: CallServing {
         authorization = Authorization(
             policy: rules.policy, sendRules: SendRules(rules.policy.send), ledger: ports.ledger,
             limiter: rules.limiter, sessions: ports.sessions, chain: rules.authenticators, clocks: ports.clocks)
+        repeating = Repeating(
+            memory: rules.sends ?? SendMemory(clocks: ports.clocks), digester: ports.digester, limiter: rules.limiter,
+            journal: ports.journal)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(
             payloadFrames: rules.profile.backend.allPayloadFrames(), digester: ports.digester,
@@ -65,7 +69,11 @@ public struct Gateway: CallServing {
             let call = try parsing.parse(request)
             let caller = try await authentication.identify(call)
             let allowed = try await authorization.authorize(caller)
-            let admitted = try limiting.limit(allowed)
+            let admitted: AdmittedCall
+            switch try repeating.look(allowed) {
+            case .repeated(let answer): return answer
+            case .new(let fresh): admitted = try limiting.limit(fresh)
+            }
             switch try rewriting.rewrite(admitted) {
             case .own(let plan):
                 return await answering.answer(try recording.record(plan))

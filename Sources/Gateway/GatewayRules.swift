@@ -23,6 +23,8 @@ public struct GatewayRules: Sendable {
     public var throttle: LoginThrottle?
     /// What was said of passwords; where it is nil the gateway has one of its own.
     public var verdicts: VerdictCache?
+    /// What became of sends with an idempotency key; where it is nil the gateway has a memory of its own.
+    public var sends: SendMemory?
     /// How the backend is told who the user is.
     public var credential: UpstreamCredential
     /// What the backend's `Host` field gets.
@@ -35,7 +37,7 @@ public struct GatewayRules: Sendable {
         names: NameRules, handles: HandleRules = HandleRules(), profile: BackendProfile,
         messages: MessageReading = .auto, authenticators: AuthenticatorChain,
         authentication: AuthenticationRules = AuthenticationRules(), policy: Policy, limiter: Limiter,
-        throttle: LoginThrottle? = nil, verdicts: VerdictCache? = nil,
+        throttle: LoginThrottle? = nil, verdicts: VerdictCache? = nil, sends: SendMemory? = nil,
         credential: UpstreamCredential = .mirror, backendHost: String, backendDeadline: TimeAmount = .seconds(65)
     ) {
         self.names = names
@@ -48,6 +50,7 @@ public struct GatewayRules: Sendable {
         self.limiter = limiter
         self.throttle = throttle
         self.verdicts = verdicts
+        self.sends = sends
         self.credential = credential
         self.backendHost = backendHost
         self.backendDeadline = backendDeadline

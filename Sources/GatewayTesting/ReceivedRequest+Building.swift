@@ -35,7 +35,8 @@ extension ReceivedRequest {
     ///   - number: tells the calls of a test apart.
     public init(
         _ line: String, as user: String? = nil, authorization: FieldValue? = nil, contentType: FieldValue = .absent,
-        contentEncoding: FieldValue = .absent, body: [UInt8] = [], peer: Peer = .documentation, number: UInt64 = 1,
+        contentEncoding: FieldValue = .absent, idempotencyKey: FieldValue = .absent, body: [UInt8] = [],
+        peer: Peer = .documentation, number: UInt64 = 1,
         credentialsMayTravel: Bool = true
     ) {
         let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -46,7 +47,8 @@ extension ReceivedRequest {
             id: CallID(process: 0xFEED, number: number), method: HTTPMethod(rawValue: parts[0]),
             path: ByteBuffer(bytes: target[..<(mark ?? target.endIndex)]),
             query: mark.map { ByteBuffer(bytes: target[($0 + 1)...]) }, authorization: authorization ?? credential,
-            contentType: contentType, contentEncoding: contentEncoding, body: ByteBuffer(bytes: body), peer: peer,
+            contentType: contentType, contentEncoding: contentEncoding, idempotencyKey: idempotencyKey,
+            body: ByteBuffer(bytes: body), peer: peer,
             credentialsMayTravel: credentialsMayTravel)
     }
 

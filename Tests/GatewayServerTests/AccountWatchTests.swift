@@ -31,7 +31,8 @@ struct AccountWatchTests {
             sessions = try SessionRegister(ledger, clocks: clock.clocks)
             revocation = UserRevocation(
                 sessions: sessions, verdicts: VerdictCache(clocks: clock.clocks),
-                throttle: LoginThrottle(clocks: clock.clocks), journal: journal,
+                throttle: LoginThrottle(clocks: clock.clocks), sends: SendMemory(clocks: clock.clocks),
+                journal: journal,
                 sweeper: RegistrationSweeper(ledger: ledger, logger: logger), logger: logger)
             watch = AccountWatch(
                 [("list", accounts)], sessions: sessions, revocation: revocation, clocks: clock.clocks, logger: logger)

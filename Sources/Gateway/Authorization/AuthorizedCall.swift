@@ -5,6 +5,8 @@ struct AuthorizedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
     let permitted: Permitted
+    /// The send's place among those with a key, once it has been looked up.
+    var claim: SendClaim?
 
     fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming Permitted) {
         self.facts = facts

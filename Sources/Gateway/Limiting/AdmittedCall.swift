@@ -7,9 +7,12 @@ struct AdmittedCall: ~Copyable {
     let permitted: Permitted
     /// Whom of its audience a send reaches; nil for every other call.
     let members: AdmittedMembers?
+    /// The send's place among those with a key.
+    let claim: SendClaim?
 
     fileprivate init(_ authorized: consuming AuthorizedCall, members: AdmittedMembers?) {
         self.members = members
+        claim = authorized.claim
         facts = authorized.facts
         caller = authorized.caller
         permitted = authorized.permitted

@@ -43,6 +43,8 @@ struct RequestedAudienceSend: Sendable, Hashable {
     var service: PushService
     var audience: AudienceName
     var text: String
+    /// By which the sender knows the send again.
+    var key: IdempotencyKey?
 }
 
 /// What a sender wants delivered.
@@ -50,4 +52,6 @@ struct RequestedSend: Sendable, Hashable {
     var service: PushService
     var recipient: UserName
     var text: String
+    /// By which the sender knows the send again.
+    var key: IdempotencyKey?
 }

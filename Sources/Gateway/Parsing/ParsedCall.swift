@@ -76,15 +76,17 @@ struct Parsing: Sendable {
             try MediaType.requireJSON(request.contentType)
             let service = try pushService(try query.require("pns"))
             let target = try query.require("to_tag")
+            let key = try IdempotencyKey.read(request.idempotencyKey)
             if let name = AudienceName.named(in: target) {
                 let audience = try audience(name)
                 return .sendToAudience(
                     RequestedAudienceSend(
-                        service: service, audience: audience, text: try messages.text(of: request.body)))
+                        service: service, audience: audience, text: try messages.text(of: request.body), key: key))
             }
             let recipient = try recipient(target)
             return .send(
-                RequestedSend(service: service, recipient: recipient, text: try messages.text(of: request.body)))
+                RequestedSend(
+                    service: service, recipient: recipient, text: try messages.text(of: request.body), key: key))
         case .own(let route):
             _ = try QueryParameters(request.query, allowed: [])
             if route != .issueToken { try requireNoBody(request) }

@@ -20,6 +20,8 @@ public struct ReceivedRequest: Sendable {
     public var contentType: FieldValue
     /// `Content-Encoding`.
     public var contentEncoding: FieldValue
+    /// `Idempotency-Key`.
+    public var idempotencyKey: FieldValue
     /// The body, complete, of at most the listener's limit.
     public var body: ByteBuffer
     /// Who is at the other end.
@@ -41,7 +43,7 @@ public struct ReceivedRequest: Sendable {
     public init(
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
         authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,
-        body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool
+        idempotencyKey: FieldValue = .absent, body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool
     ) {
         self.id = id
         self.method = method
@@ -50,6 +52,7 @@ public struct ReceivedRequest: Sendable {
         self.authorization = authorization
         self.contentType = contentType
         self.contentEncoding = contentEncoding
+        self.idempotencyKey = idempotencyKey
         self.body = body
         self.peer = peer
         self.credentialsMayTravel = credentialsMayTravel

@@ -8,6 +8,8 @@ struct UpstreamPlan: ~Copyable {
     let purpose: Purpose
     /// Whom the steps send to, where they are the sends to an audience.
     let audience: AudiencePlan?
+    /// The send's place among those with a key.
+    let claim: SendClaim?
 
     /// What the plan is for: how its end is settled.
     enum Purpose: ~Copyable {
@@ -19,9 +21,10 @@ struct UpstreamPlan: ~Copyable {
 
     fileprivate init(
         facts: CallFacts, caller: Identity, steps: [PlannedStep], purpose: consuming Purpose,
-        audience: AudiencePlan? = nil
+        audience: AudiencePlan? = nil, claim: SendClaim? = nil
     ) {
         self.audience = audience
+        self.claim = claim
         self.facts = facts
         self.caller = caller
         self.steps = steps
@@ -60,6 +63,7 @@ struct Rewriting: Sendable {
         let caller = admitted.caller
         // Only a send to an audience has any.
         let members = admitted.members ?? AdmittedMembers()
+        let sendClaim = admitted.claim
         switch consume admitted.permitted {
         case .own(let call):
             return .own(OwnPlan(facts: facts, caller: caller, call: call))
@@ -84,7 +88,8 @@ struct Rewriting: Sendable {
         case .send(let send):
             let step: UpstreamStep
             do throws(Refusal) {
-                facts.digest = try digest(of: send.text)
+                // A send with a key has it already.
+                if facts.digest == nil { facts.digest = try digest(of: send.text) }
                 let text = try payloadText(send.text, send.service, from: caller.user)
                 step = .send(
                     UpstreamSend(sender: caller.user, recipient: send.recipient, service: send.service, text: text))
@@ -92,12 +97,15 @@ struct Rewriting: Sendable {
                 throw error.with(facts)
             }
             return .upstream(
-                UpstreamPlan(facts: facts, caller: caller, steps: [PlannedStep(step: step)], purpose: .send))
+                UpstreamPlan(
+                    facts: facts, caller: caller, steps: [PlannedStep(step: step)], purpose: .send,
+                    claim: sendClaim))
         case .sendToAudience(let send, _):
             let audience = AudiencePlan(members)
             let text: [UInt8]
             do throws(Refusal) {
-                facts.digest = try digest(of: send.text)
+                // A send with a key has it already.
+                if facts.digest == nil { facts.digest = try digest(of: send.text) }
                 text = try payloadText(send.text, send.service, from: caller.user)
             } catch {
                 throw error.with(facts)
@@ -108,7 +116,8 @@ struct Rewriting: Sendable {
                         UpstreamSend(sender: caller.user, recipient: member, service: send.service, text: text)))
             }
             return .upstream(
-                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .send, audience: audience))
+                UpstreamPlan(
+                    facts: facts, caller: caller, steps: steps, purpose: .send, audience: audience, claim: sendClaim))
         }
     }
 

@@ -11,9 +11,17 @@ extension Answer {
         Answer(status: 200, contentType: "application/json", body: Array("\"\(id.text)\"".utf8))
     }
 
-    /// How many members of an audience were reached.
-    static func audience(_ counts: AudienceCounts) -> Answer {
-        Answer(
+    /// How many members of an audience were reached; a failure where none was.
+    ///
+    /// - Parameter detail: what failed first, for the log; nil where all were skipped.
+    static func audience(_ counts: AudienceCounts, detail: String?) -> Answer {
+        guard counts.accepted > 0 else {
+            return ProblemDocument.answer(
+                Refusal(
+                    .backendFailed, detail ?? "all members were skipped",
+                    hint: "The message reached no member of the audience.", extra: .audience(counts.members)))
+        }
+        return Answer(
             status: 200, contentType: "application/json", fields: [.noStore],
             body: JSONWriter.bytes(of: .object(counts.members)))
     }

@@ -41,11 +41,7 @@ extension Settling {
                     "detail": "\(failure.detail)",
                 ])
         }
-        guard counts.accepted == 0 else { return .audience(counts) }
-        return ProblemDocument.answer(
-            Refusal(
-                .backendFailed, failure?.detail ?? "all members were skipped",
-                hint: "The message reached no member of the audience.", extra: .audience(counts.members)))
+        return .audience(counts, detail: failure?.detail)
     }
 }
 

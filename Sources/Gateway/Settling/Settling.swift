@@ -15,7 +15,12 @@ struct Settling: Sendable {
         let end = forwarded.end
         let milliseconds = forwarded.milliseconds
         var facts = forwarded.plan.facts
-        if let audience = forwarded.plan.audience { return settle(audience, forwarded.memberEnds, facts) }
+        let sendClaim = forwarded.plan.claim
+        if let audience = forwarded.plan.audience {
+            let answer = settle(audience, forwarded.memberEnds, facts)
+            sendClaim?.settle(SendEnd(forwarded.memberEnds.map(\.end.result), answer))
+            return answer
+        }
         let settled: Settled
         switch consume forwarded.plan.purpose {
         case .send:
@@ -31,12 +36,16 @@ struct Settling: Sendable {
             JournalRecord(
                 .outcome, facts: facts, result: settled.result.rawValue, status: end.status,
                 milliseconds: milliseconds))
+        let answer = answer(settled, end, facts.call)
+        sendClaim?.settle(SendEnd(settled.result, answer))
+        return answer
+    }
+
+    private func answer(_ settled: Settled, _ end: ForwardResult, _ call: CallID) -> Answer {
         guard let refusal = settled.result.refusal else { return settled.answer }
         logger.warning(
             "The backend did not carry a call out",
-            metadata: [
-                "call": "\(facts.call)", "code": "\(refusal.rawValue)", "detail": "\(end.detail)",
-            ])
+            metadata: ["call": "\(call)", "code": "\(refusal.rawValue)", "detail": "\(end.detail)"])
         return ProblemDocument.answer(
             Refusal(refusal, end.detail, extra: settled.result.extra), challenges: challenges)
     }

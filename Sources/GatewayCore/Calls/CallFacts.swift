@@ -32,6 +32,8 @@ public struct CallFacts: Sendable, Hashable {
     public var bytes: Int?
     /// The keyed digest of the message text.
     public var digest: KeyedDigest?
+    /// The keyed digest of the idempotency key that the sender gave, where it did.
+    public var idempotencyKey: KeyedDigest?
 
     /// The facts of a call of which only this is known.
     public init(call: CallID, peer: Peer) {

@@ -31,6 +31,8 @@ public struct JournalRecord: Sendable, Hashable {
         case outcome
         /// A call that was not carried out.
         case refusal
+        /// A send was presented once more with its idempotency key, and answered from memory; nothing was sent.
+        case replay
         /// An operator changed something.
         case `operator`
         /// The gateway started.

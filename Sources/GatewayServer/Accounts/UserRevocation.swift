@@ -11,6 +11,7 @@ struct UserRevocation: Sendable {
     let sessions: SessionRegister
     let verdicts: VerdictCache
     let throttle: LoginThrottle
+    let sends: SendMemory
     let journal: any Journal
     let sweeper: RegistrationSweeper
     let logger: Logger
@@ -54,11 +55,12 @@ struct UserRevocation: Sendable {
         sweeper.wake()
     }
 
-    /// Forgets what was said of the users' passwords, and where they came from.
+    /// Forgets what was said of the users' passwords, where they came from, and what they have sent.
     private func forget(_ users: some Sequence<UserName>) {
         for user in users {
             verdicts.forget(user)
             throttle.forget(user)
+            sends.forget(user)
         }
     }
 

@@ -86,8 +86,10 @@ public struct GatewayServer: Sendable {
             AdminService(address: configuration.admin, readiness: readiness, logger: logger) { adminPort.yield($0) })
         let (verdicts, throttle) = (VerdictCache(clocks: clocks), LoginThrottle(clocks: clocks))
         let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
+        let sends = SendMemory(clocks: clocks)
+        sends.restore(stores.keyedSends)
         let revocation = UserRevocation(
-            sessions: stores.sessions, verdicts: verdicts, throttle: throttle, journal: stores.journal,
+            sessions: stores.sessions, verdicts: verdicts, throttle: throttle, sends: sends, journal: stores.journal,
             sweeper: sweeper, logger: logger)
         let accounts = AccountWatch(
             made.lists, sessions: stores.sessions, revocation: revocation, clocks: clocks, logger: logger)
@@ -116,7 +118,8 @@ public struct GatewayServer: Sendable {
         services.append(
             GatewayService(
                 configuration: configuration, chain: made.chain, verdicts: verdicts, throttle: throttle,
-                stores: stores, sweeper: sweeper, readiness: readiness, group: group, clocks: clocks, logger: logger,
+                sends: sends, stores: stores, sweeper: sweeper, readiness: readiness, group: group, clocks: clocks,
+                logger: logger,
                 embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
         let outcome: Result<Void, any Error>
         do {

@@ -13,6 +13,7 @@ struct GatewayService: Service {
     let chain: AuthenticatorChain
     let verdicts: VerdictCache
     let throttle: LoginThrottle
+    let sends: SendMemory
     let stores: OpenStores
     let sweeper: RegistrationSweeper
     let readiness: Readiness
@@ -119,6 +120,7 @@ struct GatewayService: Service {
             names: configuration.names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
             authenticators: chain, authentication: configuration.authentication, policy: configuration.policy,
             limiter: Limiter(configuration.limits, clocks: clocks), throttle: throttle, verdicts: verdicts,
+            sends: sends,
             credential: backend.credential,
             backendHost: backend.address.hostField,
             backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))

@@ -8,6 +8,8 @@ struct OpenStores: Sendable {
     let sessions: SessionRegister
     let journal: JournalFile
     let messageDigester: KeyedDigester
+    /// The sends of the last day that may be presented again.
+    let keyedSends: [KeyedSend]
 
     /// - Parameter acceptsIdentityChange: whether names may be made by other rules than those that the ledger holds.
     init(
@@ -24,6 +26,9 @@ struct OpenStores: Sendable {
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
             journal = try JournalFile(settings)
+            let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
+            keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday)
+                .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) }
             messageDigester = KeyedDigester(key: try KeyFile.open("\(section.directory)/digest.key"))
         } catch {
             try? ledger.close()

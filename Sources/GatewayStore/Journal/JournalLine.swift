@@ -60,12 +60,15 @@ struct JournalLine {
         if let session = facts.session { member("session", word: session.text) }
         member("rule", text: facts.rule)
         member("bytes", number: facts.bytes)
-        if let digest = facts.digest {
-            open("digest")
-            bytes.append(UInt8(ascii: "\""))
-            append(hexOf: digest.bytes)
-            bytes.append(UInt8(ascii: "\""))
-        }
+        if let digest = facts.digest { member("digest", digest) }
+        if let key = facts.idempotencyKey { member("idempotency", key) }
+    }
+
+    private mutating func member(_ name: StaticString, _ digest: KeyedDigest) {
+        open(name)
+        bytes.append(UInt8(ascii: "\""))
+        append(hexOf: digest.bytes)
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Appends a number in decimal digits.

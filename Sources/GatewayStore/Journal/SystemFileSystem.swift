@@ -1,3 +1,4 @@
+internal import GatewayCore
 internal import Glibc
 
 /// The system's own calls.
@@ -35,6 +36,13 @@ struct SystemFileSystem: JournalFileSystem {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { throw FileFailure("statvfs", path) }
         return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
+    }
+
+    /// When the file was written to last.
+    func modified(_ path: String) throws(FileFailure) -> WallTime {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileFailure("stat", path) }
+        return WallTime(microseconds: Int64(status.st_mtim.tv_sec) * 1_000_000 + Int64(status.st_mtim.tv_nsec) / 1000)
     }
 
     func names(in path: String) throws(FileFailure) -> [String] {

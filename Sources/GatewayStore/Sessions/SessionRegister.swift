@@ -39,6 +39,11 @@ public final class SessionRegister: SessionStore {
         since != epoch && table.withLock { $0.wasRevoked(user, since: since) }
     }
 
+    /// Whether the user was revoked at that time or later, as far as that still matters.
+    public func wasRevoked(_ user: UserName, after time: WallTime) -> Bool {
+        table.withLock { $0.cutoff(of: user).map { $0 >= time } ?? false }
+    }
+
     /// The session, if it has not ended.
     public func session(_ id: SessionID) -> Session? {
         let now = clocks.wall()

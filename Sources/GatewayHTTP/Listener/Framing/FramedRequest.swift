@@ -19,7 +19,7 @@ struct FramedRequest {
             id: id, method: head.method, path: head.path.isEmpty ? Self.root : slice(head.path),
             query: head.query.map(slice),
             authorization: value(head.authorization), contentType: value(head.contentType),
-            contentEncoding: value(head.contentEncoding),
+            contentEncoding: value(head.contentEncoding), idempotencyKey: value(head.idempotencyKey),
             body: body, peer: peer, credentialsMayTravel: credentialsMayTravel)
     }
 

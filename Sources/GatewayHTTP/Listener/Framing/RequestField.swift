@@ -3,6 +3,7 @@ internal import GatewayCore
 /// The fields of a request that the gateway looks at; every other name is nothing to it.
 enum RequestField {
     case host, contentLength, transferEncoding, connection, expect, authorization, contentType, contentEncoding
+    case idempotencyKey
 
     /// The field of that name, nil for a name that is ignored.
     ///
@@ -18,6 +19,7 @@ enum RequestField {
             case (12, UInt8(ascii: "c")): ("content-type", .contentType)
             case (13, UInt8(ascii: "a")): ("authorization", .authorization)
             case (14, UInt8(ascii: "c")): ("content-length", .contentLength)
+            case (15, UInt8(ascii: "i")): ("idempotency-key", .idempotencyKey)
             case (16, UInt8(ascii: "c")): ("content-encoding", .contentEncoding)
             case (17, UInt8(ascii: "t")): ("transfer-encoding", .transferEncoding)
             default: nil

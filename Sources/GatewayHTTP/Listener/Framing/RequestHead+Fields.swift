@@ -28,6 +28,8 @@ extension RequestHead {
             contentType.add(line.value)
         case .contentEncoding:
             contentEncoding.add(line.value)
+        case .idempotencyKey:
+            idempotencyKey.add(line.value)
         }
     }
 

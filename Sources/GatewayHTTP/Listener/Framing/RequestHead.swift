@@ -32,6 +32,8 @@ struct RequestHead {
     var contentType = Occurrence.absent
     /// `Content-Encoding`.
     var contentEncoding = Occurrence.absent
+    /// `Idempotency-Key`.
+    var idempotencyKey = Occurrence.absent
 
     /// How often a field that may be there once is there.
     enum Occurrence: Equatable {

@@ -32,7 +32,7 @@ public struct StoppedGateway: Sendable {
         let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
         let revocation = UserRevocation(
             sessions: stores.sessions, verdicts: VerdictCache(clocks: clocks), throttle: LoginThrottle(clocks: clocks),
-            journal: stores.journal, sweeper: sweeper, logger: logger)
+            sends: SendMemory(clocks: clocks), journal: stores.journal, sweeper: sweeper, logger: logger)
         let operations = ControlOperations(
             StoreOperations(
                 ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,

@@ -1,0 +1,82 @@
+internal import GatewayCore
+
+/// A call that is new, or a send that was made before. Only repeating makes one.
+enum LookedUpCall: ~Copyable {
+    case new(AuthorizedCall)
+    /// What is answered in place of making the send again.
+    case repeated(Answer)
+}
+
+/// Between the third phase and the fourth: was this send made before? Synchronous. A send without a key is always new.
+struct Repeating: Sendable {
+    let memory: SendMemory
+    let digester: KeyedDigester
+    let limiter: Limiter
+    let journal: any Journal
+
+    func look(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
+        guard let send = authorized.permitted.keyedSend else { return .new(authorized) }
+        do throws(Refusal) {
+            guard let key = digester.digest(send.key.bytes), let message = digester.digest(Array(send.text.utf8)) else {
+                throw Refusal(.internalError, "a digest cannot be made")
+            }
+            authorized.facts.digest = message
+            authorized.facts.idempotencyKey = key
+            let scope = SendMemory.Scope(
+                user: authorized.caller.user, target: send.target, service: send.service, key: key)
+            switch memory.look(up: scope, message: message) {
+            case .new(let claim):
+                authorized.claim = claim
+                return .new(authorized)
+            case .inFlight:
+                throw Refusal(
+                    .idempotencyInProgress, "the send with this key is under way", extra: .retryAfter(seconds: 1))
+            case .another:
+                throw Refusal(
+                    .idempotencyMismatch, "the key stands for another message",
+                    hint: "This Idempotency-Key was used for another message.")
+            case .answered(let answer, let result):
+                try pay(authorized.caller)
+                return .repeated(replay(answer, result, authorized.facts))
+            case .unknown:
+                try pay(authorized.caller)
+                let refusal = Refusal(.backendTimedOut, "what became of the send is not known")
+                return .repeated(replay(ProblemDocument.answer(refusal), .backendTimedOut, authorized.facts))
+            }
+        } catch {
+            throw error.with(authorized.facts)
+        }
+    }
+
+    /// A replay costs what any call costs, and no send.
+    private func pay(_ caller: Identity) throws(Refusal) { try limiter.admit(refusedCallOf: caller.user) }
+
+    private func replay(_ answer: Answer, _ result: CallResult, _ facts: CallFacts) -> Answer {
+        journal.note(JournalRecord(.replay, facts: facts, result: result.rawValue))
+        var answer = answer
+        answer.fields.append(Answer.Field("Idempotency-Replayed", "true"))
+        return answer
+    }
+}
+
+/// A send with a key, to a user or an audience.
+struct PermittedKeyedSend {
+    let key: IdempotencyKey
+    let target: String
+    let service: PushService
+    let text: String
+}
+
+extension Permitted {
+    /// The send, where it is one and has a key.
+    var keyedSend: PermittedKeyedSend? {
+        if let send = requestedSend, let key = send.key {
+            return PermittedKeyedSend(key: key, target: send.recipient.text, service: send.service, text: send.text)
+        }
+        if let send = requestedAudience?.send, let key = send.key {
+            return PermittedKeyedSend(
+                key: key, target: AudienceName.prefix + send.audience.text, service: send.service, text: send.text)
+        }
+        return nil
+    }
+}
