@@ -150,8 +150,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "GatewayServer", "GatewayStore", "GatewayCore", "GatewayTesting", "NotifyBackend", "StaticUsers",
-                "HMACToken", "notify-gateway", nioCore, nioPosix, logging,
+                "GatewayServer", "Gateway", "GatewayStore", "GatewayCore", "GatewayTesting", "NotifyBackend",
+                "StaticUsers", "HMACToken", "notify-gateway", nioCore, nioPosix, logging,
             ],
             swiftSettings: strict),
     ]

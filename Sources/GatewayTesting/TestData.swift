@@ -13,6 +13,14 @@ public enum TestData {
     /// there is none.
     public static let recordedClients = folder("NOTIFY_GATEWAY_FIXTURES", beside: "fixtures/clients")
 
+    /// The cases of JSONTestSuite, by name; empty where they are not there.
+    public static var jsonTestSuite: [URL] {
+        let urls = corpus("JSONTestSuite").flatMap {
+            try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+        }
+        return (urls ?? []).sorted { $0.lastPathComponent < $1.lastPathComponent }
+    }
+
     /// A file of the corpora, or nil.
     public static func corpus(_ name: String) -> URL? {
         corpora.map { $0.appendingPathComponent(name) }.flatMap(existing)

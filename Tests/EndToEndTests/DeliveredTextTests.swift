@@ -1,0 +1,170 @@
+import Foundation
+import FoundationXML
+import Gateway
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import NotifyBackend
+
+/// The way of a call in front of the embedded backend, as values and without sockets: for any sender, text and platform, the payload
+/// that the backend builds parses, and holds the text as it was typed.
+@Suite("What devices read", .timeLimit(.minutes(5)))
+struct DeliveredTextTests {
+    private static let names = NameRules(escaping: .hex)
+    private static let handles = [
+        "apns": String(repeating: "B0", count: 32), "gcm": "bobs-android-token-0001",
+        "wns": "https://db5.notify.windows.com/?token=bobs",
+    ]
+
+    private func gateway(_ flavor: BackendFlavor, _ hub: NotificationHub, _ user: UserName) throws -> TestGateway {
+        let api = NotifyUsersAPI(flavor: flavor, hub: hub)
+        let profile = try #require(BackendProfile.BuiltIn(rawValue: flavor.rawValue))
+        return TestGateway(
+            profile,
+            adjust: { rules in
+                rules.names = Self.names
+                rules.limiter = Limiter([], clocks: ManualClock().clocks)
+                rules.authenticators = AuthenticatorChain([
+                    .init(
+                        name: "scripted", takes: [.bearer],
+                        authenticator: ScriptedAuthenticator(
+                            always: .accepted(Identity(user: user, authenticator: "scripted"))))
+                ])
+            },
+            answering: { seen in
+                let answer = api.answer(
+                    to: BackendRequest(
+                        method: seen.method, target: seen.target, authorization: seen.values("Authorization").first,
+                        contentType: seen.values("Content-Type").first, accept: seen.values("Accept").first,
+                        body: seen.body))
+                return .status(answer.status, answer.body)
+            })
+    }
+
+    private func call(_ line: String, _ body: [UInt8]) -> ReceivedRequest {
+        ReceivedRequest(
+            line, authorization: .text("Bearer x"), contentType: body.isEmpty ? .absent : .text("application/json"),
+            body: body)
+    }
+
+    private static func user(_ random: inout SplitMix) -> UserName {
+        while true {
+            if let user = names.canonical(random.text(upTo: 10)) { return user }
+        }
+    }
+
+    @Test("Any text, whole and nothing else", arguments: BackendFlavor.allCases)
+    func anyText(flavor: BackendFlavor) async throws {
+        var random = SplitMix(seed: 50)
+        var delivered = 0
+        for number in 0..<TestRun.count(full: 5000, otherwise: 500) {
+            let hub = NotificationHub()
+            let (sender, recipient) = (Self.user(&random), Self.user(&random))
+            let pns = Self.handles.keys.sorted().randomElement(using: &random)!
+            let handle = try #require(Self.handles[pns])
+            let registered = await (try gateway(flavor, hub, recipient)).serve(
+                call(
+                    "PUT /api/register/1-2-3",
+                    Array(#"{"Platform":"\#(pns)","Handle":"\#(handle)","Tags":["username:\#(recipient)"]}"#.utf8)))
+            #expect(registered.status == (pns == "wns" ? 202 : 200))
+            // One tag of the owner's, however often it was asked for.
+            #expect(hub.registrations().map(\.tags) == [["username:\(recipient)"]])
+
+            var text = random.text(upTo: 50)
+            // Every tenth is about as long as the payload may be.
+            if number.isMultiple(of: 10), !text.isEmpty {
+                let frame = try #require(PayloadTemplate.payload(pns: Self.word(pns, flavor), user: "", message: ""))
+                let room = (pns == "wns" ? 5120 : 4096) - frame.utf8.count - sender.text.utf8.count
+                let wanted = room + Int.random(in: -1...1, using: &random)
+                text = String(repeating: text, count: wanted / Self.escaped(text, pns).utf8.count)
+                text += String(repeating: "x", count: max(0, wanted - Self.escaped(text, pns).utf8.count))
+            }
+            let body = try JSONSerialization.data(withJSONObject: text, options: .fragmentsAllowed)
+            // As somebody types it: what stands for an escape in a name would be escaped once more.
+            let spelling = try #require(Self.names.spellings(of: recipient).first)
+            let answer = await (try gateway(flavor, hub, sender)).serve(
+                call("POST /api/notifications?pns=\(pns)&to_tag=\(Self.percentEncoded(spelling))", Array(body)))
+            let payload = try #require(
+                PayloadTemplate.payload(
+                    pns: Self.word(pns, flavor), user: sender.text, message: Self.escaped(text, pns)))
+            let inbox = hub.inbox(ofHandle: handle).map(\.payload)
+            if pns == "wns", text.unicodeScalars.contains(where: Self.isForeignToXML) {
+                #expect(answer.code == .malformedMessage && inbox.isEmpty)
+            } else if payload.utf8.count > (pns == "wns" ? 5120 : 4096) {
+                #expect(answer.code == .payloadTooLarge && inbox.isEmpty)
+            } else {
+                delivered += 1
+                #expect(answer.status == 200 && inbox == [payload], "\(answer.text)")
+                let read = pns == "wns" ? ToastReader.text(in: inbox.first ?? "") : Self.text(in: inbox.first ?? "")
+                #expect(
+                    read.map(Self.scalars) == Self.scalars("From \(sender): \(text)"),
+                    "\(text.unicodeScalars.map(\.value))")
+            }
+        }
+        #expect(delivered > 300)
+    }
+
+    /// Foundation's JSON takes a byte order mark in the middle of a text for one at its beginning, and drops it.
+    private static func scalars(_ text: String) -> [UInt32] {
+        text.unicodeScalars.map(\.value).filter { $0 != 0xFEFF }
+    }
+
+    private static func word(_ pns: String, _ flavor: BackendFlavor) -> String {
+        pns != "gcm" ? pns : flavor == .classic ? "gcm" : flavor == .core ? "fcm" : "fcmv1"
+    }
+
+    /// What a payload must hold for the text, written down here once more.
+    private static func escaped(_ text: String, _ pns: String) -> String {
+        text.unicodeScalars.map { scalar in
+            if pns == "wns" {
+                return ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&apos;", "\r": "&#13;"][scalar]
+                    ?? String(scalar)
+            }
+            let short: [Unicode.Scalar: String] = [
+                "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\u{8}": "\\b", "\u{C}": "\\f",
+            ]
+            if let known = short[scalar] { return known }
+            return scalar.value < 0x20 || scalar.value == 0x7F
+                ? String(format: "\\u%04x", scalar.value) : String(scalar)
+        }.joined()
+    }
+
+    private static func isForeignToXML(_ scalar: Unicode.Scalar) -> Bool {
+        (scalar.value < 0x20 && ![9, 10, 13].contains(scalar.value)) || [0xFFFE, 0xFFFF].contains(scalar.value)
+    }
+
+    private static func percentEncoded(_ text: String) -> String {
+        text.utf8.map { String(format: "%%%02X", $0) }.joined()
+    }
+
+    /// The one text of a payload of APNs or FCM; nil where there is anything else in it.
+    private static func text(in payload: String) -> String? {
+        guard var value = try? JSONSerialization.jsonObject(with: Data(payload.utf8)) else { return nil }
+        while let object = value as? [String: Any] {
+            guard object.count == 1, let inner = object.values.first else { return nil }
+            value = inner
+        }
+        return value as? String
+    }
+
+    private final class ToastReader: NSObject, XMLParserDelegate {
+        private var text = ""
+        private var elements: [String] = []
+
+        static func text(in payload: String) -> String? {
+            let reader = ToastReader()
+            let parser = XMLParser(data: Data(payload.utf8))
+            parser.delegate = reader
+            guard parser.parse(), reader.elements == ["toast", "visual", "binding", "text"] else { return nil }
+            return reader.text
+        }
+
+        func parser(
+            _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+            attributes: [String: String]
+        ) { elements.append(name) }
+
+        func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
+    }
+}
