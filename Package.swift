@@ -76,8 +76,8 @@ let package = Package(
         .executableTarget(
             name: "notify-gateway",
             dependencies: [
-                "GatewayCore", "GatewayServer", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "ExternalProcess",
-                "ForwardAuth", arguments, logging,
+                "GatewayCore", "GatewayServer", "GatewayStore", "NotifyBackend", "StaticUsers", "HMACToken", "PAM",
+                "ExternalProcess", "ForwardAuth", arguments, logging,
             ],
             swiftSettings: strict),
 

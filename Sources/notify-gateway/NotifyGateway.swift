@@ -20,7 +20,7 @@ struct NotifyGateway: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
             TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self, ReloadCommand.self,
-            PluginCommand.self,
+            AuditCommand.self, PluginCommand.self,
             VersionCommand.self,
         ])
 

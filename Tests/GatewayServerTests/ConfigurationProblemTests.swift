@@ -85,6 +85,14 @@ struct ConfigurationProblemTests {
                     + "write a number of bytes, or a number and KiB, MiB or GiB"
             ),
             (
+                "journal: { directory: here, signing-key: here/../here/a.key }\n",
+                "gateway.yaml:1:42: journal.signing-key: must lie outside the journal's directory"
+            ),
+            (
+                "journal: { directory: /x/y, checkpoint-copy: /x/y/z }\n",
+                "gateway.yaml:1:46: journal.checkpoint-copy: must lie outside the journal's directory"
+            ),
+            (
                 "identity: { strip: [example] }\n",
                 "gateway.yaml:1:20: identity.strip: \"example\" is neither a domain "
                     + "and \\, nor @ and a domain"

@@ -57,6 +57,8 @@ public struct JournalRecord: Sendable, Hashable {
     public var status: Int?
     /// How long the backend took, in milliseconds.
     public var milliseconds: Int?
+    /// How many like it the record stands for; nil for itself alone.
+    public var count: Int?
     /// The uid of the operator who asked for it over the control socket, where one did.
     public var operatorID: UInt32?
     /// What an operator's change is about where that is no user: an address, a session, `all`.
@@ -65,13 +67,14 @@ public struct JournalRecord: Sendable, Hashable {
     /// A record from its parts.
     public init(
         _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
-        operatorID: UInt32? = nil, target: String? = nil
+        count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil
     ) {
         self.kind = kind
         self.facts = facts
         self.result = result
         self.status = status
         self.milliseconds = milliseconds
+        self.count = count
         self.operatorID = operatorID
         self.target = target
     }

@@ -25,6 +25,11 @@ struct OpenStores: Sendable {
             sessions = try SessionRegister(ledger, clocks: clocks)
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
+            settings.signingKey = try SigningKeyFile.open(
+                section.signingKey, outside: section.directory, mayCreate: true)
+            settings.checkpointCopy = section.checkpointCopy
+            settings.keep = section.keep
+            settings.keepBytes = section.keepBytes
             journal = try JournalFile(settings)
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
             keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday)

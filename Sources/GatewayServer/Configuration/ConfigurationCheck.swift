@@ -31,9 +31,13 @@ public enum ConfigurationCheck {
 
     private static func directories(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
         let check = DirectoryCheck(file: path)
+        let key = configuration.journal.signingKey
         let ledger = (configuration.ledger.file as NSString).deletingLastPathComponent
         return [
             check.problem(with: configuration.journal.directory, under: "journal.directory"),
+            FileManager.default.fileExists(atPath: key)
+                ? nil
+                : check.problem(with: (key as NSString).deletingLastPathComponent, under: "journal.signing-key"),
             check.problem(with: ledger, under: "ledger.file"),
             configuration.control.flatMap { check.problem(withControlSocket: $0) },
         ].compactMap(\.self)

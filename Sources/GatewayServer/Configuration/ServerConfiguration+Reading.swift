@@ -109,15 +109,6 @@ extension ServerConfiguration {
         case keep
     }
 
-    private static func readJournal(_ reader: ConfigurationReader?) -> JournalSection {
-        defer { reader?.finish() }
-        return JournalSection(
-            // The directory of the segments; made where it is absent.
-            directory: reader?.path("directory") ?? "/var/lib/notify-gateway/journal",
-            // With fewer bytes free, nothing is recorded and so nothing is sent.
-            minimumFree: reader?.byteCount("minimum-free") ?? 256 << 20)
-    }
-
     private static func readLedger(_ reader: ConfigurationReader?) -> LedgerSection {
         defer { reader?.finish() }
         let limits = SQLiteLedger.Limits()

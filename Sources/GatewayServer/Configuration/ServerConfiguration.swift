@@ -1,5 +1,6 @@
 public import Gateway
 public import GatewayCore
+public import GatewayStore
 public import Logging
 
 /// Everything that `gateway.yaml` says, read strictly and completely before anything starts.
@@ -63,6 +64,14 @@ public struct ServerConfiguration: Sendable {
         public var directory: String
         /// How many bytes must be free for calls to be recorded.
         public var minimumFree: Int
+        /// The file of the key that signs checkpoints.
+        public var signingKey: String
+        /// Where checkpoints are written once more; nil for nowhere.
+        public var checkpointCopy: CheckpointPlace?
+        /// How long a segment is kept after its last record.
+        public var keep: Duration
+        /// How many bytes all segments may have together.
+        public var keepBytes: Int
     }
 
     /// The ledger.

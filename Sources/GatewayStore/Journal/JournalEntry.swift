@@ -10,6 +10,8 @@ enum JournalEntry: Sendable {
     case recovered(Mending, count: Int)
     /// The outcome of an intent that a crash left without one; `members` are the intent's own, as they stand in its line.
     case unknownAfterCrash(members: [UInt8])
+    /// A statement about the chain, signed.
+    case signed(SignedStatement)
 
     /// The ways in which the journal mends itself: the `result` of `recovered` records.
     enum Mending: String, Sendable {
@@ -33,6 +35,7 @@ enum JournalEntry: Sendable {
             line.member("result", text: record.result)
             line.member("status", number: record.status)
             line.member("ms", number: record.milliseconds)
+            line.member("count", number: record.count)
             line.member("operator", number: record.operatorID.map(Int.init))
             line.member("target", text: record.target)
             if record.kind == .start { line.member("format", number: Self.format) }
@@ -47,6 +50,11 @@ enum JournalEntry: Sendable {
             line.member("kind", word: JournalRecord.Kind.outcome.rawValue)
             line.bytes += members
             line.member("result", word: CallResult.unknownAfterCrash.rawValue)
+        case .signed(let signed):
+            line.member("kind", word: signed.statement.kind.rawValue)
+            // In these lines too: in a segment that holds no `start` they say what can be read.
+            line.member("format", number: Self.format)
+            line.members(of: signed)
         }
     }
 }

@@ -15,6 +15,17 @@ public final class JournalFile: Journal {
         public var directory: String
         /// The length in bytes after which a new segment is begun.
         public var segmentBytes = 64 << 20
+        /// The time after which a new segment is begun, so that what is kept for a time does not wait for a segment to be full.
+        public var segmentAge = Duration.seconds(86_400)
+        /// The key that signs how far the journal goes, and what was removed of it. Without one there are no checkpoints, and no
+        /// segment is ever removed.
+        public var signingKey: Ed25519.PrivateKey?
+        /// Where checkpoints are copied to; nil for nowhere.
+        public var checkpointCopy: CheckpointPlace?
+        /// How long a segment is kept after its last record.
+        public var keep = Duration.seconds(90 * 86_400)
+        /// How many bytes the segments may have together; beyond it the oldest go.
+        public var keepBytes = 20 << 30
         /// How many bytes must be free for calls to be recorded; 0 never looks. What completes an intent is written below it too.
         public var minimumFree = 256 << 20
         /// How many records may wait, the outcomes of admitted intents included.
@@ -27,6 +38,10 @@ public final class JournalFile: Journal {
         var shortestDelay = Duration.milliseconds(50)
         /// The longest such wait.
         var longestDelay = Duration.seconds(1)
+        /// How old a record may be that no checkpoint covers.
+        var checkpointInterval = Duration.seconds(60)
+        /// How often segments are looked at that may have to go.
+        var retentionInterval = Duration.seconds(3600)
 
         /// A journal in the directory, with the defaults.
         public init(directory: String, clocks: Clocks = .system, logger: Logger) {
@@ -59,13 +74,13 @@ public final class JournalFile: Journal {
         if !found.entries.isEmpty {
             configuration.logger.notice("journal was mended", metadata: ["records": "\(found.entries.count)"])
         }
-        let (segment, chain) = try Self.begin(found, configuration, files)
+        let begun = try Self.begin(found, configuration, files)
         let queue = JournalQueue(limit: configuration.queueLimit)
         self.queue = queue
         let thread = Thread {
             // Made here: the writer belongs to this thread.
-            let writer = JournalWriter(queue: queue, files: files, settings: configuration, chain: chain)
-            writer.segment = segment
+            let writer = JournalWriter(
+                queue: queue, files: files, settings: configuration, segment: begun.segment, holding: begun.batch)
             writer.run()
             Self.end(lock, queue, configuration.logger)
         }
@@ -92,25 +107,37 @@ public final class JournalFile: Journal {
     /// Writes what is queued and a `stop` record, and gives the directory up. Further records are refused from the call on.
     public func close() async { await queue.close() }
 
+    /// Whether somebody has the journal in the directory open at present. Blocks; for commands.
+    public static func isOpen(_ directory: String) -> Bool {
+        let path = directory + "/lock"
+        guard (try? SystemFileSystem().size(path)) != nil else { return false }
+        guard let lock = try? LockFile(path) else { return true }
+        lock.release()
+        return false
+    }
+
     /// Writes what recovery found and then the `start`, in one batch: a `start` on disk says that the rest is there as well.
     private static func begin(
         _ found: JournalRecovery.Found, _ configuration: Configuration, _ files: any JournalFileSystem
-    ) throws(JournalUnavailable) -> (JournalSegment, JournalChain) {
-        var chain = found.chain
-        var line = JournalLine()
-        let time = configuration.clocks.wall().description
-        for entry in found.entries + [.start] {
-            guard chain.append(entry, at: time, to: &line) else { throw JournalUnavailable("libcrypto made no hash") }
-        }
+    ) throws(JournalUnavailable) -> (segment: JournalSegment, batch: JournalBatch) {
+        var batch = JournalBatch(
+            chain: found.chain,
+            signer: configuration.signingKey.map {
+                JournalSigner(key: $0, interval: configuration.checkpointInterval)
+            })
+        batch.open(clocks: configuration.clocks)
+        // How many lines a crash left without a checkpoint is not looked for: one before all else covers them.
+        if found.chain.next > 1 { try batch.sign() }
+        for entry in found.entries + [.start] { try batch.append(entry) }
         do throws(FileFailure) {
             var segment = try JournalSegment(first: found.chain.next, in: configuration.directory, files: files)
             do throws(FileFailure) {
-                try segment.append(line.bytes)
+                try segment.append(batch.bytes)
             } catch {
                 segment.close()
                 throw error
             }
-            return (segment, chain)
+            return (segment, batch)
         } catch {
             throw JournalUnavailable(error.description)
         }

@@ -20,6 +20,10 @@ protocol JournalFileSystem: Sendable {
     func names(in path: String) throws(FileFailure) -> [String]
     /// All bytes of the file.
     func read(_ path: String) throws(FileFailure) -> [UInt8]
+    /// The last bytes of the file, so many at most.
+    func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8]
+    /// The length of the file in bytes.
+    func size(_ path: String) throws(FileFailure) -> UInt64
     /// Cuts the file to the length, durably.
     func truncate(_ path: String, to length: Int) throws(FileFailure)
 }

@@ -71,6 +71,21 @@ struct JournalLine {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Appends a signed statement but for its time, which is the line's.
+    mutating func members(of signed: SignedStatement) {
+        open("through")
+        append(decimal: signed.statement.through)
+        open("head")
+        bytes.append(UInt8(ascii: "\""))
+        bytes += signed.statement.head
+        bytes.append(UInt8(ascii: "\""))
+        member("key", word: signed.keyID)
+        open("signature")
+        bytes.append(UInt8(ascii: "\""))
+        bytes += Base64.encode(signed.signature, .standard)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     /// Appends a number in decimal digits.
     mutating func append(decimal number: UInt64) {
         var rest = number

@@ -42,6 +42,28 @@ struct JournalLineReader {
         value(after: ",\"\(name)\":\"", until: UInt8(ascii: "\"")).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// The member's whole number, if it is there.
+    func number(_ name: String) -> UInt64? {
+        let prefix = Array(",\"\(name)\":".utf8)
+        guard let start = place(of: prefix) else { return nil }
+        let digits = bytes[(start + prefix.count)...].prefix { (0x30...0x39).contains($0) }
+        return UInt64(String(decoding: digits, as: UTF8.self))
+    }
+
+    /// The hash of the line before, as this one names it.
+    var previous: [UInt8]? { text("prev").map { Array($0.utf8) } }
+
+    /// The statement that a `checkpoint` or `retired` line makes, as far as it is one; whether it is signed is not looked at.
+    var statement: SignedStatement? {
+        guard let kind = text("kind").flatMap({ JournalStatement.Kind(rawValue: $0) }), let through = number("through"),
+            let head = text("head"), head.utf8.count == 64, let time = text("at"), let keyID = text("key"),
+            let signature = text("signature"), let bytes = Base64.decode(Array(signature.utf8).span, .standard)
+        else { return nil }
+        return SignedStatement(
+            statement: JournalStatement(kind: kind, through: through, head: Array(head.utf8), time: time),
+            keyID: keyID, signature: bytes)
+    }
+
     /// The members of an intent between `kind` and `prev`, the comma before the first included.
     var factMembers: [UInt8]? {
         let kind = Array(",\"kind\":\"intent\"".utf8)
@@ -57,10 +79,5 @@ struct JournalLineReader {
         return rest.firstIndex(of: end).map { rest[..<$0] }
     }
 
-    private func place(of pattern: [UInt8]) -> Int? {
-        guard bytes.count >= pattern.count else { return nil }
-        return (bytes.startIndex...(bytes.endIndex - pattern.count)).first { start in
-            bytes[start...].starts(with: pattern)
-        }
-    }
+    private func place(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }
 }

@@ -24,6 +24,7 @@ struct JournalRecovery {
     func run() throws(FileFailure) -> Found {
         var found = Found()
         var segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        try refuseNewerFormat(segments)
         var torn = 0
         while let last = segments.last {
             let bytes = try files.read(path(last))
@@ -39,6 +40,23 @@ struct JournalRecovery {
         if torn > 0 { found.entries.append(.recovered(.tornTail, count: torn)) }
         found.entries += try OpenIntents(recovery: self, segments: segments).run()
         return found
+    }
+
+    /// Looked at before anything is mended: what a newer program wrote may look torn to this one. Lines that name the format
+    /// begin each run and end each full segment.
+    private func refuseNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
+        for segment in segments.suffix(2).reversed() {
+            var lines = BackwardLines(try files.read(path(segment)))
+            while let line = lines.next().map(JournalLineReader.init(bytes:)) {
+                guard let format = line.number("format") else { continue }
+                guard format <= JournalEntry.format else {
+                    throw FileFailure(
+                        unfit: path(segment),
+                        "is of format \(format), and this program reads none newer than \(JournalEntry.format)")
+                }
+                return
+            }
+        }
     }
 
     /// The path of a segment.

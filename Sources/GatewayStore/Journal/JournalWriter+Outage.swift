@@ -22,21 +22,19 @@ extension JournalWriter {
     /// Tries to go on in a new segment, with a record that says so as the first line. Only when that is on disk does the
     /// journal take records again.
     func mend() {
-        var end = chain
-        var line = JournalLine()
-        let entry = JournalEntry.recovered(.writeFailed, count: refused)
+        // A checkpoint never comes first: the line says why the segment before it may go on beyond this number.
+        var batch = JournalBatch(chain: chain, signer: signer)
+        batch.open(clocks: settings.clocks)
         do throws(JournalUnavailable) {
-            guard end.append(entry, at: settings.clocks.wall().description, to: &line) else {
-                throw JournalUnavailable("libcrypto made no hash")
-            }
-            segment = try newSegment(startingWith: line.bytes)
+            try batch.append(.recovered(.writeFailed, count: refused), mayWaitForCheckpoint: true)
+            segment = try newSegment(startingWith: batch.bytes)
         } catch {
             delay = min(max(delay * 2, settings.shortestDelay), settings.longestDelay)
             queue.set(.failure(error))
             settings.logger.debug("journal still cannot be written", metadata: ["detail": "\(error.detail)"])
             return
         }
-        chain = end
+        adopt(batch)
         delay = .zero
         settings.logger.notice("journal is written again", metadata: ["refused": "\(refused)"])
         refused = 0

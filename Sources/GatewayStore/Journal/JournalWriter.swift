@@ -9,15 +9,22 @@ final class JournalWriter {
     let queue: JournalQueue
     let files: any JournalFileSystem
     let settings: JournalFile.Configuration
-    /// Where the journal stands; moves only when a batch is on disk.
+    /// Where the journal stands, and what of it is signed; both move only when a batch is on disk.
     var chain: JournalChain
+    var signer: JournalSigner?
     /// The segment in use; nil while none can be written.
     var segment: JournalSegment?
     /// Records refused since the last good synchronisation.
     var refused = 0
     /// How long to wait before the next attempt to open a segment.
     var delay = Duration.zero
-    private var line = JournalLine()
+    /// When segments were last looked at that may have to go.
+    var retentionLooked: MonotonicInstant?
+    /// What is known of the oldest segments, so that they are not read again each time.
+    var knownEnds: [JournalSegmentName: SegmentEnd] = [:]
+    private var batch: JournalBatch
+    private let copier: CheckpointCopier?
+    private var segmentBegan: MonotonicInstant
     private var spaceLooked: MonotonicInstant?
     private var lacksSpace = false
 
@@ -25,22 +32,40 @@ final class JournalWriter {
     /// this and one call's records.
     static let batchBytes = 4 << 20
 
-    init(queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration, chain: JournalChain) {
+    /// - Parameter batch: what is in the segment already, and on disk.
+    init(
+        queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration,
+        segment: JournalSegment, holding batch: JournalBatch
+    ) {
         self.queue = queue
         self.files = files
         self.settings = settings
-        self.chain = chain
+        self.segment = segment
+        self.batch = batch
+        chain = batch.chain
+        signer = batch.signer
+        segmentBegan = batch.now
+        copier = settings.checkpointCopy.map { place in
+            let sink: any CheckpointSink =
+                switch place {
+                case .file(let path): CheckpointFile(path: path)
+                case .syslog: CheckpointSyslog()
+                }
+            return CheckpointCopier(sink, logger: settings.logger)
+        }
+        adopt(batch)
     }
 
     /// Writes until the journal is closed, then says so in the journal.
     func run() {
         lookAtSpace()
+        retire()
         while true {
             if segment == nil {
                 queue.sleep(atMost: delay)
                 mend()
             } else {
-                queue.waitForWork(atMost: lacksSpace ? settings.longestDelay : nil)
+                queue.waitForWork(atMost: patience)
             }
             // Read before the queue is emptied: nothing is added afterwards but notes, and the last ones are taken below.
             let isClosing = queue.isClosing
@@ -50,23 +75,38 @@ final class JournalWriter {
                 lookAtSpace()
                 let (items, dropped) = queue.take()
                 write(items, dropped: dropped)
+                if !isClosing { retire() }
             }
             if isClosing { return finish() }
         }
     }
 
-    private func finish() {
-        write([JournalQueue.Item(records: [JournalRecord(.stop)], continuation: nil)], dropped: 0)
-        segment?.close()
-        segment = nil
+    /// How long nothing has to be done where nothing comes; nil for ever.
+    private var patience: Duration? {
+        var waits: [Duration] = []
+        if lacksSpace { waits.append(settings.longestDelay) }
+        if let signer {
+            // A clock that stands still must not make this a busy wait.
+            let due = signer.wait(now: settings.clocks.monotonic())
+            if let due { waits.append(max(due, .milliseconds(1))) }
+            waits.append(settings.retentionInterval)
+        }
+        return waits.min()
     }
 
-    private func write(_ items: [JournalQueue.Item], dropped: Int) {
+    private func finish() {
+        write([JournalQueue.Item(records: [JournalRecord(.stop)], continuation: nil)], dropped: 0, last: true)
+        segment?.close()
+        segment = nil
+        copier?.close()
+    }
+
+    private func write(_ items: [JournalQueue.Item], dropped: Int, last: Bool = false) {
         var rest = items[...]
         var dropped = dropped
-        while segment != nil, !rest.isEmpty || (dropped > 0 && !lacksSpace) {
+        while segment != nil, !rest.isEmpty || (dropped > 0 && !lacksSpace) || isCheckpointDue {
             do throws(JournalUnavailable) {
-                rest = try writeBatch(rest, dropped: dropped)
+                rest = try writeBatch(rest, dropped: dropped, last: last)
                 dropped = lacksSpace ? dropped : 0
             } catch {
                 fail(error, unwritten: Array(rest), dropped: dropped)
@@ -78,47 +118,75 @@ final class JournalWriter {
 
     /// Writes what fits into one batch and answers those who wait for it; returns what is left.
     private func writeBatch(
-        _ items: ArraySlice<JournalQueue.Item>, dropped: Int
+        _ items: ArraySlice<JournalQueue.Item>, dropped: Int, last: Bool
     ) throws(JournalUnavailable) -> ArraySlice<JournalQueue.Item> {
-        try rotateIfFull()
-        let time = settings.clocks.wall().description
-        var end = chain
-        line.bytes.removeAll(keepingCapacity: true)
-        if dropped > 0, !lacksSpace { try append(.recovered(.notesDropped, count: dropped), time, &end) }
+        try rotateIfDue()
+        begin()
+        if dropped > 0, !lacksSpace { try batch.append(.recovered(.notesDropped, count: dropped)) }
         var rest = items
-        while let item = rest.first, line.bytes.count < Self.batchBytes {
-            for record in item.records { try append(.record(record), time, &end) }
+        while let item = rest.first, batch.bytes.count < Self.batchBytes {
+            for record in item.records { try batch.append(.record(record)) }
             rest = rest.dropFirst()
         }
-        if !line.bytes.isEmpty { try appendToSegment() }
-        chain = end
+        if isCheckpointDue || (last && rest.isEmpty) { try batch.sign() }
+        try commit()
         for item in items[..<rest.startIndex] { item.continuation?.resume(returning: .success(())) }
         return rest
     }
 
-    private func append(
-        _ entry: JournalEntry, _ time: String, _ chain: inout JournalChain
-    ) throws(JournalUnavailable) {
-        guard chain.append(entry, at: time, to: &line) else { throw JournalUnavailable("libcrypto made no hash") }
+    /// Begins a batch where the journal stands.
+    func begin() {
+        batch.chain = chain
+        batch.signer = signer
+        batch.open(clocks: settings.clocks)
     }
 
-    private func appendToSegment() throws(JournalUnavailable) {
-        do throws(FileFailure) {
-            try segment?.append(line.bytes)
-        } catch {
-            throw JournalUnavailable(error.description)
+    /// Appends to the batch that was begun that everything up to a line is about to be removed.
+    func retireInBatch(_ end: SegmentEnd) throws(JournalUnavailable) { try batch.retire(end) }
+
+    /// Puts the batch on disk; only then the journal stands where the batch ends.
+    func commit() throws(JournalUnavailable) {
+        if !batch.bytes.isEmpty {
+            do throws(FileFailure) {
+                try segment?.append(batch.bytes)
+            } catch {
+                throw JournalUnavailable(error.description)
+            }
         }
+        adopt(batch)
     }
 
-    private func rotateIfFull() throws(JournalUnavailable) {
-        guard let full = segment, full.length >= settings.segmentBytes else { return }
+    /// Moves on to the end of a batch that is on disk.
+    func adopt(_ batch: JournalBatch) {
+        chain = batch.chain
+        signer = batch.signer
+        if let copier { for line in batch.checkpoints { copier.add(line) } }
+    }
+
+    private var isCheckpointDue: Bool {
+        signer?.wait(now: settings.clocks.monotonic()).map { $0 <= .zero } ?? false
+    }
+
+    private func rotateIfDue() throws(JournalUnavailable) {
+        guard let full = segment else { return }
+        let now = settings.clocks.monotonic()
+        let age = Duration.nanoseconds(now.nanoseconds - segmentBegan.nanoseconds)
+        guard full.length >= settings.segmentBytes || age >= settings.segmentAge else { return }
+        if signer?.hasUnsigned == true {
+            begin()
+            try batch.sign()
+            try commit()
+        }
+        segment?.close()
         segment = nil
-        full.close()
         do throws(FileFailure) {
             segment = try JournalSegment(first: chain.next, in: settings.directory, files: files)
         } catch {
             throw JournalUnavailable(error.description)
         }
+        segmentBegan = now
+        // The length of what is kept has changed.
+        retentionLooked = nil
     }
 
     /// Asks for the free space, once a second at most.

@@ -58,17 +58,21 @@ struct SystemFileSystem: JournalFileSystem {
         return names
     }
 
-    func read(_ path: String) throws(FileFailure) -> [UInt8] {
+    func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
+
+    func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
-        let size = Int(status.st_size)
+        let size = min(Int(status.st_size), count)
+        let start = Int(status.st_size) - size
         var failure: FileFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
             while filled < size {
-                let count = Glibc.read(descriptor, buffer.baseAddress.map { $0 + filled }, size - filled)
+                let count = pread(
+                    descriptor, buffer.baseAddress.map { $0 + filled }, size - filled, off_t(start + filled))
                 if count < 0, errno == EINTR { continue }
                 if count < 0 { failure = FileFailure("read", path) }
                 guard count > 0 else { break }
@@ -77,6 +81,12 @@ struct SystemFileSystem: JournalFileSystem {
         }
         if let failure { throw failure }
         return bytes
+    }
+
+    func size(_ path: String) throws(FileFailure) -> UInt64 {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw FileFailure("stat", path) }
+        return UInt64(status.st_size)
     }
 
     func truncate(_ path: String, to length: Int) throws(FileFailure) {

@@ -122,5 +122,7 @@ final class FaultyFileSystem: JournalFileSystem {
 
     func names(in path: String) throws(FileFailure) -> [String] { try files.names(in: path) }
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try files.read(path) }
+    func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
+    func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }
     func truncate(_ path: String, to length: Int) throws(FileFailure) { try files.truncate(path, to: length) }
 }

@@ -11,7 +11,7 @@ struct JournalFixture {
     let directory: TemporaryDirectory
     let files = FaultyFileSystem()
     let hands: Hands
-    let configuration: JournalFile.Configuration
+    var configuration: JournalFile.Configuration
 
     /// The hands of the journal's clocks.
     final class Hands: Sendable {
@@ -22,7 +22,7 @@ struct JournalFixture {
 
     init(
         _ directory: TemporaryDirectory = TemporaryDirectory(), segmentBytes: Int = 64 << 20, minimumFree: Int = 0,
-        queueLimit: Int = 65_536
+        queueLimit: Int = 65_536, isSigned: Bool = false
     ) {
         self.directory = directory
         let hands = Hands()
@@ -40,7 +40,22 @@ struct JournalFixture {
         configuration.queueLimit = queueLimit
         configuration.shortestDelay = .milliseconds(1)
         configuration.longestDelay = .milliseconds(2)
+        if isSigned { configuration.signingKey = Self.key }
         self.configuration = configuration
+    }
+
+    /// The key that signs where anything is signed.
+    static let key = key(1)
+    static func key(_ byte: UInt8) -> Ed25519.PrivateKey {
+        // 32 bytes are a key.
+        Ed25519.PrivateKey(seed: Secret([UInt8](repeating: byte, count: 32)))!
+    }
+
+    /// What the verification says of the journal.
+    func verified(
+        copies: CheckpointCopies? = nil, keys: [Ed25519.PublicKey] = [key.publicKey]
+    ) throws -> JournalVerification.Report {
+        try JournalVerification(directory: directory.path, keys: keys, copies: copies).run()
     }
 
     func open() throws(JournalUnavailable) -> JournalFile { try JournalFile(configuration, files: files) }
@@ -49,7 +64,8 @@ struct JournalFixture {
     func afterCrash() throws -> JournalFixture {
         let copy = TemporaryDirectory()
         try FileManager.default.copyItem(atPath: directory.path, toPath: copy.path)
-        return JournalFixture(copy, segmentBytes: configuration.segmentBytes)
+        return JournalFixture(
+            copy, segmentBytes: configuration.segmentBytes, isSigned: configuration.signingKey != nil)
     }
 
     func lines() throws -> [ReadLine] { try JournalReading.verified(directory) }

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import GRDB
+internal import GatewayCore
+
+extension AuditIndex {
+    /// Brings the index up to what the segments hold: reads what was appended since, forgets what was removed, and reads
+    /// anew what is not as it was. Blocks: some seconds for a million new records, next to nothing where there are none.
+    ///
+    /// - Parameter progress: Told now and then how many bytes of how many have been read.
+    public func update(progress: (UInt64, UInt64) -> Void = { _, _ in }) throws(Failure) {
+        do {
+            let segments = try SegmentFiles(directory: directory).list()
+            let total = segments.reduce(0) { $0 + $1.size }
+            var done: UInt64 = 0
+            try database.write { try AuditUpdate($0, directory).forget(allBut: segments) }
+            for (index, segment) in segments.enumerated() {
+                progress(done, total)
+                let end = index + 1 < segments.count ? segments[index + 1].name.first : nil
+                try database.write { try AuditUpdate($0, directory).read(segment, before: end) }
+                done += segment.size
+            }
+            progress(total, total)
+        } catch {
+            throw Failure(error)
+        }
+    }
+}
+
+/// One transaction that brings the index closer to the segments.
+struct AuditUpdate {
+    private let database: Database
+    private let files: SegmentFiles
+
+    init(_ database: Database, _ directory: String) {
+        self.database = database
+        files = SegmentFiles(directory: directory)
+    }
+
+    /// What the index has of a segment.
+    private struct Known {
+        let first: UInt64
+        let bytes: Int
+        let lastPlace: Int
+        let lastHash: [UInt8]
+    }
+
+    /// Forgets segments that are gone, and all from the first one on that is not as it was read.
+    func forget(allBut segments: [SegmentFiles.Found]) throws {
+        let known = try known()
+        let present = Set(segments.map(\.name.first))
+        if let first = segments.first?.name.first {
+            try database.execute(sql: "DELETE FROM record WHERE seq < ?", arguments: [Int64(first)])
+            try database.execute(sql: "DELETE FROM segment WHERE first < ?", arguments: [Int64(first)])
+        }
+        for (place, segment) in known.enumerated() where segment.first >= segments.first?.name.first ?? 0 {
+            let isGone = !present.contains(segment.first)
+            // Only the last one grows; the others are looked at by their length alone.
+            let isLast = place == known.count - 1
+            if try isGone || !isAsItWas(segment, in: segments, reading: isLast) {
+                try forget(from: segment.first)
+                return
+            }
+        }
+    }
+
+    /// Reads what of the segment the index lacks.
+    func read(_ segment: SegmentFiles.Found, before end: UInt64?) throws {
+        let first = segment.name.first
+        let known = try known(first)
+        // What a failed write left in the segment before has this one's numbers, and is void.
+        if known == nil {
+            try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
+        }
+        let start = known?.bytes ?? 0
+        guard segment.size > UInt64(start) else { return }
+        let bytes = try files.read(segment.name, from: start)
+        let inserter = try AuditInserter(database)
+        var offset = 0
+        var last = known.map { (place: $0.lastPlace, hash: $0.lastHash) }
+        while let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
+            let line = JournalLineReader(bytes: bytes[offset..<lineEnd])
+            if let number = line.sequence, end.map({ number < $0 }) ?? true {
+                try inserter.insert(line, number, segment: first, place: start + offset)
+                last = (start + offset, Array(line.bytes.suffix(Self.hashTail)))
+            }
+            offset = lineEnd + 1
+        }
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO segment (first, bytes, last_place, last_hash) VALUES (?, ?, ?, ?)",
+            arguments: [Int64(first), start + offset, last?.place ?? 0, Data(last?.hash ?? [])])
+    }
+
+    /// The end of a line by which it is recognised: its hash.
+    private static let hashTail = 66
+
+    private func isAsItWas(_ known: Known, in segments: [SegmentFiles.Found], reading: Bool) throws -> Bool {
+        guard let found = segments.first(where: { $0.name.first == known.first }),
+            found.size >= UInt64(known.bytes)
+        else { return false }
+        guard reading, !known.lastHash.isEmpty else { return true }
+        // As long as no line is missing, one of the same hash means that all before it are the same.
+        let bytes = try files.read(found.name, from: known.lastPlace, count: known.bytes - known.lastPlace)
+        guard let end = ChainCheck.endOfLine(in: bytes, from: 0) else { return false }
+        return bytes[..<end].suffix(Self.hashTail).elementsEqual(known.lastHash)
+    }
+
+    private func forget(from first: UInt64) throws {
+        try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
+        try database.execute(sql: "DELETE FROM segment WHERE first >= ?", arguments: [Int64(clamping: first)])
+    }
+
+    private func known() throws -> [Known] {
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT first, bytes, last_place, last_hash FROM segment ORDER BY first")
+        return rows.map { row in
+            Known(
+                first: UInt64(clamping: row["first"] as Int64), bytes: row["bytes"], lastPlace: row["last_place"],
+                lastHash: Array(row["last_hash"] as Data))
+        }
+    }
+
+    private func known(_ first: UInt64) throws -> Known? { try known().first { $0.first == first } }
+}

@@ -1,0 +1,69 @@
+internal import Glibc
+
+/// The segments of a journal for whoever only reads them.
+struct SegmentFiles: Sendable {
+    /// A segment, and how long it was when it was looked at.
+    struct Found: Sendable, Hashable {
+        let name: JournalSegmentName
+        let size: UInt64
+    }
+
+    let directory: String
+
+    /// The segments in order. One that is removed meanwhile is left out.
+    func list() throws(FileFailure) -> [Found] {
+        let files = SystemFileSystem()
+        var found: [Found] = []
+        for name in try files.names(in: directory).compactMap({ JournalSegmentName($0) }).sorted() {
+            do throws(FileFailure) {
+                found.append(Found(name: name, size: try files.size(path(name))))
+            } catch  where error.code == ENOENT {
+                continue
+            }
+        }
+        return found
+    }
+
+    /// The bytes from the offset on, so many at most.
+    func read(_ name: JournalSegmentName, from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
+        let reader = try SegmentReader(path(name))
+        defer { reader.close() }
+        return try reader.read(from: start, count: count)
+    }
+
+    func path(_ name: JournalSegmentName) -> String { directory + "/" + name.text }
+}
+
+/// One segment, open to be read.
+struct SegmentReader {
+    private let path: String
+    private let descriptor: CInt
+
+    init(_ path: String) throws(FileFailure) {
+        self.path = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileFailure("open", path) }
+    }
+
+    func close() { _ = Glibc.close(descriptor) }
+
+    /// The bytes from the offset on, so many at most.
+    func read(from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
+        let wanted = min(count, max(0, Int(status.st_size) - start))
+        var failure: FileFailure?
+        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
+            while filled < wanted {
+                let got = pread(
+                    descriptor, buffer.baseAddress.map { $0 + filled }, wanted - filled, off_t(start + filled))
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { failure = FileFailure("read", path) }
+                guard got > 0 else { break }
+                filled += got
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+}

@@ -1,0 +1,57 @@
+internal import Foundation
+internal import GRDB
+public import GatewayCore
+
+extension AuditIndex {
+    /// Who notified the user since then, who most often first. Blocks.
+    public func senders(to user: UserName, since: WallTime) throws(Failure) -> [SenderSummary] {
+        do {
+            return try database.read { database in
+                guard let recipient = try Self.wordNumber(user.text, database),
+                    let send = try Self.wordNumber(Action.send.rawValue, database)
+                else { return [] }
+                let rows = try Row.fetchAll(
+                    database, sql: Self.sendersQuery,
+                    arguments: [
+                        "recipient": recipient, "send": send, "since": since.microseconds,
+                        "intent": try Self.known(JournalRecord.Kind.intent.rawValue, database),
+                        "outcome": try Self.known(JournalRecord.Kind.outcome.rawValue, database),
+                        "refusal": try Self.known(JournalRecord.Kind.refusal.rawValue, database),
+                        "unreachable": try Self.known(CallResult.backendUnreachable.rawValue, database),
+                        "overloaded": try Self.known(CallResult.overloaded.rawValue, database),
+                    ])
+                return rows.compactMap(Self.summary)
+            }
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    /// The word's number; one that no record has where there is none, since a comparison with NULL is neither true nor false.
+    private static func known(_ word: String, _ database: Database) throws -> Int64 {
+        try wordNumber(word, database) ?? -1
+    }
+
+    /// Intents count, less those of which the outcome says that the backend never saw them.
+    private static let sendersQuery = """
+        SELECT
+            (SELECT text FROM word WHERE id = user) AS sender,
+            SUM(kind = :intent) - SUM(kind = :outcome AND COALESCE(result, 0) IN (:unreachable, :overloaded)) AS sent,
+            MIN(CASE kind WHEN :intent THEN at END) AS first, MAX(CASE kind WHEN :intent THEN at END) AS last,
+            GROUP_CONCAT(DISTINCT CASE kind WHEN :intent THEN (SELECT text FROM word WHERE id = pns) END) AS platforms,
+            SUM(CASE kind WHEN :refusal THEN count ELSE 0 END) AS refused
+        FROM record
+        WHERE recipient = :recipient AND action = :send AND at >= :since AND user IS NOT NULL
+        GROUP BY user ORDER BY sent DESC, sender
+        """
+
+    private static func summary(_ row: Row) -> SenderSummary? {
+        guard let sender = (row["sender"] as String?).flatMap(UserName.init(canonical:)) else { return nil }
+        let platforms = (row["platforms"] as String?)?.split(separator: ",").map(String.init).sorted() ?? []
+        return SenderSummary(
+            sender: sender, count: max(0, row["sent"] as Int? ?? 0),
+            first: (row["first"] as Int64?).map(WallTime.init(microseconds:)),
+            last: (row["last"] as Int64?).map(WallTime.init(microseconds:)), platforms: platforms,
+            refused: row["refused"] as Int? ?? 0)
+    }
+}

@@ -1,0 +1,40 @@
+public import GatewayCore
+
+/// Which lines of the journal are asked for: those that fit all that is given.
+public struct AuditQuery: Sendable, Hashable {
+    /// Who sent; sends only.
+    public var from: UserName?
+    /// Whom a send is for, or from whom a device was handed over.
+    public var to: UserName?
+    /// Who called, or whom an operator's change is about.
+    public var user: UserName?
+    /// What the call does.
+    public var action: Action?
+    /// How it ended.
+    public var result: String?
+    /// Not before this time.
+    public var since: WallTime?
+    /// Before this time.
+    public var until: WallTime?
+    /// The call's id.
+    public var call: String?
+
+    /// All lines.
+    public init() {}
+}
+
+/// Who notified a user within a time, and how often.
+public struct SenderSummary: Sendable, Hashable {
+    /// Who.
+    public let sender: UserName
+    /// How many sends were handed to the backend; those that it certainly never saw are not among them.
+    public let count: Int
+    /// The time of the first of them; nil where there is none.
+    public let first: WallTime?
+    /// The time of the last.
+    public let last: WallTime?
+    /// The services that they went through, in alphabetical order.
+    public let platforms: [String]
+    /// How many were refused.
+    public let refused: Int
+}

@@ -1,0 +1,93 @@
+public import GatewayCore
+internal import Glibc
+
+/// Reads a journal from its first line to its last and finds the first thing that is not as it was written.
+///
+/// What is found by what: a changed byte, and a line that is missing, put in, doubled or moved, by the chain of hashes, at its
+/// number. Lines that were changed and hashed anew up to the end (re-chaining) by the next checkpoint, whose signature is over
+/// the old hash: somewhere since the checkpoint before. Lines at the end that were cut off or re-chained since the last
+/// checkpoint: by a checkpoint in the second place that covers them, and by nothing else.
+public struct JournalVerification: Sendable {
+    /// The journal's directory.
+    public var directory: String
+    /// The keys that may have signed; checkpoints are not asked for where there are none.
+    public var keys: [Ed25519.PublicKey]
+    /// What the second place holds; nil where it is not looked at.
+    public var copies: CheckpointCopies?
+    /// Whether the journal is being written: then it may end within a line.
+    public var isBeingWritten = false
+
+    /// A verification of the journal in the directory.
+    public init(directory: String, keys: [Ed25519.PublicKey], copies: CheckpointCopies? = nil) {
+        self.directory = directory
+        self.keys = keys
+        self.copies = copies
+    }
+
+    /// The first thing that is wrong.
+    public struct Finding: Sendable, Hashable {
+        /// The number of the first line concerned.
+        public let number: UInt64
+        /// The last line that it may be, where it is one of several.
+        public let through: UInt64
+        /// What is wrong, as a sentence.
+        public let what: String
+
+        init(_ number: UInt64, through: UInt64? = nil, _ what: String) {
+            self.number = number
+            self.through = max(number, through ?? number)
+            self.what = what
+        }
+    }
+
+    /// What was found.
+    public struct Report: Sendable, Hashable {
+        /// The number of the first line that is there; 0 where there is none.
+        public internal(set) var first: UInt64 = 0
+        /// The number of the last line that was good; 0 where there is none.
+        public internal(set) var last: UInt64 = 0
+        /// How many lines were good.
+        public internal(set) var lines: UInt64 = 0
+        /// How many checkpoints were good.
+        public internal(set) var checkpoints = 0
+        /// The number of the last line that a good checkpoint covers; 0 where there is none.
+        public internal(set) var signedThrough: UInt64 = 0
+        /// How many checkpoints of the second place the journal agrees with.
+        public internal(set) var copiesSeen = 0
+        /// The first thing that is wrong; nil where nothing is.
+        public internal(set) var finding: Finding?
+    }
+
+    /// The journal cannot be read.
+    public struct Failure: Error, Sendable, CustomStringConvertible {
+        /// What was tried, and what the system says of it.
+        public let description: String
+    }
+
+    /// Reads everything. Blocks for as long as the disk takes; for commands.
+    ///
+    /// - Parameter progress: Told now and then how many bytes of how many have been read.
+    public func run(progress: (UInt64, UInt64) -> Void = { _, _ in }) throws(Failure) -> Report {
+        let files = SystemFileSystem()
+        do throws(FileFailure) {
+            let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            var sizes: [UInt64] = []
+            for segment in segments { sizes.append(try files.size("\(directory)/\(segment.text)")) }
+            let total = sizes.reduce(0, +)
+            var check = ChainCheck(keys: keys, copies: copies ?? CheckpointCopies())
+            var done: UInt64 = 0
+            for (index, segment) in segments.enumerated() {
+                progress(done, total)
+                let bytes = try files.read("\(directory)/\(segment.text)")
+                let next = index + 1 < segments.count ? segments[index + 1] : nil
+                check.take(bytes, of: segment, before: next, mayEndWithinLine: next == nil && isBeingWritten)
+                done += sizes[index]
+                if check.report.finding != nil { break }
+            }
+            progress(total, total)
+            return check.finish()
+        } catch {
+            throw Failure(description: error.description)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+internal import GatewayCore
+
+/// The last line of a segment that counts.
+struct SegmentEnd: Sendable, Hashable {
+    /// Its number.
+    let number: UInt64
+    /// Its hash: 64 hexadecimal digits.
+    let hash: [UInt8]
+    /// When it was written.
+    let time: WallTime
+
+    /// The line of the number in the bytes of a segment's end; nil where it is not there, or does not carry its own hash.
+    init?(number: UInt64, in bytes: [UInt8]) {
+        var lines = BackwardLines(bytes)
+        while let line = lines.next().map(JournalLineReader.init(bytes:)) {
+            guard line.sequence == number else {
+                // What lies behind it is void; what lies before it is not it.
+                if let other = line.sequence, other < number { return nil }
+                continue
+            }
+            guard let hash = line.verifiedHash, let time = line.time else { return nil }
+            self.number = number
+            self.hash = hash
+            self.time = time
+            return
+        }
+        return nil
+    }
+}

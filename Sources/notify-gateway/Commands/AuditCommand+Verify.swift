@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import GatewayCore
+import GatewayServer
+import GatewayStore
+
+extension AuditCommand {
+    /// `audit verify`: whether the journal is as it was written.
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "verify",
+            abstract: "Checks the journal's chain and checkpoints, and names the first line that is wrong.",
+            discussion: """
+                Exits 1 where something is wrong. What was changed since the last checkpoint by somebody who hashed the rest \
+                anew, or cut off at the end, only a copy of the checkpoints shows.
+
+                Example: notify-gateway audit verify --copy /mnt/other/checkpoints
+                """)
+
+        @OptionGroup var file: ConfigurationOption
+        @OptionGroup var results: ResultOption
+        @Option(help: "A public key as audit key prints it; may be repeated. Default: that of journal.signing-key.")
+        var key: [String] = []
+        @Option(
+            help: ArgumentHelp(
+                "Where checkpoints were copied to, or an extract of the system's log.", valueName: "file"))
+        var copy: String?
+
+        func validate() throws {
+            for text in key where Ed25519.PublicKey(text: text) == nil {
+                throw ValidationError("--key \(text) is no key; audit key prints one.")
+            }
+        }
+
+        func run() async throws {
+            let journal = try file.load().journal
+            let keys = try keys(journal)
+            do {
+                let copies = try copy.map { try CheckpointCopies(file: $0, keys: keys) }
+                if let copies { try say(copies) }
+                var verification = JournalVerification(directory: journal.directory, keys: keys, copies: copies)
+                verification.isBeingWritten = JournalFile.isOpen(journal.directory)
+                var progress = ProgressLine("Verifying")
+                let report = try verification.run { progress.show($0, of: $1) }
+                progress.end()
+                try say(report)
+            } catch let failure as JournalVerification.Failure {
+                throw CommandFailure.unavailable(failure.description)
+            }
+        }
+
+        private func keys(_ journal: ServerConfiguration.JournalSection) throws -> [Ed25519.PublicKey] {
+            if !key.isEmpty { return key.compactMap(Ed25519.PublicKey.init(text:)) }
+            do {
+                return [
+                    try SigningKeyFile.open(journal.signingKey, outside: journal.directory, mayCreate: false).publicKey
+                ]
+            } catch {
+                throw CommandFailure.unavailable("\(error.description). Give the public key with --key.")
+            }
+        }
+
+        private func say(_ copies: CheckpointCopies) throws {
+            // An empty copy would agree with every journal.
+            if copies.count == 0 { throw CommandFailure.refused("The copy holds no checkpoint of a known key.") }
+            if copies.unreadable > 0 {
+                Console.complain("The copy has \(copies.unreadable) lines that no known key signed.")
+            }
+        }
+
+        private func say(_ report: JournalVerification.Report) throws {
+            if results.json {
+                var members: [JSONValue.Member] = [
+                    .init("good", .bool(report.finding == nil)),
+                    .init("first", .number("\(report.first)")), .init("last", .number("\(report.last)")),
+                    .init("lines", .number("\(report.lines)")), .init("checkpoints", .number("\(report.checkpoints)")),
+                    .init("signed_through", .number("\(report.signedThrough)")),
+                    .init("copies", .number("\(report.copiesSeen)")),
+                ]
+                if let finding = report.finding {
+                    members += [
+                        .init("bad", .number("\(finding.number)")), .init("bad_through", .number("\(finding.through)")),
+                        .init("what", .string(finding.what)),
+                    ]
+                }
+                try results.say(.object(members))
+            } else {
+                try Console.say(
+                    "\(report.lines) lines, \(report.first) to \(report.last); \(report.checkpoints) checkpoints, "
+                        + "signed through line \(report.signedThrough)"
+                        + (copy == nil ? "" : "; \(report.copiesSeen) checkpoints agree with the copy"))
+            }
+            guard let finding = report.finding else { return }
+            let place =
+                finding.number == finding.through
+                ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"
+            throw CommandFailure.refused("The journal is not as it was written, at \(place): \(finding.what).")
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+@Suite("Audit: asking the journal", .timeLimit(.minutes(5)))
+struct AuditIndexTests {
+    private static func name(_ text: String) throws -> UserName { try #require(UserName(canonical: text)) }
+
+    private static func record(
+        _ kind: JournalRecord.Kind, _ number: Int, _ sender: String, _ recipient: String,
+        _ service: PushService = .apns,
+        result: String? = nil, count: Int? = nil
+    ) -> JournalRecord {
+        var facts = Fixture.facts(number, to: recipient)
+        facts.user = UserName(canonical: sender)
+        facts.pns = service
+        return JournalRecord(kind, facts: facts, result: result, count: count)
+    }
+
+    private static func send(
+        _ number: Int, _ sender: String, _ recipient: String, _ service: PushService = .apns,
+        result: CallResult = .accepted
+    ) -> [JournalRecord] {
+        [
+            record(.intent, number, sender, recipient, service),
+            record(.outcome, number, sender, recipient, service, result: result.rawValue),
+        ]
+    }
+
+    private static func index(_ fixture: JournalFixture) throws -> AuditIndex {
+        let index = try AuditIndex(directory: fixture.directory.path)
+        try index.update()
+        return index
+    }
+
+    private static func texts(_ index: AuditIndex, _ query: AuditQuery, limit: Int = .max) throws -> [ReadLine] {
+        var lines: [ReadLine] = []
+        try index.lines(query, limit: limit) { lines.append(try JournalReading.line($0)) }
+        return lines
+    }
+
+    /// Calls of three people over some segments.
+    private static func filled(_ fixture: JournalFixture) async throws {
+        let journal = try fixture.open()
+        for number in 0..<20 {
+            try await journal.record(
+                send(number, number % 2 == 0 ? "alice" : "carol", "bob", number % 3 == 0 ? .fcm : .apns))
+            fixture.hands.pass(seconds: 60)
+        }
+        try await journal.record(send(30, "alice", "carol"))
+        try await journal.record(send(31, "carol", "bob", result: .backendUnreachable))
+        journal.note(record(.refusal, 32, "eve", "bob", result: "rate-limited", count: 7))
+        journal.note(record(.refusal, 33, "carol", "bob", result: "send-not-allowed"))
+        await journal.close()
+    }
+
+    @Test("lines by each of what can be asked, as they stand in the journal")
+    func lines() async throws {
+        let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture)
+        let index = try Self.index(fixture)
+        let all = try fixture.lines()
+        #expect(try Self.texts(index, AuditQuery()).map(\.text) == all.map(\.text))
+
+        func expect(_ query: AuditQuery, _ fits: (ReadLine) -> Bool) throws {
+            let wanted = all.filter(fits)
+            #expect(try Self.texts(index, query).map(\.seq) == wanted.map(\.seq))
+            #expect(try Self.texts(index, query, limit: 3).map(\.seq) == wanted.suffix(3).map(\.seq))
+        }
+        func asking(_ set: (inout AuditQuery) throws -> Void) rethrows -> AuditQuery {
+            var query = AuditQuery()
+            try set(&query)
+            return query
+        }
+        try expect(asking { $0.user = try Self.name("carol") }) { $0.members["user"] as? String == "carol" }
+        try expect(asking { $0.from = try Self.name("alice") }) { $0.members["user"] as? String == "alice" }
+        try expect(asking { $0.to = try Self.name("carol") }) { $0.recipient == "carol" }
+        try expect(asking { $0.action = .send }) { $0.members["action"] as? String == "send" }
+        try expect(asking { $0.result = "backend-unreachable" }) { $0.result == "backend-unreachable" }
+        try expect(asking { $0.call = Fixture.call(7) }) { $0.call == Fixture.call(7) }
+        try expect(asking { $0.result = "nothing" }) { _ in false }
+        let tenth = try #require((all[20].members["at"] as? String).flatMap { WallTime(rfc3339: $0) })
+        try expect(asking { $0.since = tenth }) { ($0.members["at"] as? String ?? "") >= tenth.description }
+        try expect(asking { $0.until = tenth }) { ($0.members["at"] as? String ?? "") < tenth.description }
+        var several = AuditQuery()
+        several.to = try Self.name("bob")
+        several.result = "rate-limited"
+        #expect(try Self.texts(index, several).map(\.result) == ["rate-limited"])
+        #expect(try index.lines(AuditQuery(), limit: 3) { _ in })
+        #expect(try !index.lines(AuditQuery(), limit: all.count) { _ in })
+    }
+
+    @Test("who notified a user: what the backend may have seen counts, refusals apart, within the time")
+    func senders() async throws {
+        let fixture = JournalFixture(segmentBytes: 2000)
+        try await Self.filled(fixture)
+        let index = try Self.index(fixture)
+        let start = fixture.configuration.clocks.wall().adding(-3_600_000_000)
+        let found = try index.senders(to: try Self.name("bob"), since: start)
+        #expect(found.map(\.sender.text) == ["alice", "carol", "eve"])
+        #expect(found.map(\.count) == [10, 10, 0])
+        #expect(found.map(\.refused) == [0, 1, 7])
+        #expect(found[0].platforms == ["apns", "fcm"])
+        let (first, last) = (try #require(found[0].first), try #require(found[0].last))
+        #expect(last.microseconds - first.microseconds == 18 * 60_000_000)
+        #expect(found[2].first == nil)
+        let late = try index.senders(
+            to: try Self.name("bob"), since: fixture.configuration.clocks.wall().adding(-150_000_000))
+        #expect(late.map(\.count) == [1, 1, 0])
+        #expect(try index.senders(to: try Self.name("nobody"), since: start).isEmpty)
+    }
+
+    @Test("what is appended later is found, in this segment and the next, and over a restart")
+    func growing() async throws {
+        let fixture = JournalFixture(segmentBytes: 3000, isSigned: true)
+        try PrivateFiles.makeDirectory(fixture.directory.path)
+        let index = try AuditIndex(directory: fixture.directory.path)
+        for round in 0..<4 {
+            let journal = try fixture.open()
+            for number in 0..<6 {
+                try await journal.record(Self.send(round * 10 + number, "alice", "bob"))
+                try index.update()
+                #expect(try Self.texts(index, AuditQuery()).map(\.text) == fixture.lines().map(\.text))
+            }
+            await journal.close()
+        }
+    }
+
+    @Test(
+        "segments that were removed, cut, replaced or damaged: the index follows, and a lost or foreign index is made anew"
+    )
+    func following() async throws {
+        let fixture = JournalFixture(segmentBytes: 2000)
+        try await Self.filled(fixture)
+        var index = try Self.index(fixture)
+        let names = try JournalReading.segments(in: fixture.directory)
+        let all = try fixture.lines()
+        // Retention takes the oldest away.
+        try FileManager.default.removeItem(atPath: fixture.directory(names[0]))
+        try index.update()
+        let second = try #require(Int(names[1].dropFirst(8).dropLast(6)))
+        #expect(try Self.texts(index, AuditQuery()).map(\.seq) == all.map(\.seq).filter { $0 >= second })
+        // Recovery cuts the last one.
+        let last = try #require(names.last)
+        let lines = try fixture.directory.bytes(last).split(separator: 0x0A)
+        try fixture.directory.write(Array(lines.dropLast().joined(separator: [0x0A])) + [0x0A], to: last)
+        try index.update()
+        #expect(try Self.texts(index, AuditQuery()).last?.seq == all.count - 1)
+        // Another journal altogether.
+        let other = JournalFixture(segmentBytes: 2000)
+        try await Self.filled(other)
+        for name in try JournalReading.segments(in: fixture.directory) {
+            try FileManager.default.removeItem(atPath: fixture.directory(name))
+        }
+        try fixture.directory.write(Array("{\"seq\":1,no\n\nrubbish\n".utf8), to: names[0])
+        try index.update()
+        #expect(try Self.texts(index, AuditQuery()).isEmpty)
+        index.close()
+        // A file that is no database.
+        try other.directory.write(Array("no database, but long enough to be looked at".utf8), to: AuditIndex.fileName)
+        index = try Self.index(other)
+        #expect(try Self.texts(index, AuditQuery()).count == other.lines().count)
+        #expect(try other.directory.mode(AuditIndex.fileName) & 0o077 == 0)
+    }
+
+    @Test("lines of a failed write, void since the next segment has their numbers, are not found")
+    func voidLines() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        try await journal.record(Self.send(1, "alice", "bob"))
+        fixture.files.fail([2])
+        let index = try AuditIndex(directory: fixture.directory.path)
+        await #expect(throws: JournalUnavailable.self) {
+            try await journal.record((2..<9).flatMap { Self.send($0, "mallory", "bob") })
+        }
+        // At this moment they may be taken for what they are not.
+        try index.update()
+        await journal.untilWell()
+        try await journal.record(Self.send(20, "carol", "bob"))
+        try index.update()
+        #expect(try Self.texts(index, AuditQuery()).map(\.text) == fixture.lines().map(\.text))
+        await journal.close()
+    }
+}

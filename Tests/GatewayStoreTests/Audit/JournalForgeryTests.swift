@@ -1,0 +1,256 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+/// A journal whose lines somebody with the disk, and without the key, has changed.
+@Suite("Audit: forged journals", .timeLimit(.minutes(20)))
+struct JournalForgeryTests {
+    /// 2,600 lines in one segment with checkpoints in lines 1001 and 2002 and at the end.
+    private static func genuine() async throws -> (JournalFixture, name: String, lines: [[UInt8]]) {
+        let fixture = JournalFixture(isSigned: true)
+        let journal = try fixture.open()
+        for batch in 0..<13 { try await journal.record((0..<200).map { Fixture.intent(batch * 200 + $0) }) }
+        await journal.close()
+        let name = try #require(try JournalReading.segments(in: fixture.directory).first)
+        let lines = try fixture.directory.bytes(name).split(separator: 0x0A).map(Array.init)
+        #expect(try fixture.verified().finding == nil)
+        return (fixture, name, lines)
+    }
+
+    private static let count = TestRun.count(full: 1000, otherwise: 25)
+
+    /// What verification says of the lines, without a disk in between.
+    private static func finding(
+        _ lines: [[UInt8]], copies: CheckpointCopies = CheckpointCopies()
+    ) -> JournalVerification.Finding? {
+        finding(bytes: Array(lines.joined(separator: [0x0A])) + [0x0A], copies: copies)
+    }
+
+    private static func finding(
+        bytes: [UInt8], copies: CheckpointCopies = CheckpointCopies()
+    ) -> JournalVerification.Finding? {
+        var check = ChainCheck(keys: [Fixture.key.publicKey], copies: copies)
+        check.take(bytes, of: JournalSegmentName(first: 1), before: nil, mayEndWithinLine: false)
+        return check.finish().finding
+    }
+
+    /// The line with this content at its place in a chain: what a forger can compute.
+    private static func hashed(_ line: [UInt8], number: Int, previous: [UInt8]) throws -> [UInt8] {
+        let text = String(decoding: line, as: UTF8.self)
+        let body = try #require(text.range(of: ",\"at\":"))
+        let end = try #require(text.range(of: ",\"prev\":\"", options: .backwards))
+        var forged = Array("{\"seq\":\(number)\(text[body.lowerBound..<end.lowerBound]),\"prev\":\"".utf8)
+        forged += previous + Array("\"".utf8)
+        let digest = try #require(SHA256.digest(forged))
+        return forged + Array(",\"hash\":\"\(String(hexEncoding: digest))\"}".utf8)
+    }
+
+    private static func hash(of line: [UInt8]) -> [UInt8] { Array(line.dropLast(2).suffix(64)) }
+
+    /// The same line, saying that somebody else sent it.
+    private static func altered(_ line: [UInt8]) -> [UInt8] {
+        Array(String(decoding: line, as: UTF8.self).replacing("\"alice\"", with: "\"mallory\"").utf8)
+    }
+
+    /// The numbers of lines that are intents, which a forger would change.
+    private static func victim(_ lines: [[UInt8]], _ random: inout SplitMix, upTo limit: Int? = nil) -> Int {
+        while true {
+            let index = Int.random(in: 1..<(limit ?? lines.count - 3), using: &random)
+            if lines[index].firstRange(of: Array("\"intent\"".utf8)) != nil { return index }
+        }
+    }
+
+    @Test("a flipped bit, anywhere, is found at its line")
+    func bitFlips() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        let good = Array(lines.joined(separator: [0x0A])) + [0x0A]
+        var random = SplitMix(seed: 1)
+        for _ in 0..<Self.count {
+            let place = Int.random(in: good.indices, using: &random)
+            var bad = good
+            bad[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            let number = good[..<place].count { $0 == 0x0A } + 1
+            #expect(Self.finding(bytes: bad)?.number == UInt64(number), "byte \(place)")
+        }
+    }
+
+    @Test("every byte of a line counts")
+    func everyByte() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        let short = Array(lines.prefix(4))
+        let good = Array(short.joined(separator: [0x0A])) + [0x0A]
+        #expect(Self.finding(bytes: good) == nil)
+        let start = short[0].count + 1
+        for place in start...(start + short[1].count) {
+            for bit in TestRun.isFull ? Array(0..<8) : [place % 8] {
+                var bad = good
+                bad[place] ^= 1 << UInt8(bit)
+                #expect(Self.finding(bytes: bad)?.number == 2, "byte \(place)")
+            }
+        }
+    }
+
+    @Test("deleted lines are found at the first one")
+    func deletions() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        var random = SplitMix(seed: 2)
+        for _ in 0..<Self.count {
+            let index = Int.random(in: 0..<(lines.count - 1), using: &random)
+            let count = min(Int.random(in: 1...50, using: &random), lines.count - 1 - index)
+            var bad = lines
+            bad.removeSubrange(index..<(index + count))
+            #expect(Self.finding(bad)?.number == UInt64(index + 1))
+        }
+    }
+
+    @Test("doubled lines are found at their number")
+    func duplications() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        var random = SplitMix(seed: 3)
+        for _ in 0..<Self.count {
+            let index = Int.random(in: lines.indices, using: &random)
+            var bad = lines
+            bad.insert(lines[index], at: index + 1)
+            #expect(Self.finding(bad)?.number == UInt64(index + 1))
+        }
+    }
+
+    @Test("swapped lines are found at the first place, renumbered and hashed anew too")
+    func swaps() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        var random = SplitMix(seed: 4)
+        for round in 0..<Self.count {
+            let first = Self.victim(lines, &random)
+            let second = Int.random(in: (first + 1)..<(lines.count - 1), using: &random)
+            var bad = lines
+            bad.swapAt(first, second)
+            if round % 2 == 1 {
+                bad[first] = try Self.hashed(bad[first], number: first + 1, previous: Self.hash(of: bad[first - 1]))
+                bad[second] = try Self.hashed(
+                    bad[second], number: second + 1, previous: Self.hash(of: bad[second - 1]))
+            }
+            // Of the same words in both places nothing but the number is left, and that was set right.
+            guard bad[first] != lines[first] else { continue }
+            #expect(Self.finding(bad)?.number == UInt64(first + 1))
+        }
+    }
+
+    @Test("a line that was put in, with the hash and number that belong there, is found at its number")
+    func insertions() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        var random = SplitMix(seed: 5)
+        for _ in 0..<Self.count {
+            let index = Self.victim(lines, &random)
+            var bad = lines
+            bad.insert(
+                try Self.hashed(
+                    Self.altered(lines[index]), number: index + 1, previous: Self.hash(of: lines[index - 1])),
+                at: index)
+            #expect(Self.finding(bad)?.number == UInt64(index + 1))
+        }
+    }
+
+    @Test("a line that was changed and hashed anew is found at its number")
+    func replacements() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        var random = SplitMix(seed: 6)
+        for _ in 0..<Self.count {
+            let index = Self.victim(lines, &random)
+            var bad = lines
+            bad[index] = try Self.hashed(
+                Self.altered(lines[index]), number: index + 1, previous: Self.hash(of: lines[index - 1]))
+            #expect(Self.finding(bad)?.number == UInt64(index + 1))
+        }
+    }
+
+    /// The lines from `index` on as a forger chains them anew; checkpoints with the right numbers and hashes, and with the old
+    /// signatures or none at all.
+    private static func rechained(_ lines: [[UInt8]], from index: Int, dropping: Bool) throws -> [[UInt8]] {
+        var forged = Array(lines[..<index])
+        for (offset, line) in lines[index...].enumerated() {
+            let isCheckpoint = line.firstRange(of: Array("\"checkpoint\"".utf8)) != nil
+            if isCheckpoint, dropping { continue }
+            var text = String(decoding: offset == 0 ? altered(line) : line, as: UTF8.self)
+            let previous = forged.last.map(hash) ?? JournalChain.beginning.previous
+            if isCheckpoint, let head = text.range(of: ",\"head\":\"") {
+                let end = text.index(head.upperBound, offsetBy: 64)
+                text.replaceSubrange(head.upperBound..<end, with: String(decoding: previous, as: UTF8.self))
+            }
+            forged.append(try hashed(Array(text.utf8), number: forged.count + 1, previous: previous))
+        }
+        return forged
+    }
+
+    @Test("lines that were chained anew to the end are found by the next checkpoint, between it and the one before")
+    func rechaining() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        var random = SplitMix(seed: 7)
+        for round in 0..<Self.count {
+            let index = Self.victim(lines, &random)
+            let number = UInt64(index + 1)
+            let forged = try Self.rechained(lines, from: index, dropping: round % 2 == 1)
+            // Without checkpoints the run is too long; with less than a run left it is not, and only the second place shows it.
+            if round % 2 == 1, number > 2002 { continue }
+            let finding = try #require(Self.finding(forged))
+            let before = [1, 1001, 2002].last { UInt64($0) < number } ?? 1
+            if round % 2 == 0 {
+                #expect(finding.number == UInt64(before))
+                #expect(finding.through == [1001, 2002, UInt64(lines.count)].first { $0 > number })
+            } else {
+                #expect(finding.number == UInt64(before))
+            }
+        }
+    }
+
+    @Test("chained anew behind the last checkpoint, and with none of it left: only the second place shows it")
+    func tail() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        let copied = lines.filter { $0.firstRange(of: Array("\"checkpoint\"".utf8)) != nil }
+        let copies = CheckpointCopies(Array(copied.joined(separator: [0x0A])), keys: [Fixture.key.publicKey])
+        #expect(copies.count == 3)
+        let index = 2300
+        let forged = try Self.rechained(lines, from: index, dropping: true)
+        #expect(Self.finding(forged) == nil)
+        let finding = try #require(Self.finding(forged, copies: copies))
+        #expect((finding.number...finding.through).contains(UInt64(index + 1)) || finding.what.contains("at the end"))
+        #expect(Self.finding(Array(lines[..<index])) == nil)
+        #expect(Self.finding(Array(lines[..<index]), copies: copies)?.number == UInt64(index + 1))
+    }
+
+    @Test("what goes on behind a segment's end is a finding, unless a failed write explains it")
+    func behindTheEnd() async throws {
+        let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        let journal = try fixture.open()
+        for number in 0..<20 { try await journal.record([Fixture.intent(number)]) }
+        await journal.close()
+        let names = try JournalReading.segments(in: fixture.directory)
+        let bytes = try fixture.directory.bytes(names[0])
+        try fixture.directory.write(bytes + Array("something else\n".utf8), to: names[0])
+        let next = UInt64(names[1].dropFirst(8).dropLast(6)) ?? 0
+        #expect(try fixture.verified().finding?.number == next)
+        try fixture.directory.write(bytes.dropLast(), to: names[0])
+        #expect(try fixture.verified().finding?.number == next - 1)
+        try fixture.directory.write(Array("{\"seq\":".utf8), to: names[0])
+        #expect(try fixture.verified().finding?.number == 1)
+    }
+
+    @Test("bytes that are no journal at all are read without harm")
+    func noise() {
+        var random = SplitMix(seed: 8)
+        for _ in 0..<Self.count * 4 {
+            let noise = (0..<Int.random(in: 0...400, using: &random)).map { _ in
+                Bool.random(using: &random)
+                    ? UInt8.random(in: .min ... .max, using: &random)
+                    : Array(#"{"seq":1,"at":"","prev":"","hash":"}"#.utf8).randomElement(using: &random) ?? 0
+            }
+            if noise.isEmpty { continue }
+            #expect(Self.finding(bytes: noise) != nil)
+            #expect(CheckpointCopies(noise, keys: [Fixture.key.publicKey]).count == 0)
+        }
+    }
+}
