@@ -31,6 +31,7 @@ final class ScriptedService: Sendable {
         var connections = 0
         var seen: [Seen] = []
         var open: [ObjectIdentifier: any Channel] = [:]
+        var isStopped = false
     }
 
     private let state = Mutex(State())
@@ -65,7 +66,12 @@ final class ScriptedService: Sendable {
     /// Stops listening and drops all connections.
     func stop() async {
         try? await listener.withLock { $0 }?.close()
-        for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }
+        let open = state.withLock { state in
+            // What was accepted and has not said so yet drops itself.
+            state.isStopped = true
+            return Array(state.open.values)
+        }
+        for channel in open { try? await channel.close() }
     }
 
     private final class Handler: ChannelInboundHandler {
@@ -80,11 +86,13 @@ final class ScriptedService: Sendable {
 
         func channelActive(context: ChannelHandlerContext) {
             let channel = context.channel
-            connection = service.state.withLock { state in
+            let isStopped = service.state.withLock { state in
                 state.connections += 1
                 state.open[ObjectIdentifier(channel)] = channel
-                return state.connections
+                connection = state.connections
+                return state.isStopped
             }
+            if isStopped { context.close(promise: nil) }
         }
 
         func channelInactive(context: ChannelHandlerContext) {
