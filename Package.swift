@@ -29,7 +29,11 @@ let arguments = product("ArgumentParser", "swift-argument-parser")
 let package = Package(
     name: "notify-gateway",
     products: [
-        .executable(name: "notify-gateway", targets: ["notify-gateway"])
+        .executable(name: "notify-gateway", targets: ["notify-gateway"]),
+        // For the benchmarks, which are a package of their own.
+        .library(name: "GatewayCore", targets: ["GatewayCore"]),
+        .library(name: "StaticUsers", targets: ["StaticUsers"]),
+        .library(name: "HMACToken", targets: ["HMACToken"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
