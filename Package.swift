@@ -155,7 +155,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayStore", "GatewayCore", "GatewayTesting", "NotifyBackend",
-                "StaticUsers", "HMACToken", "notify-gateway", nioCore, nioPosix, logging,
+                "StaticUsers", "HMACToken", "PAM", "notify-gateway", nioCore, nioPosix, logging,
             ],
             swiftSettings: strict),
     ]

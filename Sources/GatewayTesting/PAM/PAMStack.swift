@@ -21,6 +21,9 @@ public final class PAMStack: Sendable {
         try files.write(text + "\n", to: name, mode: 0o644)
     }
 
+    /// What a file of the directory holds.
+    public func text(of name: String) throws -> String { try files.text(of: name) }
+
     /// Has pam_matrix judge by a file of passwords: right is `right` for each of these names.
     ///
     /// - Parameter lines: what stands before it in the stack.

@@ -93,14 +93,8 @@ struct GatewayUnderTest {
             \(policy)
             \(more)
             """
-        let (configuration, problems) = ConfigurationFile.read(
-            text, file: "gateway.yaml", directory: directory.path,
-            catalog: PluginCatalog([StaticUsersPlugin.self, HMACTokenPlugin.self]))
-        guard let configuration else { throw StartFailure(description: "\(problems)") }
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return try await Running.run { started in
-            try await GatewayServer(configuration: configuration, logger: logger) { started($0) }.run()
-        } whileRunning: { (gateway: StartedGateway) in
+        let catalog = PluginCatalog([StaticUsersPlugin.self, HMACTokenPlugin.self])
+        return try await ConfiguredGateway.start(text, in: directory, catalog: catalog) { gateway in
             guard let listener = gateway.listeners.first, case .tcp(_, let adminPort) = gateway.admin else {
                 throw StartFailure(description: "no listener")
             }

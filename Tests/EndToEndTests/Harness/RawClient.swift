@@ -5,12 +5,21 @@ import NIOPosix
 /// An HTTP client that sends exactly the bytes it is given, one connection each.
 struct RawClient {
     private let address: SocketAddress
+    private let source: SocketAddress?
 
     /// A client of what listens on this machine.
-    init(port: Int) throws { address = try SocketAddress(ipAddress: "127.0.0.1", port: port) }
+    ///
+    /// - Parameter source: the address that it comes from; all of 127.0.0.0/8 are this machine's.
+    init(port: Int, from source: String? = nil) throws {
+        address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
+        self.source = try source.map { try SocketAddress(ipAddress: $0, port: 0) }
+    }
 
     /// A client of what listens on a Unix socket.
-    init(socket path: String) throws { address = try SocketAddress(unixDomainSocketPath: path) }
+    init(socket path: String) throws {
+        address = try SocketAddress(unixDomainSocketPath: path)
+        source = nil
+    }
 
     struct Response: Sendable {
         let status: Int
@@ -39,7 +48,10 @@ struct RawClient {
 
     /// Sends the bytes and reads one response.
     func send(_ bytes: [UInt8]) async throws -> Response {
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        if let source { bootstrap = bootstrap.bind(to: source) }
+        let channel =
+            try await bootstrap
             .connect(to: address) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
@@ -59,7 +71,7 @@ struct RawClient {
     func send(_ text: String) async throws -> Response { try await send(Array(text.utf8)) }
 
     /// The response, once it is complete.
-    private static func parse(_ bytes: [UInt8]) -> Response? {
+    static func parse(_ bytes: [UInt8]) -> Response? {
         guard let end = bytes.firstRange(of: [13, 10, 13, 10]) else { return nil }
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
         guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { return nil }
@@ -75,17 +87,27 @@ struct RawClient {
 }
 
 extension RawClient {
-    /// A call as any client could write it.
+    /// A call as any client could write it. A user's password is the name unless another is given.
     func call(
-        _ method: String, _ target: String, as user: String? = nil, token: String? = nil, body: String? = nil
+        _ method: String, _ target: String, as user: String? = nil, password: String? = nil, token: String? = nil,
+        body: String? = nil
     ) async throws -> Response {
+        try await send(Self.request(method, target, as: user, password: password, token: token, body: body))
+    }
+
+    /// The bytes of such a call.
+    static func request(
+        _ method: String, _ target: String, as user: String? = nil, password: String? = nil, token: String? = nil,
+        body: String? = nil
+    ) -> String {
         var head = "\(method) \(target) HTTP/1.1\r\nHost: gateway.test\r\n"
         if let user {
-            head += "Authorization: Basic \(Data("\(user):\(user)".utf8).base64EncodedString())\r\n"
+            let pair = Data("\(user):\(password ?? user)".utf8).base64EncodedString()
+            head += "Authorization: Basic \(pair)\r\n"
         }
         if let token { head += "Authorization: Bearer \(token)\r\n" }
         if let body { head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
-        return try await send("\(head)\r\n\(body ?? "")")
+        return "\(head)\r\n\(body ?? "")"
     }
 
     /// Registers a device as the tutorial's clients do, and says how the second call went.

@@ -5,7 +5,12 @@ import GatewayTesting
 struct ServedProgram {
     let directory: TestFiles
     let client: RawClient
+    /// Where it listens, on 127.0.0.1.
+    let port: Int
     private let process: Process
+
+    /// What others see of it.
+    var observed: ObservedProcess { ObservedProcess(pid: process.processIdentifier) }
 
     /// Runs the body while the gateway of `gateway.yaml` serves on a port of 127.0.0.1, and then stops it as an operator would.
     ///
@@ -27,7 +32,8 @@ struct ServedProgram {
         try process.run()
         defer { process.terminate() }
         let port = try await port(from: log.fileHandleForReading)
-        let served = ServedProgram(directory: directory, client: try RawClient(port: port), process: process)
+        let served = ServedProgram(
+            directory: directory, client: try RawClient(port: port), port: port, process: process)
         let result = try await body(served)
         process.terminate()
         for await status in statuses { return (result, status) }

@@ -1,0 +1,65 @@
+import Foundation
+
+/// A connection for call after call, which blocks its thread: what lies between a call and its answer is the gateway's alone, and
+/// no scheduling of tasks.
+final class KeptConnection {
+    private let descriptor: CInt
+
+    struct Failure: Error {
+        let code: CInt
+    }
+
+    /// - Parameter source: the address that it comes from; all of 127.0.0.0/8 are this machine's.
+    init(port: Int, from source: String = "127.0.0.1") throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(code: errno) }
+        guard Self.with(source, port: 0, { bind(descriptor, $0, $1) }) == 0,
+            Self.with("127.0.0.1", port: port, { connect(descriptor, $0, $1) }) == 0
+        else { throw Failure(code: errno) }
+        var on: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    private static func with(
+        _ host: String, port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) -> CInt {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr(host)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    /// Sends a request and reads its answer.
+    func call(_ request: String) throws -> RawClient.Response {
+        try write(request)
+        return try response()
+    }
+
+    /// Sends a request.
+    func write(_ request: String) throws {
+        let bytes = Array(request.utf8)
+        guard send(descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count else {
+            throw Failure(code: errno)
+        }
+    }
+
+    /// Reads an answer.
+    func response() throws -> RawClient.Response {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw Failure(code: count < 0 ? errno : 0) }
+            received += buffer[..<count]
+            if let response = RawClient.parse(received) { return response }
+        }
+    }
+}

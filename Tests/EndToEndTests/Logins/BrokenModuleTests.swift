@@ -1,0 +1,125 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import HMACToken
+import Testing
+
+/// The program with PAM modules that break their process in every way, while others call with tokens.
+@Suite("A gateway whose PAM modules break", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
+struct BrokenModuleTests {
+    private static let kinds = ["hang", "segfault", "exit", "print"]
+    /// Of each kind. All kinds together are 1,000 in the full run.
+    private static let logins = TestRun.count(full: 250, otherwise: 15)
+    /// From one login of a kind to its next: what they cost is to be a load, and not all that the machine has.
+    private static let pace = Duration.milliseconds(200)
+
+    /// Hanging modules meet a deadline of 100 ms; the others have all the time that their worker takes to start.
+    private static func configuration(_ stack: PAMStack) -> String {
+        let service = "service: \(PAMStack.service), service-directory: \(stack.path)"
+        return """
+            authenticators:
+              - pam: { \(service), deadline: 100ms, users: ["hang-*"] }
+              - pam: { \(service), deadline: 60s, users: ["segfault-*", "exit-*", "print-*"] }
+              - \(IssuedTokens.configuration)
+            authentication: { deadline: 60s }
+            log: { level: notice }
+            """
+    }
+
+    @Test("lets nobody in, stays the process that it is, leaves nothing behind, and serves tokens meanwhile")
+    func survives() async throws {
+        let stack = try PAMStack()
+        try stack.useModule(auth: "by-name")
+        let directory = try TestFiles()
+        try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
+        let token = try IssuedTokens.alice(by: directory)
+        try directory.write(ConfiguredGateway.preamble + Self.configuration(stack), to: "gateway.yaml")
+        let (_, status) = try await ServedProgram.run(in: directory) { gateway in
+            let probe = TokenProbe(port: gateway.port, token: token)
+            let steady = try KeptConnection(port: gateway.port)
+            let whoami = RawClient.request("GET", "/auth/whoami", token: token)
+            #expect(try steady.call(whoami).status == 200)
+            // Threads, pools and the first of everything.
+            _ = try await Self.attack(gateway.port, logins: 2)
+            _ = try await probe.measure(for: .milliseconds(300))
+            let before = try #require(Self.descriptorsButWorkers(of: gateway.observed))
+
+            var quiet = Latencies([])
+            var meanwhile = Latencies([])
+            var statuses: [String: [Int: Int]] = [:]
+            // In turns, so that whatever else the machine does falls on both.
+            let turns = 5
+            var idle: [Double] = []
+            for _ in 0..<turns {
+                let load = ProcessorLoad()
+                quiet = quiet + (try await probe.measure(for: Self.pace * (Self.logins / turns)))
+                idle.append(ProcessorLoad().idlePart(since: load))
+                let isOver = Flag()
+                async let calls = probe.measure { !isOver.isRaised }
+                let outcome = try await Self.attack(gateway.port, logins: Self.logins / turns)
+                isOver.raise()
+                meanwhile = meanwhile + (try await calls)
+                statuses.merge(outcome) { $0.merging($1, uniquingKeysWith: +) }
+                // Before it has been idle for so long that the gateway closes it.
+                #expect(try steady.call(whoami).status == 200)
+            }
+            let leastIdle = idle.min() ?? 0
+            print(
+                "Tokens while \(Self.logins * Self.kinds.count) PAM logins broke: quiet \(quiet); meanwhile \(meanwhile); "
+                    + "while quiet, at least \(Int(leastIdle * 100)) % of the processors were idle")
+
+            #expect(statuses["hang"] == [503: Self.logins])
+            #expect(statuses["segfault"] == [503: Self.logins])
+            #expect(statuses["exit"] == [503: Self.logins])
+            #expect(statuses["print"] == [401: Self.logins])
+            let allowance = Self.allowance(quiet.percentile(99), machineIsQuiet: leastIdle > 0.5)
+            #expect(meanwhile.percentile(99) <= allowance)
+
+            // The same process, on the same connection.
+            #expect(try steady.call(whoami).status == 200)
+            #expect(gateway.observed.zombies == [])
+            // The ends of connections are seen between calls.
+            for _ in 0..<1000 where Self.descriptorsButWorkers(of: gateway.observed) != before {
+                _ = try steady.call(whoami)
+            }
+            #expect(Self.descriptorsButWorkers(of: gateway.observed) == before)
+        }
+        #expect(status == 0)
+        #expect(ObservedProcess.all.allSatisfy { !$0.commandLine.contains(stack.path) })
+    }
+
+    /// What the slowest hundredth may take at most: a tenth more than when all is quiet. In the short run the slowest hundredth is
+    /// a few calls, and on a machine that others keep busy it is theirs: there it may take some turns at a processor more.
+    private static func allowance(_ quiet: Duration, machineIsQuiet: Bool) -> Duration {
+        TestRun.isFull && machineIsQuiet ? quiet * 1.1 : quiet * 1.1 + .milliseconds(50)
+    }
+
+    /// An idle worker is kept, with one socket.
+    private static func descriptorsButWorkers(of process: ObservedProcess) -> Int? {
+        process.descriptors.map { $0 - process.children.count }
+    }
+
+    /// So many logins of each kind, each kind at its pace, and how they were answered.
+    private static func attack(_ port: Int, logins: Int) async throws -> [String: [Int: Int]] {
+        try await withThrowingTaskGroup(of: (String, Int).self) { group in
+            let start = ContinuousClock.now
+            for (offset, kind) in kinds.enumerated() {
+                for number in 0..<logins {
+                    // One after the other, a quarter of the pace apart.
+                    let time = start + pace * number + pace * offset / kinds.count
+                    group.addTask {
+                        try await Task.sleep(until: time)
+                        // From addresses and for users of their own, so that no wrong password is too many.
+                        let source = "127.\(UInt8.random(in: 1...254)).\(UInt8.random(in: 0...254)).\(1 + offset)"
+                        let user = "\(kind)-\(UInt64.random(in: .min ... .max))"
+                        let client = try RawClient(port: port, from: source)
+                        return (kind, try await client.call("GET", "/auth/whoami", as: user).status)
+                    }
+                }
+            }
+            var statuses: [String: [Int: Int]] = [:]
+            for try await (kind, status) in group { statuses[kind, default: [:]][status, default: 0] += 1 }
+            return statuses
+        }
+    }
+}
