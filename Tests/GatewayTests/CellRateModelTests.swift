@@ -48,7 +48,7 @@ struct CellRateModelTests {
         #expect(admitted > 100_000 && refused > 10_000)
     }
 
-    @Test("Whatever is asked for is never waited for longer than a burst lasts, and a clock that jumps gives no more than one")
+    @Test("No wait is longer than one interval, and a clock that jumps gives no more than one burst")
     func jumps() {
         var random = SplitMix(seed: 32)
         for _ in 0..<200 {
