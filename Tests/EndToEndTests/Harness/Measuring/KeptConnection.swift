@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 
 /// A connection for call after call, which blocks its thread: what lies between a call and its answer is the gateway's alone, and
 /// no scheduling of tasks.
@@ -13,28 +14,16 @@ final class KeptConnection {
     init(port: Int, from source: String = "127.0.0.1") throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(code: errno) }
-        guard Self.with(source, port: 0, { bind(descriptor, $0, $1) }) == 0,
-            Self.with("127.0.0.1", port: port, { connect(descriptor, $0, $1) }) == 0
+        let here = try SocketAddress(ipAddress: source, port: 0)
+        let there = try SocketAddress(ipAddress: "127.0.0.1", port: port)
+        guard here.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0,
+            there.withSockAddr({ connect(descriptor, $0, socklen_t($1)) }) == 0
         else { throw Failure(code: errno) }
         var on: CInt = 1
         setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
     }
 
     deinit { close(descriptor) }
-
-    private static func with(
-        _ host: String, port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
-    ) -> CInt {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = inet_addr(host)
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-    }
 
     /// Sends a request and reads its answer.
     func call(_ request: String) throws -> RawClient.Response {
