@@ -33,7 +33,10 @@ struct DelayedRefusalTests {
         let catalog = PluginCatalog([LoopFinder.self, HMACTokenPlugin.self, PAMOfTests.self])
         try await ConfiguredGateway.run(text, in: directory, catalog: catalog) { port in
             let loops = try await Self.loops(port, token, LoopFinder.found(as: stack.path))
+            let before = ProcessorLoad()
+            // Waits for two refusals, in which a machine of its own has nothing to do.
             let crowd = try await Blocking.run { try Crowd(port: port, token: token) }
+            let machineIsQuiet = ProcessorLoad().idlePart(since: before) > 0.5
             let start = ContinuousClock.now
             let (right, rings) = try await LoopLag.measure(on: loops) { try await Blocking.run { try crowd.logIn() } }
             let all = ContinuousClock.now - start
@@ -48,7 +51,9 @@ struct DelayedRefusalTests {
             #expect(right < .seconds(1))
             // Held for its delay by each of them, four workers would have been busy for 50 s.
             #expect(all < .seconds(10))
-            #expect(own.percentile(100) < .milliseconds(5))
+            #expect(own.percentile(99) < .milliseconds(5))
+            // Among others who keep the machine busy, whoever holds a lock for a moment may lose its processor with it.
+            #expect(own.percentile(100) < (machineIsQuiet ? .milliseconds(5) : .milliseconds(100)))
         }
     }
 
