@@ -39,7 +39,8 @@ public struct Gateway: CallServing {
             sessions: ports.sessions)
         authorization = Authorization(
             policy: rules.policy, sendRules: SendRules(rules.policy.send), ledger: ports.ledger,
-            limiter: rules.limiter, sessions: ports.sessions, chain: rules.authenticators, clocks: ports.clocks)
+            limiter: rules.limiter, sessions: ports.sessions, chain: rules.authenticators,
+            history: ports.history, historyLimiter: Limiter([.history], clocks: ports.clocks), clocks: ports.clocks)
         repeating = Repeating(
             memory: rules.sends ?? SendMemory(clocks: ports.clocks), digester: ports.digester, limiter: rules.limiter,
             journal: ports.journal)
@@ -60,7 +61,9 @@ public struct Gateway: CallServing {
         answering = Answering(
             chain: rules.authenticators, sessions: ports.sessions, journal: ports.journal, clocks: ports.clocks,
             randomness: ports.randomness, challenges: challenges, logger: ports.logger)
-        refusing = Refusing(challenges: challenges, journal: ports.journal, logger: ports.logger)
+        refusing = Refusing(
+            challenges: challenges, recording: RefusalRecording(journal: ports.journal, clocks: ports.clocks),
+            logger: ports.logger)
     }
 
     /// Decides and carries out one call, from bytes to answer.
@@ -103,6 +106,9 @@ public struct Gateway: CallServing {
             return false
         }
     }
+
+    /// Writes down the refusals that were merged and are due; to be called once a second, and at the end with `all`.
+    public func settleRefusals(all: Bool = false) { refusing.recording.settle(all: all) }
 
     /// The answer to a request that could not be framed.
     public func refuse(_ refusal: Refusal, id: CallID) -> Answer {

@@ -9,6 +9,8 @@ public struct GatewayPorts: Sendable {
     public var sessions: any SessionStore
     /// Where calls are recorded.
     public var journal: any Journal
+    /// Who notified whom, for recipients.
+    public var history: any NotificationHistory
     /// The backend.
     public var backend: any Backend
     /// The clocks.
@@ -24,7 +26,8 @@ public struct GatewayPorts: Sendable {
 
     /// Ports from their parts.
     public init(
-        ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal, backend: any Backend,
+        ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal,
+        history: any NotificationHistory, backend: any Backend,
         clocks: Clocks, loops: any CallLoops, digester: KeyedDigester,
         randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
         logger: Logger
@@ -32,6 +35,7 @@ public struct GatewayPorts: Sendable {
         self.ledger = ledger
         self.sessions = sessions
         self.journal = journal
+        self.history = history
         self.backend = backend
         self.clocks = clocks
         self.loops = loops

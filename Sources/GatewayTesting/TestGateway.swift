@@ -19,6 +19,8 @@ public struct TestGateway: Sendable {
     public let sessions: MemorySessions
     /// The journal.
     public let journal: MemoryJournal
+    /// Who notified whom, for recipients.
+    public let history = ScriptedHistory()
     /// The backend.
     public let backend: ScriptedBackend
     /// The gateway.
@@ -68,17 +70,19 @@ public struct TestGateway: Sendable {
         gateway = Gateway(
             rules: rules,
             ports: Self.ports(
-                clock: clock, loops: loops, ledger: ledger, sessions: sessions, journal: journal, backend: backend))
+                clock: clock, loops: loops, ledger: ledger, sessions: sessions, journal: journal, history: history,
+                backend: backend))
     }
 
     /// Ports to doubles that a test has made itself. Random bits are always the same.
     public static func ports(
         clock: ManualClock, loops: (any CallLoops)? = nil, ledger: any RegistrationLedger,
-        sessions: (any SessionStore)? = nil, journal: any Journal, backend: any Backend
+        sessions: (any SessionStore)? = nil, journal: any Journal, history: any NotificationHistory = ScriptedHistory(),
+        backend: any Backend
     ) -> GatewayPorts {
         GatewayPorts(
-            ledger: ledger, sessions: sessions ?? MemorySessions(clock: clock), journal: journal, backend: backend,
-            clocks: clock.clocks,
+            ledger: ledger, sessions: sessions ?? MemorySessions(clock: clock), journal: journal,
+            history: history, backend: backend, clocks: clock.clocks,
             loops: loops ?? ManualLoops(clock: clock),
             digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
             randomness: { 0x0123_4567_89AB_CDEF }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -43,6 +43,66 @@ struct AuditTests {
         #expect(status == 0)
     }
 
+    @Test("Who notified whom is listed, counted, exported and followed; in a table, as JSON and as CSV")
+    func asking() async throws {
+        try await fill()
+        let table = try await command("audit", "who-notified", "BOB")
+        let rows = table.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        #expect(rows.first == ["SENDER", "COUNT", "FIRST", "LAST", "PLATFORMS", "REFUSED"])
+        #expect(
+            rows.dropFirst().map { [$0[0], $0[1], $0[$0.count - 2], $0[$0.count - 1]] } == [
+                ["alice", "2", "apns", "0"], ["eve", "0", "-", "1"],
+            ])
+        let json = try await command("audit", "who-notified", "bob", "--json", "--since", "1h")
+        #expect(json.output.hasPrefix(#"{"sender":"alice","count":2,"first":"20"#))
+        #expect(try await command("audit", "who-notified", "no one").status == 1)
+        #expect(try await command("audit", "who-notified", "bob", "--since", "yesterday").status == 2)
+
+        let list = try await command("audit", "list", "--from", "alice", "--to", "carol")
+        #expect(list.output.split(separator: "\n").count == 3)
+        let refused = try await command("audit", "list", "--result", "send-not-allowed", "--json")
+        #expect(refused.output.contains(#""user":"eve""#))
+        let few = try await command("audit", "list", "--limit", "2")
+        #expect(few.output.split(separator: "\n").count == 3)
+        #expect(few.errors.contains("There are more"))
+        #expect(try await command("audit", "list", "--action", "dance").status == 2)
+
+        let all = try await command("audit", "export", "--json")
+        let csv = try await command("audit", "export", "--csv")
+        let lines = csv.output.split(separator: "\r\n")
+        #expect(lines.count == all.output.split(separator: "\n").count + 1)
+        #expect(lines.first?.hasPrefix("seq,at,kind,call,action,user,") == true)
+        #expect(try await command("audit", "export").status == 2)
+        #expect(
+            try await command("audit", "tail", "-n", "2").output == all.output.split(separator: "\n").suffix(2)
+                .joined(separator: "\n") + "\n")
+        // Thrown away, the index is made anew.
+        try FileManager.default.removeItem(atPath: directory.path + "/journal/index.sqlite")
+        #expect(try await command("audit", "who-notified", "BOB").output == table.output)
+    }
+
+    @Test("A recipient learns who notified them, and nothing else")
+    func received() async throws {
+        let (_, _) = try await ServedProgram.run(in: directory) { gateway async throws in
+            #expect(try await send(gateway, from: "alice", to: "bob") == 200)
+            #expect(try await send(gateway, from: "alice", to: "carol") == 200)
+            // Outcomes are written behind the answer.
+            for recipient in ["bob", "carol"] {
+                while try await command("audit", "list", "--to", recipient, "--result", "accepted").output.isEmpty {}
+            }
+            var answer = try await gateway.client.call("GET", "/auth/notifications-received", as: "bob")
+            // While the journal is read for the first time; ten questions are the limit of a minute.
+            while answer.status == 503 {
+                _ = try await command("audit", "key")
+                answer = try await gateway.client.call("GET", "/auth/notifications-received", as: "bob")
+            }
+            #expect(answer.status == 200)
+            #expect(
+                answer.text.wholeMatch(of: /\{"notifications":\[\{"from":"alice","at":"[^"]+Z","platform":"apns"\}\]\}/)
+                    != nil)
+        }
+    }
+
     @Test("A journal is verified while the gateway runs and afterwards; what was changed or cut is named, and exits 1")
     func verify() async throws {
         #expect(try await command("audit", "key").status == 69)

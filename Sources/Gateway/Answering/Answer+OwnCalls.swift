@@ -49,6 +49,22 @@ extension Answer {
         ])
     }
 
+    /// Who notified the caller, the newest first.
+    static func received(_ notifications: [ReceivedNotification]) -> Answer {
+        .json([
+            .init(
+                "notifications",
+                .array(
+                    notifications.map { notification in
+                        .object([
+                            .init("from", .string(notification.sender.text)),
+                            .init("at", .string(notification.time.description)),
+                            .init("platform", .string(notification.service.rawValue)),
+                        ])
+                    }))
+        ])
+    }
+
     /// Who the caller is, and under which tag it is reached.
     static func whoami(_ caller: Identity) -> Answer {
         .json([

@@ -21,6 +21,8 @@ struct Answering: Sendable {
             return .sessions(sessions.sessions(of: caller.user), current: current)
         case .listRegistrations(let registrations):
             return .registrations(registrations)
+        case .listReceived(let notifications):
+            return .received(notifications)
         case .startSession(let device, let login, let epoch):
             return await startSession(device, login, since: epoch, caller, facts)
         case .renewSession(let session, let groups):

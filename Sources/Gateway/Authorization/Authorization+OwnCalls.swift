@@ -12,13 +12,14 @@ enum PermittedOwnCall: Sendable {
     /// The caller's sessions; the one that it presents a token of is told apart.
     case listSessions(current: SessionID?)
     case listRegistrations([OwnedRegistration])
+    case listReceived([ReceivedNotification])
 
     /// The session that is renewed or ended; a new one has no id yet.
     var session: SessionID? {
         switch self {
         case .renewSession(let session, _): session.id
         case .endSession(let id): id
-        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations: nil
+        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations, .listReceived: nil
         }
     }
 
@@ -26,9 +27,14 @@ enum PermittedOwnCall: Sendable {
     var isRecorded: Bool {
         switch self {
         case .startSession, .renewSession, .endSession, .revokeToken: true
-        case .whoami, .listSessions, .listRegistrations: false
+        case .whoami, .listSessions, .listRegistrations, .listReceived: false
         }
     }
+}
+
+extension Limit {
+    /// How often a user may ask who notified it.
+    static let history = Limit(name: "notifications-received", per: [.user], count: 10, period: .seconds(60))
 }
 
 extension Authorization {
@@ -45,6 +51,14 @@ extension Authorization {
                 return .listRegistrations(try await ledger.registrations(of: caller.user))
             } catch {
                 throw Refusal(.internalError, "ledger: \(error.detail)")
+            }
+        case .listReceived(let since, let limit):
+            // Asking the journal costs more than any other call, so it has a limit of its own.
+            try historyLimiter.admit(caller.user, sending: nil)
+            do throws(HistoryUnavailable) {
+                return .listReceived(try await history.received(by: caller.user, since: since, limit: limit))
+            } catch {
+                throw Refusal(.journalUnavailable, "history: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
         case .endSession(let id):
             // Another's and one that never was are the same.

@@ -58,6 +58,8 @@ struct Authorization: Sendable {
     let limiter: Limiter
     let sessions: any SessionStore
     let chain: AuthenticatorChain
+    let history: any NotificationHistory
+    let historyLimiter: Limiter
     let clocks: Clocks
 
     func authorize(_ identified: consuming IdentifiedCall) async throws(Refusal) -> AuthorizedCall {

@@ -26,6 +26,8 @@ enum OwnCall: Sendable, Hashable {
     case endToken
     /// The caller asks which devices are registered for it.
     case listRegistrations
+    /// The caller asks who notified it: not before a time, so many at most.
+    case listReceived(since: WallTime?, limit: Int)
     /// The caller asks where it is logged in.
     case listSessions
     /// The caller ends a session of its own.

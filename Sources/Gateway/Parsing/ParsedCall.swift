@@ -88,7 +88,7 @@ struct Parsing: Sendable {
                 RequestedSend(
                     service: service, recipient: recipient, text: try messages.text(of: request.body), key: key))
         case .own(let route):
-            _ = try QueryParameters(request.query, allowed: [])
+            if route != .listReceived { _ = try QueryParameters(request.query, allowed: []) }
             if route != .issueToken { try requireNoBody(request) }
             return .own(try ownCall(route, segment, request))
         }
@@ -100,6 +100,7 @@ struct Parsing: Sendable {
         switch route {
         case .whoami: return .whoami
         case .listRegistrations: return .listRegistrations
+        case .listReceived: return try ReceivedQuery.call(request.query)
         case .issueToken:
             if request.body.readableBytes == 0 { return .issueToken(device: nil) }
             try MediaType.requireJSON(request.contentType)

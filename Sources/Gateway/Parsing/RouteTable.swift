@@ -20,6 +20,7 @@ enum Route: Sendable, Hashable {
         case .own(.endToken), .own(.endSession): .sessionEnd
         case .own(.listSessions): .sessionList
         case .own(.listRegistrations): .registrationList
+        case .own(.listReceived): .receivedList
         }
     }
 }
@@ -32,6 +33,7 @@ enum OwnRoute: Sendable, Hashable {
     case listSessions
     case endSession
     case listRegistrations
+    case listReceived
 }
 
 /// All paths that there are, built once from the profile and matched byte for byte: no prefixes, no patterns, no folding.
@@ -51,6 +53,7 @@ struct RouteTable: Sendable {
             (Array(client.registerPath.utf8), register),
             (Array("/auth/whoami".utf8), [(.get, .own(.whoami))]),
             (Array("/auth/registrations".utf8), [(.get, .own(.listRegistrations))]),
+            (Array("/auth/notifications-received".utf8), [(.get, .own(.listReceived))]),
         ]
         var families: [(prefix: [UInt8], routes: Routes)] = [
             (Array("\(client.registerPath)/".utf8), [(.put, .update), (.delete, .delete)]),

@@ -1,16 +1,14 @@
 internal import GatewayCore
 internal import Logging
 
-/// What becomes of a refusal: it is recorded where the caller is known, logged, and answered.
+/// What becomes of a refusal: it is recorded, with others like it, where the caller is known, logged, and answered.
 struct Refusing: Sendable {
     let challenges: [Answer.Field]
-    let journal: any Journal
+    let recording: RefusalRecording
     let logger: Logger
 
     func answer(_ refusal: Refusal, of call: CallID) -> Answer {
-        if let facts = refusal.facts, facts.user != nil {
-            journal.note(JournalRecord(.refusal, facts: facts, result: refusal.code.rawValue))
-        }
+        if let facts = refusal.facts, facts.user != nil { recording.note(refusal, facts) }
         log(refusal, of: call)
         return ProblemDocument.answer(refusal, challenges: challenges)
     }

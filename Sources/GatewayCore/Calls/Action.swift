@@ -20,6 +20,8 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case sessionList = "session-list"
     /// `GET /auth/registrations`: the caller asks which devices are registered for it.
     case registrationList = "registration-list"
+    /// `GET /auth/notifications-received`: the caller asks who notified it.
+    case receivedList = "received-list"
     /// Tokens, sessions or a whole user are revoked, by an operator or because an account changed.
     case operatorRevoke = "operator-revoke"
     /// An operator revokes one registration.

@@ -115,10 +115,13 @@ public struct GatewayServer: Sendable {
             throw error
         }
         if let control { services.append(ControlService(server: control)) }
+        let history = RecordedHistory(
+            directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         services.append(
             GatewayService(
                 configuration: configuration, chain: made.chain, verdicts: verdicts, throttle: throttle,
-                sends: sends, stores: stores, sweeper: sweeper, readiness: readiness, group: group, clocks: clocks,
+                sends: sends, stores: stores, history: history, sweeper: sweeper, readiness: readiness, group: group,
+                clocks: clocks,
                 logger: logger,
                 embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
         let outcome: Result<Void, any Error>
@@ -131,6 +134,7 @@ public struct GatewayServer: Sendable {
             outcome = .failure(error)
         }
         await control?.stop()
+        history.close()
         await stores.close(logger: logger)
         try outcome.get()
     }

@@ -1,6 +1,7 @@
 internal import Gateway
 internal import GatewayCore
 internal import GatewayHTTP
+internal import GatewayStore
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -15,6 +16,7 @@ struct GatewayService: Service {
     let throttle: LoginThrottle
     let sends: SendMemory
     let stores: OpenStores
+    let history: RecordedHistory
     let sweeper: RegistrationSweeper
     let readiness: Readiness
     let group: MultiThreadedEventLoopGroup
@@ -46,6 +48,10 @@ struct GatewayService: Service {
             let ids = Mutex(CallIDs())
             await sweeper.run { id in await gateway.sweep(id, as: ids.withLock { $0.next() }) }
         }
+        let merging = Task {
+            while (try? await Task.sleep(for: .seconds(1))) != nil { gateway.settleRefusals() }
+            gateway.settleRefusals(all: true)
+        }
         var listeners: [Listener] = []
         do {
             // The bound on connections is the gateway's, however many listeners there are.
@@ -65,9 +71,17 @@ struct GatewayService: Service {
             try? await gracefulShutdown()
         } catch {
             await stop(listeners, upstream, sweeping)
+            await finish(merging)
             throw error
         }
         await stop(listeners, upstream, sweeping)
+        await finish(merging)
+    }
+
+    /// No call comes any more, so what is written now is the last.
+    private func finish(_ merging: Task<Void, Never>) async {
+        merging.cancel()
+        await merging.value
     }
 
     private func stop(_ listeners: [Listener], _ upstream: Upstream, _ sweeping: Task<Void, Never>) async {
@@ -127,7 +141,8 @@ struct GatewayService: Service {
         return Gateway(
             rules: rules,
             ports: GatewayPorts(
-                ledger: stores.ledger, sessions: stores.sessions, journal: stores.journal, backend: upstream,
+                ledger: stores.ledger, sessions: stores.sessions, journal: stores.journal, history: history,
+                backend: upstream,
                 clocks: clocks,
                 loops: loops, digester: stores.messageDigester, logger: logger))
     }

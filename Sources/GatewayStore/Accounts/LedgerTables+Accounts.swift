@@ -24,6 +24,12 @@ extension LedgerTables {
             arguments: [authenticator.text, user.text, Data(mark.bytes), now.microseconds])
     }
 
+    /// Since when the user's account is there; of several the youngest.
+    func presentLife(of user: UserName) throws -> WallTime? {
+        try Int64.fetchOne(database, sql: "SELECT MAX(since) FROM account WHERE user = ?", arguments: [user.text])
+            .map(WallTime.init(microseconds:))
+    }
+
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {
         try database.execute(
             sql: "DELETE FROM account WHERE authenticator = ? AND user = ?",

@@ -7,6 +7,11 @@ extension SessionRegister {
         try await ledger.read { try $0.accounts(of: authenticator) }
     }
 
+    /// Since when the name has been its present holder's, as far as an authenticator lists its accounts; nil where none does.
+    public func presentLife(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
+        try await ledger.read { try $0.presentLife(of: user) }
+    }
+
     /// Settles what became of an authenticator's accounts. Who ended or has another password loses at once what they were
     /// granted, and then on disk: sessions, tokens, labels; registrations are marked to be deleted at the backend.
     public func settle(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {

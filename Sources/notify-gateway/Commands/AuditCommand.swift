@@ -5,5 +5,7 @@ struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
         abstract: "Asks the journal: who notified whom, and whether it is as it was written.",
-        subcommands: [Verify.self, Key.self])
+        subcommands: [
+            List.self, WhoNotified.self, Tail.self, Verify.self, Export.self, Key.self,
+        ])
 }

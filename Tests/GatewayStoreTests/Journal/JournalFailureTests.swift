@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Synchronization
 import Testing
 
@@ -29,7 +30,7 @@ struct JournalFailureTests {
 
     @Test(
         "a failure at any call: what is acknowledged is on disk, what is refused is not in the journal",
-        arguments: 1...20)
+        arguments: 1...TestRun.count(full: 50, otherwise: 20))
     func oneFailure(call: Int) async throws {
         for losing in [false, true] {
             let fixture = JournalFixture(segmentBytes: 2000)

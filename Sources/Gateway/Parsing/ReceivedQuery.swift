@@ -1,0 +1,30 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// The query of `GET /auth/notifications-received`.
+enum ReceivedQuery {
+    /// The most that are told at once, and as many as are told unless fewer are asked for.
+    static let largestLimit = 100
+
+    static func call(_ query: ByteBuffer?) throws(Refusal) -> OwnCall {
+        let query = try QueryParameters(query, allowed: ["since", "limit"])
+        var since: WallTime?
+        if let text = query.take("since") {
+            guard let time = WallTime(rfc3339: text) else {
+                throw Refusal(
+                    .malformedRequest, "since is no time", hint: "since takes a time such as 2026-11-21T07:00:00Z.")
+            }
+            since = time
+        }
+        var limit = largestLimit
+        if let text = query.take("limit") {
+            guard text.utf8.count <= 3, text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
+                (1...largestLimit).contains(number)
+            else {
+                throw Refusal(.malformedRequest, "limit is out of range", hint: "limit takes 1 to \(largestLimit).")
+            }
+            limit = number
+        }
+        return .listReceived(since: since, limit: limit)
+    }
+}

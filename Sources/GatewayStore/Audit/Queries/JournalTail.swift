@@ -1,0 +1,73 @@
+internal import Glibc
+
+/// The last lines of a journal, and those that come after them, read from the segments themselves.
+///
+/// A line is seen once it is written, which is a moment before it is on disk; one of a write that then failed is seen too.
+public struct JournalTail: Sendable {
+    private let files: SegmentFiles
+    private var segment: JournalSegmentName?
+    private var offset = 0
+    /// The number after the last line that was handed over.
+    private var expected: UInt64 = 0
+
+    /// How much of a segment's end is looked at for the last lines.
+    private static let reach = 4 << 20
+
+    /// The journal in the directory, from its end on.
+    public init(directory: String) { files = SegmentFiles(directory: directory) }
+
+    /// The last lines that there are, so many at most, in order; `next` then goes on behind them. Blocks.
+    public mutating func last(_ count: Int) throws(AuditIndex.Failure) -> [[UInt8]] {
+        do {
+            let segments = try files.list()
+            var found: [[UInt8]] = []
+            var end = UInt64.max
+            for (place, present) in segments.reversed().enumerated() {
+                let start = max(0, Int(clamping: present.size) - Self.reach)
+                let bytes = try files.read(present.name, from: start)
+                if place == 0 {
+                    segment = present.name
+                    offset = start + (bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
+                }
+                var lines = BackwardLines(bytes)
+                while found.count < count, let line = lines.next() {
+                    guard let number = JournalLineReader(bytes: line).sequence, number < end else { continue }
+                    expected = max(expected, number + 1)
+                    found.append(Array(line))
+                }
+                end = present.name.first
+                if found.count >= count { break }
+            }
+            return found.reversed()
+        } catch {
+            throw AuditIndex.Failure(error)
+        }
+    }
+
+    /// What was appended since. Blocks no longer than reading takes.
+    public mutating func next() throws(AuditIndex.Failure) -> [[UInt8]] {
+        do {
+            var found: [[UInt8]] = []
+            let segments = try files.list()
+            for (place, present) in segments.enumerated() where present.name >= segment ?? present.name {
+                if present.name != segment { (segment, offset) = (present.name, 0) }
+                let end = place + 1 < segments.count ? segments[place + 1].name.first : .max
+                guard present.size > UInt64(offset) else { continue }
+                let bytes = try files.read(present.name, from: offset)
+                var start = 0
+                while let lineEnd = ChainCheck.endOfLine(in: bytes, from: start) {
+                    let line = bytes[start..<lineEnd]
+                    if let number = JournalLineReader(bytes: line).sequence, number < end, number >= expected {
+                        found.append(Array(line))
+                        expected = number + 1
+                    }
+                    start = lineEnd + 1
+                }
+                offset += start
+            }
+            return found
+        } catch {
+            throw AuditIndex.Failure(error)
+        }
+    }
+}

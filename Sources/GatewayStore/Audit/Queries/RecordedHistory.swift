@@ -1,0 +1,99 @@
+internal import Dispatch
+public import GatewayCore
+public import Logging
+internal import Synchronization
+
+/// Who notified whom, asked of a running gateway: from the journal by way of its index, which is brought up to date in the
+/// background when the gateway starts and again whenever somebody asks.
+///
+/// Safe to use from any thread; a caller resumes on its own executor. Works on a queue of its own, one question at a time.
+public final class RecordedHistory: NotificationHistory {
+    private struct State {
+        var index: AuditIndex?
+        var isClosed = false
+    }
+
+    private let directory: String
+    private let sessions: SessionRegister
+    private let logger: Logger
+    private let queue = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
+    /// Used on the queue alone.
+    private let state = Mutex(State())
+    private let waiting = Atomic(0)
+    private let isReady = Atomic(false)
+
+    /// How many questions may wait; more are told that there is no answer at present.
+    static let longestQueue = 64
+
+    /// A history of the journal in the directory. Begins to read it in the background.
+    public init(directory: String, sessions: SessionRegister, logger: Logger) {
+        self.directory = directory
+        self.sessions = sessions
+        self.logger = logger
+        queue.async { [self] in
+            do {
+                _ = try current()
+                isReady.store(true, ordering: .releasing)
+            } catch {
+                logger.error("the journal's index cannot be made", metadata: ["detail": "\(error)"])
+            }
+        }
+    }
+
+    /// See ``NotificationHistory``. Throws while the journal is read for the first time.
+    public func received(
+        by user: UserName, since: WallTime?, limit: Int
+    ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
+        guard isReady.load(ordering: .acquiring) else { throw HistoryUnavailable("the journal is being read") }
+        let life: WallTime?
+        do throws(LedgerUnavailable) {
+            life = try await sessions.presentLife(of: user)
+        } catch {
+            throw HistoryUnavailable("ledger: \(error.detail)")
+        }
+        let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
+        return try await ask { index throws(AuditIndex.Failure) in
+            try index.received(by: user, since: earliest, limit: limit)
+        }
+    }
+
+    /// Waits for the question under way and closes the index. Blocks.
+    public func close() {
+        queue.sync {
+            state.withLock { state in
+                state.isClosed = true
+                state.index?.close()
+                state.index = nil
+            }
+        }
+    }
+
+    private func ask<Answer: Sendable>(
+        _ question: @escaping @Sendable (AuditIndex) throws(AuditIndex.Failure) -> Answer
+    ) async throws(HistoryUnavailable) -> Answer {
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.longestQueue else {
+            waiting.subtract(1, ordering: .relaxed)
+            throw HistoryUnavailable("too many questions wait")
+        }
+        let result: Result<Answer, HistoryUnavailable> = await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                waiting.subtract(1, ordering: .relaxed)
+                let result = Result { try question(try current()) }
+                continuation.resume(returning: result.mapError { HistoryUnavailable("\($0)") })
+            }
+        }
+        return try result.get()
+    }
+
+    /// The index, brought up to date. On the queue.
+    private func current() throws -> AuditIndex {
+        try state.withLock { state in
+            guard !state.isClosed else { throw AuditIndex.Failure("the journal is closed") }
+            let index = try state.index ?? AuditIndex(directory: directory)
+            state.index = index
+            // Next to nothing where little was written since, and bounded by the limit on the call.
+            try index.update()
+            return index
+        }
+    }
+}

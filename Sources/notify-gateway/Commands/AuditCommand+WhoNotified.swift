@@ -1,0 +1,47 @@
+import ArgumentParser
+import GatewayCore
+import GatewayServer
+import GatewayStore
+
+extension AuditCommand {
+    /// `audit who-notified`: who sent to a user.
+    struct WhoNotified: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "who-notified",
+            abstract: "Says who notified a user, how often, and how often in vain.",
+            discussion: """
+                Counted are sends that were handed to the backend. The numbers are of the journal, which says nothing of what \
+                a push service did with them.
+
+                Example: notify-gateway audit who-notified bob --since 7d
+                """)
+
+        @OptionGroup var file: ConfigurationOption
+        @OptionGroup var results: ResultOption
+        @Argument(help: "Who was notified.") var name: String
+        @Option(help: ArgumentHelp("Since when: a time (RFC 3339), or a span until now.", valueName: "time"))
+        var since = AuditTime.ago(.seconds(7 * 86_400))
+
+        private static let columns: [ResultTable.Column] = [
+            .init("sender", "SENDER"), .init("count", "COUNT"), .init("first", "FIRST"), .init("last", "LAST"),
+            .init("platforms", "PLATFORMS"), .init("refused", "REFUSED"),
+        ]
+
+        func run() async throws {
+            let configuration = try file.load()
+            let user = try configuration.names.user(name)
+            let since = since.time(before: Clocks.system.wall())
+            let senders = try AuditQuestion.ask(configuration) { try $0.senders(to: user, since: since) }
+            try results.say(
+                senders.map { sender in
+                    .object([
+                        .init("sender", .string(sender.sender.text)), .init("count", .number("\(sender.count)")),
+                        .init("first", sender.first.map { .string($0.description) } ?? .null),
+                        .init("last", sender.last.map { .string($0.description) } ?? .null),
+                        .init("platforms", .array(sender.platforms.map(JSONValue.string))),
+                        .init("refused", .number("\(sender.refused)")),
+                    ])
+                }, columns: Self.columns)
+        }
+    }
+}
