@@ -22,10 +22,7 @@ public struct Gateway: CallServing {
 
     /// A gateway that decides by `rules` and reaches stores and backend through `ports`.
     public init(rules: GatewayRules, ports: GatewayPorts) {
-        parsing = Parsing(
-            routes: RouteTable(rules.profile.client, issuesTokens: rules.authenticators.issuer != nil),
-            names: rules.names, handles: rules.handles,
-            profile: rules.profile, messages: rules.messages)
+        parsing = Parsing(rules)
         throttle = rules.throttle ?? LoginThrottle(clocks: ports.clocks)
         verdicts = rules.verdicts ?? VerdictCache(clocks: ports.clocks)
         authentication = Authentication(
@@ -38,21 +35,17 @@ public struct Gateway: CallServing {
                 clocks: ports.clocks, loops: ports.loops, logger: ports.logger),
             sessions: ports.sessions)
         authorization = Authorization(
-            policy: rules.policy, sendRules: SendRules(rules.policy.send), ledger: ports.ledger,
-            limiter: rules.limiter, sessions: ports.sessions, chain: rules.authenticators,
-            history: ports.history, historyLimiter: Limiter([.history], clocks: ports.clocks), clocks: ports.clocks)
+            rules, ledger: ports.ledger, sessions: ports.sessions, history: ports.history,
+            historyLimiter: Limiter([.history], clocks: ports.clocks), clocks: ports.clocks)
         repeating = Repeating(
             memory: rules.sends ?? SendMemory(clocks: ports.clocks), digester: ports.digester, limiter: rules.limiter,
             journal: ports.journal)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(
-            payloadFrames: rules.profile.backend.allPayloadFrames(), digester: ports.digester,
-            randomness: ports.randomness)
+        rewriting = Rewriting(rules, digester: ports.digester, randomness: ports.randomness)
         recording = Recording(journal: ports.journal)
         forwarding = Forwarding(
             backend: ports.backend,
-            encoder: UpstreamEncoder(
-                backend: rules.profile.backend, host: rules.backendHost, credential: rules.credential),
+            encoder: UpstreamEncoder(rules),
             profile: rules.profile.backend, ledger: ports.ledger, clocks: ports.clocks, deadline: rules.backendDeadline)
         let challenges = ProblemDocument.challenges(for: rules.authenticators.takes)
         settling = Settling(

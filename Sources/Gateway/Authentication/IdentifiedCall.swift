@@ -52,6 +52,16 @@ struct Authentication: Sendable {
         }
     }
 
+    /// The call as if the caller had made it with a good password just now: for explaining, which has nothing to forward it with.
+    static func assume(
+        _ caller: Identity, login: LoginName, epoch: RevocationEpoch, making parsed: consuming ParsedCall
+    ) -> IdentifiedCall {
+        var facts = parsed.facts
+        facts.user = caller.user
+        facts.authenticator = caller.authenticator
+        return IdentifiedCall(facts: facts, call: parsed.call, caller: caller, login: login, epoch: epoch)
+    }
+
     private func taken(_ field: ByteBuffer, from peer: Peer) throws(Refusal) -> PresentedCredential {
         do throws(Refusal) {
             return try PresentedCredential(field, names: judging.names)

@@ -62,7 +62,9 @@ struct Authorization: Sendable {
     let historyLimiter: Limiter
     let clocks: Clocks
 
-    func authorize(_ identified: consuming IdentifiedCall) async throws(Refusal) -> AuthorizedCall {
+    func authorize(
+        _ identified: consuming IdentifiedCall, _ payment: Limiter.Payment = .charged
+    ) async throws(Refusal) -> AuthorizedCall {
         var facts = identified.facts
         let caller = identified.caller
         do throws(Refusal) {
@@ -73,7 +75,7 @@ struct Authorization: Sendable {
             let refusal = error
             // Whoever is refused here never comes to the limits, and trying all day must be neither free nor without end.
             do throws(Refusal) {
-                try limiter.admit(refusedCallOf: caller.user)
+                try limiter.admit(refusedCallOf: caller.user, payment)
             } catch {
                 throw error.with(facts)
             }

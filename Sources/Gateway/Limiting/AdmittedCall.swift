@@ -23,15 +23,18 @@ struct AdmittedCall: ~Copyable {
 struct Limiting: Sendable {
     let limiter: Limiter
 
-    func limit(_ authorized: consuming AuthorizedCall) throws(Refusal) -> AdmittedCall {
+    func limit(
+        _ authorized: consuming AuthorizedCall, _ payment: Limiter.Payment = .charged
+    ) throws(Refusal) -> AdmittedCall {
         let send = authorized.permitted.requestedSend
         let audience = authorized.permitted.requestedAudience
         var members: AdmittedMembers?
         do throws(Refusal) {
             if let audience {
-                members = try limiter.admit(authorized.caller.user, sending: audience.send, to: audience.members)
+                members = try limiter.admit(
+                    authorized.caller.user, sending: audience.send, to: audience.members, payment)
             } else {
-                try limiter.admit(authorized.caller.user, sending: send)
+                try limiter.admit(authorized.caller.user, sending: send, payment)
             }
         } catch {
             throw error.with(authorized.facts)

@@ -67,6 +67,29 @@ struct LimitTable {
         return (nil, each.map { admit($0, now: now) })
     }
 
+    /// What `admit` would answer, without charging anything.
+    func look(_ charges: [Charge], now: Int64) -> Spent? {
+        var longest: Spent?
+        for charge in charges {
+            let wait = charge.rate.wait(arrival: arrival(of: charge.key, now: now), now: now, cost: charge.cost)
+            if wait > longest?.wait ?? 0 { longest = (charge.key, wait) }
+        }
+        return longest
+    }
+
+    /// What `admit` would answer for many, without charging anything.
+    func look(_ common: [Charge], each: [[Charge]], now: Int64) -> (spent: Spent?, spentOfEach: [Spent?]) {
+        if let spent = look(common, now: now) { return (spent, []) }
+        return (nil, each.map { look($0, now: now) })
+    }
+
+    /// The theoretical arrival time that a charge at this time would find.
+    func arrival(of key: Key, now: Int64) -> Int64? {
+        // A turn that is due makes room for every key and forgets what is past.
+        if now >= turnsAt { return present[key] }
+        return arrival(place(for: key))
+    }
+
     private func spent(among charges: [Charge], now: Int64) -> Spent? {
         var longest: Spent?
         for charge in charges {

@@ -18,8 +18,30 @@ extension Limiter {
     /// Charges a send to an audience. What counts sends by sender or service is charged one a member, or the send is refused
     /// whole; what counts by recipient is asked of each member, and whoever has spent it is skipped.
     func admit(
-        _ user: UserName, sending send: RequestedAudienceSend, to members: [UserName]
+        _ user: UserName, sending send: RequestedAudienceSend, to members: [UserName], _ payment: Payment = .charged
     ) throws(Refusal) -> AdmittedMembers {
+        let (common, each) = charges(user, sending: send, to: members)
+        let now = clocks.monotonic().nanoseconds
+        let outcome = table.withLock { table in
+            payment == .charged
+                ? table.admit(common, each: each, now: now) : table.look(common, each: each, now: now)
+        }
+        if let spent = outcome.spent { throw refusal(spent) }
+        var admitted = AdmittedMembers()
+        for (member, spent) in zip(members, outcome.spentOfEach) {
+            if let spent {
+                admitted.skipped.append(SkippedMember(user: member, limit: rules[spent.key.limit].limit.name))
+            } else {
+                admitted.reached.append(member)
+            }
+        }
+        return admitted
+    }
+
+    /// What a send to an audience is charged: once, and for each member.
+    func charges(
+        _ user: UserName, sending send: RequestedAudienceSend, to members: [UserName]
+    ) -> (common: [LimitTable.Charge], each: [[LimitTable.Charge]]) {
         var common: [LimitTable.Charge] = []
         for (index, rule) in rules.enumerated() where !rule.limit.per.contains(.recipient) {
             let probe = RequestedSend(service: send.service, recipient: user, text: "")
@@ -33,17 +55,6 @@ extension Limiter {
                 return Self.key(rule.limit, index, user, one).map { .init(key: $0, rate: rule.rate) }
             }
         }
-        let now = clocks.monotonic().nanoseconds
-        let outcome = table.withLock { $0.admit(common, each: each, now: now) }
-        if let spent = outcome.spent { throw refusal(spent) }
-        var admitted = AdmittedMembers()
-        for (member, spent) in zip(members, outcome.spentOfEach) {
-            if let spent {
-                admitted.skipped.append(SkippedMember(user: member, limit: rules[spent.key.limit].limit.name))
-            } else {
-                admitted.reached.append(member)
-            }
-        }
-        return admitted
+        return (common, each)
     }
 }

@@ -28,6 +28,14 @@ public final class Limiter: Sendable {
         table = Mutex(LimitTable(capacity: capacity, memory: memory, now: clocks.monotonic().nanoseconds))
     }
 
+    /// Whether those who are asked about pay.
+    enum Payment: Sendable, Hashable {
+        /// They do: the call is carried out if they can.
+        case charged
+        /// They do not: somebody wants to know whether they could.
+        case lookedAt
+    }
+
     /// What a login was charged, to be given back if the credential was good.
     struct LoginTicket {
         fileprivate let charges: [LimitTable.Charge]
@@ -49,28 +57,37 @@ public final class Limiter: Sendable {
     }
 
     /// Charges an authorized call to its user, and a send to sender, recipient and pair.
-    func admit(_ user: UserName, sending send: RequestedSend?) throws(Refusal) {
+    func admit(
+        _ user: UserName, sending send: RequestedSend?, _ payment: Payment = .charged
+    ) throws(Refusal) {
+        try admit(charges(user, send), payment)
+    }
+
+    /// What a call is charged.
+    func charges(_ user: UserName, _ send: RequestedSend?) -> [LimitTable.Charge] {
         var charges: [LimitTable.Charge] = []
         charges.reserveCapacity(rules.count)
         for (index, rule) in rules.enumerated() {
             if let key = Self.key(rule.limit, index, user, send) { charges.append(.init(key: key, rate: rule.rate)) }
         }
-        try admit(charges)
+        return charges
     }
 
     /// Charges a call that was refused before it came to the limits, as far as limits count by user alone.
-    func admit(refusedCallOf user: UserName) throws(Refusal) {
+    func admit(refusedCallOf user: UserName, _ payment: Payment = .charged) throws(Refusal) {
         var charges: [LimitTable.Charge] = []
         for (index, rule) in rules.enumerated() where rule.limit.per == [.user] {
             if let key = Self.key(rule.limit, index, user, nil) { charges.append(.init(key: key, rate: rule.rate)) }
         }
-        try admit(charges)
+        try admit(charges, payment)
     }
 
-    private func admit(_ charges: [LimitTable.Charge]) throws(Refusal) {
+    private func admit(_ charges: [LimitTable.Charge], _ payment: Payment = .charged) throws(Refusal) {
         let now = clocks.monotonic().nanoseconds
-        guard let spent = table.withLock({ $0.admit(charges, now: now) }) else { return }
-        throw refusal(spent)
+        let spent = table.withLock { table in
+            payment == .charged ? table.admit(charges, now: now) : table.look(charges, now: now)
+        }
+        if let spent { throw refusal(spent) }
     }
 
     func refusal(_ spent: LimitTable.Spent) -> Refusal {

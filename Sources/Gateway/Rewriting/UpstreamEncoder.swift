@@ -16,16 +16,21 @@ struct UpstreamEncoder: Sendable {
 
     /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
     func request(for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID) -> ByteBuffer? {
+        request(for: step, caller: caller, reservedText: reserved?.text, call: call)
+    }
+
+    /// The same, with any text in the place of the id that is not known before the backend has given it.
+    func request(for step: UpstreamStep, caller: UserName, reservedText: String?, call: CallID) -> ByteBuffer? {
         switch step {
         case .reserve(let handle):
             let query = handle.map { "?handle=\(Self.percentEncoded($0.text))" } ?? ""
             return request("POST", "\(backend.registerPath)\(query)", as: caller, body: nil, call)
         case .upsert(.known(let id), let registration):
-            return upsert(id, registration, call)
+            return upsert(id.text, registration, call)
         case .upsert(.reserved, let registration):
-            return reserved.flatMap { upsert($0, registration, call) }
+            return reservedText.flatMap { upsert($0, registration, call) }
         case .delete(let id, let owner):
-            return request("DELETE", path(of: id), as: owner, body: nil, call)
+            return request("DELETE", path(of: id.text), as: owner, body: nil, call)
         case .send(let send):
             guard let word = backend.pnsWords[send.service] else { return nil }
             let recipient = Self.percentEncoded(send.recipient.text)
@@ -38,7 +43,7 @@ struct UpstreamEncoder: Sendable {
         }
     }
 
-    private func upsert(_ id: RegistrationID, _ registration: UpstreamRegistration, _ call: CallID) -> ByteBuffer? {
+    private func upsert(_ id: String, _ registration: UpstreamRegistration, _ call: CallID) -> ByteBuffer? {
         guard let word = backend.platformWords[registration.handle.service] else { return nil }
         let body = JSONWriter.bytes(
             of: .object([
@@ -49,10 +54,10 @@ struct UpstreamEncoder: Sendable {
         return request("PUT", path(of: id), as: registration.owner, body: body, call)
     }
 
-    private func path(of id: RegistrationID) -> String {
+    private func path(of id: String) -> String {
         switch backend.idPlace {
-        case .path: "\(backend.registerPath)/\(id.text)"
-        case .query: "\(backend.registerPath)?id=\(id.text)"
+        case .path: "\(backend.registerPath)/\(id)"
+        case .query: "\(backend.registerPath)?id=\(id)"
         }
     }
 

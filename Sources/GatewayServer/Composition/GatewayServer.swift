@@ -101,11 +101,17 @@ public struct GatewayServer: Sendable {
         services.append(reloading)
         services.append(
             SessionReview(sessions: stores.sessions, chain: made.chain, revocation: revocation, logger: logger))
+        let rules = configuration.rules(
+            chain: made.chain, limiter: Limiter(configuration.limits, clocks: clocks), throttle: throttle,
+            verdicts: verdicts, sends: sends)
         let control: ControlServer?
         do {
             control = try await openControl(
                 .init(
                     throttle: throttle, names: configuration.names, reloading: reloading,
+                    explainer: CallExplainer(
+                        rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
+                        digester: stores.messageDigester),
                     stores: StoreOperations(
                         ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,
                         names: configuration.names)),
@@ -119,10 +125,8 @@ public struct GatewayServer: Sendable {
             directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         services.append(
             GatewayService(
-                configuration: configuration, chain: made.chain, verdicts: verdicts, throttle: throttle,
-                sends: sends, stores: stores, history: history, sweeper: sweeper, readiness: readiness, group: group,
-                clocks: clocks,
-                logger: logger,
+                configuration: configuration, rules: rules, stores: stores, history: history, sweeper: sweeper,
+                readiness: readiness, group: group, clocks: clocks, logger: logger,
                 embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
         let outcome: Result<Void, any Error>
         do {

@@ -11,10 +11,7 @@ internal import Synchronization
 /// The way of a call from the listeners to the backend, as a service.
 struct GatewayService: Service {
     let configuration: ServerConfiguration
-    let chain: AuthenticatorChain
-    let verdicts: VerdictCache
-    let throttle: LoginThrottle
-    let sends: SendMemory
+    let rules: GatewayRules
     let stores: OpenStores
     let history: RecordedHistory
     let sweeper: RegistrationSweeper
@@ -128,23 +125,11 @@ struct GatewayService: Service {
     }
 
     private func makeGateway(_ upstream: Upstream, _ loops: EventLoops) -> Gateway {
-        let backend = configuration.backend
-        let (seconds, attoseconds) = backend.timeout.components
-        let rules = GatewayRules(
-            names: configuration.names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
-            authenticators: chain, authentication: configuration.authentication, policy: configuration.policy,
-            limiter: Limiter(configuration.limits, clocks: clocks), throttle: throttle, verdicts: verdicts,
-            sends: sends,
-            credential: backend.credential,
-            backendHost: backend.address.hostField,
-            backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
-        return Gateway(
+        Gateway(
             rules: rules,
             ports: GatewayPorts(
                 ledger: stores.ledger, sessions: stores.sessions, journal: stores.journal, history: history,
-                backend: upstream,
-                clocks: clocks,
-                loops: loops, digester: stores.messageDigester, logger: logger))
+                backend: upstream, clocks: clocks, loops: loops, digester: stores.messageDigester, logger: logger))
     }
 }
 

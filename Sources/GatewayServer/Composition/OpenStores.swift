@@ -16,10 +16,7 @@ struct OpenStores: Sendable {
         _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false, clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
-        var limits = SQLiteLedger.Limits()
-        limits.registrations = configuration.ledger.registrationsPerUser
-        limits.handOvers = configuration.ledger.handOversPerDay
-        ledger = try SQLiteLedger(file: configuration.ledger.file, limits: limits)
+        ledger = try SQLiteLedger(file: configuration.ledger.file, limits: Self.ledgerLimits(configuration))
         do {
             try Self.settleIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
@@ -57,6 +54,14 @@ struct OpenStores: Sendable {
                 metadata: ["owners": "\(owners.count)", "changes": "\(change.effects(on: owners).count)"])
         }
         try ledger.keepNameRules(configuration.names.storedForm)
+    }
+
+    /// How much the ledger of the configuration keeps.
+    static func ledgerLimits(_ configuration: ServerConfiguration) -> SQLiteLedger.Limits {
+        var limits = SQLiteLedger.Limits()
+        limits.registrations = configuration.ledger.registrationsPerUser
+        limits.handOvers = configuration.ledger.handOversPerDay
+        return limits
     }
 
     func close(logger: Logger) async {

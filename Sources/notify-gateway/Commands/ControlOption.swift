@@ -33,8 +33,10 @@ struct ControlOption: ParsableArguments {
     }
 
     /// Asks the running gateway, or where none runs, works on its stores.
+    ///
+    /// - Parameter readingOnly: whether it is a request that changes nothing, and has no need of the journal either.
     func askEither(
-        _ request: ControlRequest, onItem: (JSONValue) throws -> Void
+        _ request: ControlRequest, readingOnly: Bool = false, onItem: (JSONValue) throws -> Void
     ) async throws -> CommandFailure? {
         if let socket = ConfigurationFile.control(in: file.config).socket {
             do {
@@ -45,11 +47,13 @@ struct ControlOption: ParsableArguments {
             }
         }
         let configuration = try file.load()
-        return try await StoppedGateway(
-            configuration: configuration, logger: .server(.init(level: .warning, format: .text))
-        ).ask(
-            request, by: getuid(), onItem: onItem
-        ).map(CommandFailure.init)
+        let gateway = StoppedGateway(
+            configuration: configuration, logger: .server(.init(level: .warning, format: .text)))
+        let fault =
+            readingOnly
+            ? try await gateway.explain(request, by: getuid(), onItem: onItem)
+            : try await gateway.ask(request, by: getuid(), onItem: onItem)
+        return fault.map(CommandFailure.init)
     }
 
     /// The same, and prints the results.

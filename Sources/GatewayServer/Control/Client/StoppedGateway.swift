@@ -5,9 +5,9 @@ public import Logging
 
 /// Carries operators' requests out where no gateway runs: takes the locks of the stores, and works on them itself.
 public struct StoppedGateway: Sendable {
-    private let configuration: ServerConfiguration
-    private let clocks: Clocks
-    private let logger: Logger
+    let configuration: ServerConfiguration
+    let clocks: Clocks
+    let logger: Logger
 
     /// For the stores that the configuration names.
     public init(configuration: ServerConfiguration, clocks: Clocks = .system, logger: Logger) {
@@ -39,10 +39,24 @@ public struct StoppedGateway: Sendable {
                 names: configuration.names
             ).all,
             journal: stores.journal, logger: logger)
+        do {
+            let fault = try await hand(over: request, to: operations, by: operatorID, onItem: onItem)
+            await stores.close(logger: logger)
+            return fault
+        } catch {
+            await stores.close(logger: logger)
+            throw error
+        }
+    }
+
+    /// Has the operations carry the request out, and hands over their results.
+    func hand(
+        over request: ControlRequest, to operations: ControlOperations, by operatorID: UInt32,
+        onItem: (JSONValue) throws -> Void
+    ) async throws -> ControlFault? {
         let (lines, line) = AsyncStream<[UInt8]>.makeStream()
         let end = await operations.carryOut(request, by: operatorID) { bytes in line.yield(bytes) }
         line.finish()
-        await stores.close(logger: logger)
         for await bytes in lines {
             if case .item(let item) = ControlAnswer(line: bytes.dropLast()) { try onItem(item) }
         }
@@ -53,7 +67,7 @@ public struct StoppedGateway: Sendable {
 
 extension Error {
     /// What a store says of itself.
-    fileprivate var reason: String {
+    var reason: String {
         switch self {
         case let error as LedgerUnavailable: error.detail
         case let error as JournalUnavailable: error.detail

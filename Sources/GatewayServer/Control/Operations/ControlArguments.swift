@@ -20,6 +20,15 @@ struct ControlArguments: Sendable {
         return text
     }
 
+    /// A list of texts; empty where it is absent or null.
+    func texts(_ name: String) throws(ControlFault) -> [String] {
+        guard let value = value(name) else { return [] }
+        guard case .array(let values) = value else { throw .malformed("\(name) must be a list of texts.") }
+        let texts = values.compactMap(\.string)
+        guard texts.count == values.count else { throw .malformed("\(name) must be a list of texts.") }
+        return texts
+    }
+
     /// A whole number that is not negative; nil where it is absent or null.
     func number(_ name: String) throws(ControlFault) -> Int64? {
         guard let value = value(name) else { return nil }

@@ -8,6 +8,7 @@ extension ControlOperations {
         let throttle: LoginThrottle
         let names: NameRules
         let reloading: ReloadService
+        let explainer: CallExplainer
         let stores: StoreOperations
     }
 
@@ -17,6 +18,7 @@ extension ControlOperations {
             ReloadOperation(reloading: parts.reloading),
             ListBansOperation(throttle: parts.throttle),
             LiftBansOperation(throttle: parts.throttle, names: parts.names),
+            ExplainOperation(explainer: parts.explainer, names: parts.names),
         ] + parts.stores.all
     }
 }

@@ -1,0 +1,36 @@
+internal import GatewayCore
+
+// The phases that decide, made from the rules: the same for a call that is served and for one that is explained.
+
+extension Parsing {
+    init(_ rules: GatewayRules) {
+        self.init(
+            routes: RouteTable(rules.profile.client, issuesTokens: rules.authenticators.issuer != nil),
+            names: rules.names, handles: rules.handles, profile: rules.profile, messages: rules.messages)
+    }
+}
+
+extension Authorization {
+    init(
+        _ rules: GatewayRules, ledger: any RegistrationLedger, sessions: any SessionStore,
+        history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks
+    ) {
+        self.init(
+            policy: rules.policy, sendRules: SendRules(rules.policy.send), ledger: ledger, limiter: rules.limiter,
+            sessions: sessions, chain: rules.authenticators, history: history, historyLimiter: historyLimiter,
+            clocks: clocks)
+    }
+}
+
+extension Rewriting {
+    init(_ rules: GatewayRules, digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64) {
+        self.init(
+            payloadFrames: rules.profile.backend.allPayloadFrames(), digester: digester, randomness: randomness)
+    }
+}
+
+extension UpstreamEncoder {
+    init(_ rules: GatewayRules) {
+        self.init(backend: rules.profile.backend, host: rules.backendHost, credential: rules.credential)
+    }
+}

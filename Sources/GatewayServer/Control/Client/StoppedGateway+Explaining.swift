@@ -1,0 +1,58 @@
+internal import Foundation
+internal import Gateway
+public import GatewayCore
+internal import GatewayStore
+internal import Logging
+
+extension StoppedGateway {
+    /// Says what the gateway would do with a call if it started now: with the ledger as it lies on disk, and all limits full.
+    ///
+    /// Nothing is written down, and nothing of the journal is opened. Of what a gateway answers itself only that is known which
+    /// needs no authenticator: none is made.
+    ///
+    /// - Returns: nil where the explanation was handed over, else why not.
+    public func explain(
+        _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
+    ) async throws -> ControlFault? {
+        let temporary = FileManager.default.temporaryDirectory.appending(path: "notify-gateway-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: temporary) }
+        let ledger: SQLiteLedger
+        let sessions: SessionRegister
+        do {
+            // A gateway that never ran has no ledger, and to explain something is no reason to make it one.
+            let isThere = FileManager.default.fileExists(atPath: configuration.ledger.file)
+            ledger = try SQLiteLedger(
+                file: isThere ? configuration.ledger.file : temporary.appending(path: "ledger.sqlite").path(),
+                limits: OpenStores.ledgerLimits(configuration))
+            sessions = try SessionRegister(ledger, clocks: clocks)
+        } catch {
+            return .unavailable("The ledger cannot be opened: \(error.reason)")
+        }
+        let explainer = CallExplainer(
+            rules: configuration.rules(
+                chain: AuthenticatorChain([]), limiter: Limiter(configuration.limits, clocks: clocks),
+                throttle: LoginThrottle(clocks: clocks), verdicts: VerdictCache(clocks: clocks), sends: SendMemory(clocks: clocks)),
+            ledger: ledger, sessions: sessions, clocks: clocks,
+            // The digest of a message is for the journal, which is not written.
+            digester: KeyedDigester(key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max) })))
+        let operations = ControlOperations(
+            [ExplainOperation(explainer: explainer, names: configuration.names)], journal: ClosedJournal(),
+            logger: logger)
+        let fault = try await hand(over: request, to: operations, by: operatorID, onItem: onItem)
+        do throws(LedgerUnavailable) {
+            try ledger.close()
+        } catch {
+            logger.error("The ledger was not closed in order", metadata: ["detail": "\(error.detail)"])
+        }
+        return fault
+    }
+}
+
+/// The journal of those who write nothing down.
+private struct ClosedJournal: Journal {
+    func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
+        throw JournalUnavailable("no journal is open")
+    }
+    func note(_ record: JournalRecord) {}
+    var outage: JournalUnavailable? { JournalUnavailable("no journal is open") }
+}

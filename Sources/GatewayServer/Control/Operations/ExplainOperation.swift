@@ -1,0 +1,100 @@
+internal import Gateway
+internal import GatewayCore
+internal import NIOCore
+
+/// `explain`: what would become of a call, were it a user's.
+struct ExplainOperation: ControlOperation {
+    static let name = "explain"
+    static let arguments: Set<String> = ["user", "groups", "call", "body"]
+
+    let explainer: CallExplainer
+    let names: NameRules
+
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+        guard let text = try arguments.text("user"), let user = try arguments.user("user", by: names) else {
+            throw .malformed("user is missing.")
+        }
+        var groups: Set<GroupName> = []
+        for text in try arguments.texts("groups") {
+            guard let group = GroupName(text) else { throw .refused("What groups says is not a group's name.") }
+            groups.insert(group)
+        }
+        guard let line = try arguments.text("call") else { throw .malformed("call is missing.") }
+        let request = try Self.request(line, body: try arguments.text("body") ?? "", id: context.call)
+        let explanation = await explainer.explain(
+            request, as: Identity(user: user, groups: groups, authenticator: "explain"),
+            login: names.login(PresentedName(text)))
+        try await context.send(explanation.item(of: user))
+    }
+
+    /// The request that a listener would make of the line, where it would make one at all.
+    private static func request(
+        _ line: String, body: String, id: CallID
+    ) throws(ControlFault) -> ReceivedRequest {
+        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 2, let method = HTTPMethod(rawValue: String(parts[0])) else {
+            throw .refused("call is a method and a target, such as: POST /api/notifications?pns=apns&to_tag=bob")
+        }
+        let target = parts[1].utf8
+        guard target.first == UInt8(ascii: "/"), target.allSatisfy({ (0x21...0x7E).contains($0) }),
+            !target.contains(UInt8(ascii: "#"))
+        else { throw .refused("The target begins with / and has neither blanks nor anything beyond ASCII in it.") }
+        let mark = target.firstIndex(of: UInt8(ascii: "?"))
+        return ReceivedRequest(
+            id: id, method: method, path: ByteBuffer(bytes: target[..<(mark ?? target.endIndex)]),
+            query: mark.map { ByteBuffer(bytes: target[target.index(after: $0)...]) },
+            body: ByteBuffer(string: body), peer: .control, credentialsMayTravel: true)
+    }
+}
+
+extension Explanation {
+    /// The explanation as one result.
+    func item(of user: UserName) -> JSONValue {
+        var members: [JSONValue.Member] = [.init("user", .string(user.text))]
+        if let action { members.append(.init("action", .string(action.rawValue))) }
+        if let call { members.append(.init("call", .object(call.parameters))) }
+        if let rule { members.append(.init("rule", .string(rule))) }
+        if let registration { members.append(.init("registration", .string(registration.text))) }
+        members.append(.init("limits", .array(limits.map(\.item))))
+        switch end {
+        case .refused(let refusal, let status):
+            members.append(.init("end", .string("refused")))
+            members.append(.init("code", .string(refusal.code.rawValue)))
+            members.append(.init("status", .number(String(status))))
+            members.append(.init("detail", .string(refusal.detail)))
+        case .answeredHere:
+            members.append(.init("end", .string("answered-here")))
+        case .forwarded(let requests, let skipped):
+            members.append(.init("end", .string("forwarded")))
+            members.append(.init("requests", .array(requests.map(\.item))))
+            members.append(.init("skipped", .array(skipped.map(\.item))))
+        }
+        return .object(members)
+    }
+}
+
+extension LimitStanding {
+    fileprivate var item: JSONValue {
+        var members: [JSONValue.Member] = [.init("limit", .string(limit))]
+        if let user { members.append(.init("user", .string(user.text))) }
+        if let recipient { members.append(.init("recipient", .string(recipient.text))) }
+        if let service { members.append(.init("pns", .string(service.rawValue))) }
+        members += [
+            .init("left", .number(String(left))), .init("burst", .number(String(burst))),
+            .init("cost", .number(String(cost))), .init("seconds", .number(String(seconds))),
+        ]
+        return .object(members)
+    }
+}
+
+extension ExplainedRequest {
+    fileprivate var item: JSONValue {
+        .object([.init("when", .string(condition.rawValue)), .init("request", .string(text))])
+    }
+}
+
+extension Explanation.Skipped {
+    fileprivate var item: JSONValue {
+        .object([.init("user", .string(user.text)), .init("limit", .string(limit))])
+    }
+}

@@ -1,0 +1,78 @@
+import GatewayCore
+
+/// An explanation for people: a line for what decides, a table of the limits, and each request as it would be sent.
+struct ExplanationText {
+    let text: String
+
+    init(_ item: JSONValue) {
+        var parts: [String] = []
+        var lines = [("user", item["user"]?.string ?? "-"), ("action", item["action"]?.string ?? "-")]
+        if case .object(let parameters)? = item["call"] {
+            lines += parameters.map { ($0.name, Self.word($0.value)) }
+        }
+        for name in ["registration", "rule"] {
+            if let value = item[name]?.string { lines.append((name, value)) }
+        }
+        lines.append(("end", Self.end(item)))
+        let width = lines.map(\.0.count).max() ?? 0
+        parts.append(
+            lines.map { name, value in
+                name + String(repeating: " ", count: width - name.count + 2) + value.printable
+            }.joined(separator: "\n"))
+        let limits = Self.items(item["limits"])
+        if !limits.isEmpty {
+            var table = ResultTable([
+                .init("limit", "LIMIT"), .init("user", "USER"), .init("recipient", "RECIPIENT"), .init("pns", "PNS"),
+                .init("cost", "COST"), .init("left", "LEFT"), .init("burst", "BURST"), .init("seconds", "WAIT"),
+            ])
+            for limit in limits { table.add(limit) }
+            parts.append(table.text)
+        }
+        for skipped in Self.items(item["skipped"]) {
+            let (user, limit) = (skipped["user"]?.string ?? "-", skipped["limit"]?.string ?? "-")
+            parts.append("\(user) is skipped: limit \(limit) is spent.".printable)
+        }
+        parts += Self.items(item["requests"]).map(Self.request)
+        text = parts.joined(separator: "\n\n")
+    }
+
+    private static func items(_ value: JSONValue?) -> [JSONValue] {
+        if case .array(let items)? = value { items } else { [] }
+    }
+
+    private static func end(_ item: JSONValue) -> String {
+        switch item["end"]?.string {
+        case "refused":
+            let (code, status) = (item["code"]?.string ?? "-", item["status"]?.integer ?? 0)
+            return "refused: \(status) \(code): \(item["detail"]?.string ?? "")"
+        case "answered-here": return "answered by the gateway itself"
+        case "forwarded": return items(item["requests"]).isEmpty ? "nobody is left to send to" : "forwarded"
+        default: return "-"
+        }
+    }
+
+    private static func request(_ item: JSONValue) -> String {
+        let title =
+            switch item["when"]?.string {
+            case "if-gone": "Then, if the backend answers that it is gone:"
+            case "if-id-is-anothers": "Then, if that id is another device's:"
+            default: "The backend is asked:"
+            }
+        let lines = (item["request"]?.string ?? "").split(separator: "\r\n", omittingEmptySubsequences: false)
+        return ([title] + lines.map { "  \(String($0).printable)" }).joined(separator: "\n").trimmingBlankEnd
+    }
+
+    private static func word(_ value: JSONValue) -> String {
+        switch value {
+        case .string(let text): text
+        case .number(let text): text
+        case .array, .object, .bool, .null: String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)
+        }
+    }
+}
+
+extension String {
+    fileprivate var trimmingBlankEnd: String {
+        String(String(reversed().drop { $0 == " " || $0 == "\n" }).reversed())
+    }
+}

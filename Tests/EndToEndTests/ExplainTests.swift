@@ -1,0 +1,110 @@
+import Foundation
+import GatewayTesting
+import Testing
+
+@Suite("explain")
+struct ExplainTests {
+    private let directory: TestFiles
+
+    init() throws {
+        directory = try TestFiles()
+        try directory.write(GatewayUnderTest.users, to: "users.yaml")
+        try directory.write(
+            """
+            listen: [{ address: "127.0.0.1:0" }]
+            admin: { address: "127.0.0.1:0" }
+            control: control.sock
+            backend: { url: "embedded" }
+            authenticators: [{ static-users: { file: users.yaml } }]
+            policy:
+              send: [{ from: alice, to: bob }, { from: "group:staff", to: "*" }]
+            limits: [{ name: pair, per: [sender, recipient], rate: 2/min }]
+            journal: { directory: journal, minimum-free: 0 }
+            ledger: { file: ledger.sqlite }
+            """, to: "gateway.yaml")
+    }
+
+    private static let send = "POST /api/notifications?pns=apns&to_tag=bob"
+
+    private func explain(
+        _ user: String, _ call: String, _ more: [String] = ["--body", #""hi""#]
+    ) async throws -> (status: Int32, item: [String: Any]) {
+        let outcome = try await Program.run(
+            ["explain", "--user", user, "--json", "--config", "gateway.yaml"] + more + [call], in: directory.path)
+        let item = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        return (outcome.status, try #require(item, "\(outcome)"))
+    }
+
+    private func left(_ item: [String: Any]) -> Int? {
+        (item["limits"] as? [[String: Any]])?.first { $0["limit"] as? String == "pair" }?["left"] as? Int
+    }
+
+    @Test("A running gateway explains by its limits as they stand, and neither records, sends nor charges anything")
+    func running() async throws {
+        let handle = String(repeating: "B0", count: 32)
+        let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
+            #expect(try await gateway.client.register("bob", "apns", handle).status == 200)
+            let before = try GatewayUnderTest.journal(in: directory).count
+            for _ in 0..<3 { #expect(left(try await explain("alice", Self.send).item) == 2) }
+            let sent = try await gateway.client.call(
+                "POST", "/api/notifications?pns=apns&to_tag=bob", as: "alice", body: #""hi""#)
+            #expect(sent.status == 200)
+            let (status, item) = try await explain("alice", Self.send)
+            #expect(status == 0 && left(item) == 1)
+            #expect(item["end"] as? String == "forwarded" && item["rule"] as? String == "send[0]")
+            let requests = try #require(item["requests"] as? [[String: Any]])
+            #expect(requests.count == 1)
+            let text = try #require(requests.first?["request"] as? String)
+            #expect(text.hasPrefix("POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\r\n"))
+            #expect(text.contains("Authorization: (hidden)") && text.hasSuffix(#""hi""#))
+
+            let refused = try await explain("eve", Self.send)
+            #expect(refused.status == 1)
+            #expect(refused.item["code"] as? String == "send-not-allowed" && refused.item["status"] as? Int == 403)
+            let member = try await explain("eve", Self.send, ["--group", "staff", "--body", #""hi""#])
+            #expect(member.status == 0 && member.item["rule"] as? String == "send[1]")
+
+            // bob's own device, and the same in eve's hands.
+            let put = "PUT /api/register/1-2-3"
+            let body = ["--body", #"{"Platform":"apns","Handle":"\#(handle)","Tags":[]}"#]
+            #expect(try await explain("bob", put, body).item["action"] as? String == "register-update")
+            #expect(try await explain("eve", put, body).item["action"] as? String == "hand-over")
+            #expect(try await explain("bob", put, body).item["action"] as? String == "register-update")
+            let records = try GatewayUnderTest.journal(in: directory)
+            // The one send, with its outcome once that is written.
+            #expect((before + 1...before + 2).contains(records.count))
+
+            let table = try await gateway.command("explain", "--user", "alice", "--body", #""hi""#, Self.send)
+            #expect(table.output.contains("rule       send[0]\n"))
+            #expect(table.output.contains("\n  POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\n"))
+        }
+        #expect(status == 0)
+    }
+
+    @Test("Without a gateway it goes by the configuration and the ledger on disk, and leaves nothing behind")
+    func stopped() async throws {
+        let (status, item) = try await explain("alice", Self.send)
+        #expect(status == 0 && left(item) == 2 && item["rule"] as? String == "send[0]")
+        #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/ledger.sqlite"))
+        #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/journal"))
+
+        let handle = String(repeating: "B0", count: 32)
+        _ = try await ServedProgram.run(in: directory) { gateway async throws in
+            #expect(try await gateway.client.register("bob", "apns", handle).status == 200)
+        }
+        let records = try GatewayUnderTest.journal(in: directory).count
+        let body = ["--body", #"{"Platform":"apns","Handle":"\#(handle)","Tags":[]}"#]
+        let known = try await explain("eve", "PUT /api/register/1-2-3", body)
+        #expect(known.item["action"] as? String == "hand-over")
+        #expect(try GatewayUnderTest.journal(in: directory).count == records)
+    }
+
+    @Test(
+        "What is no call is said to be none",
+        arguments: ["POST", "POST  /x", "post /api/register", "POST x", "POST /api/register?handle=ä", "POST /#x"])
+    func malformed(call: String) async throws {
+        let outcome = try await Program.run(
+            ["explain", "--user", "alice", "--config", "gateway.yaml", call], in: directory.path)
+        #expect(outcome.status == 1 && outcome.output.isEmpty && !outcome.errors.isEmpty)
+    }
+}
