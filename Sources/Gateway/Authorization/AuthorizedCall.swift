@@ -96,7 +96,8 @@ struct Authorization: Sendable {
             facts.registration = id
             facts.rule = reason.rawValue
             return AuthorizedCall(
-                facts: facts, caller: Identity(user: owner, authenticator: "gateway"), permitted: .delete(id, claim))
+                facts: facts, caller: Identity(user: owner ?? .nobody("import"), authenticator: "gateway"),
+                permitted: .delete(id, claim))
         } catch {
             throw error.with(facts)
         }

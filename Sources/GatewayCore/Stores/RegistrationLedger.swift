@@ -76,7 +76,8 @@ public enum LedgerDecision: Sendable, Hashable {
     /// `delete`: the label means nothing to the caller, or what it means is another's. Indistinguishable on purpose.
     case notOwned
     /// `sweep`: the registration is this owner's and is still to be deleted.
-    case doomed(RegistrationID, owner: UserName, because: SweepReason)
+    /// Nobody's is one from before the gateway of which no one owner could be told.
+    case doomed(RegistrationID, owner: UserName?, because: SweepReason)
     /// `sweep`: the registration is gone, or its device has registered again meanwhile.
     case spared
 }
@@ -89,6 +90,8 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     case surplus
     /// Its owner gave it up, and the backend would not delete it then.
     case givenUp = "given-up"
+    /// An import found that notifications reach it that are not for its owner.
+    case unsound
 }
 
 /// A place in the ledger that one call holds. Dropping it gives the place up unchanged.

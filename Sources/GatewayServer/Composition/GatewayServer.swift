@@ -75,6 +75,9 @@ public struct GatewayServer: Sendable {
             await stores.close(logger: logger)
             throw error
         }
+        if let warning = Migration.warning(configuration) {
+            logger.warning("Registrations from before the gateway", metadata: ["detail": "\(warning)"])
+        }
         let readiness = Readiness { [journal = stores.journal] in journal.outage?.detail }
 
         let (embeddedPorts, embeddedPort) = AsyncStream<Int>.makeStream()
@@ -114,7 +117,7 @@ public struct GatewayServer: Sendable {
                         digester: stores.messageDigester),
                     stores: StoreOperations(
                         ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,
-                        names: configuration.names)),
+                        names: configuration.names, handles: configuration.backend.handles, clocks: clocks)),
                 stores, group)
         } catch {
             await stores.close(logger: logger)

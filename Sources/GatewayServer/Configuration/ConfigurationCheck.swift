@@ -27,6 +27,13 @@ public enum ConfigurationCheck {
     private static func stores(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
         directories(of: configuration, path)
             + IdentityChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
+            + migration(of: configuration, path)
+    }
+
+    private static func migration(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        Migration.warning(configuration).map {
+            [ConfigurationProblem(at: SourceLocation(file: path), path: "ledger", $0, severity: .warning)]
+        } ?? []
     }
 
     private static func directories(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {

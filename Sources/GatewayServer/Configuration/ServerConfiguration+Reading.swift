@@ -118,7 +118,9 @@ extension ServerConfiguration {
             // How many devices a user may have; beyond it the one goes that was not seen for longest.
             registrationsPerUser: reader?.integer("registrations-per-user", in: 1...1000) ?? limits.registrations,
             // How often a device may change hands within 24 hours.
-            handOversPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.handOvers)
+            handOversPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.handOvers,
+            // Whether whatever the backend has from before the gateway is known to be sound; false until an import has shown it.
+            isMigrated: reader?.bool("migrated") ?? false)
     }
 
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {

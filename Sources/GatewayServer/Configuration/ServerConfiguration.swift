@@ -82,6 +82,8 @@ public struct ServerConfiguration: Sendable {
         public var registrationsPerUser: Int
         /// How often a device may change hands within 24 hours.
         public var handOversPerDay: Int
+        /// Whether the operator vouches for all registrations from before the gateway.
+        public var isMigrated: Bool
     }
 
     /// The log.

@@ -36,6 +36,11 @@ struct HandleDigester: Sendable {
         try digest(Array("fingerprint of the ledger's key".utf8), [])
     }
 
+    /// A digest by which content is known again.
+    func digest(of content: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
+        try digest(Array("content of an import".utf8), content)
+    }
+
     private func digest(_ first: [UInt8], _ second: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
         guard let digest = digester.digest(first, second) else { throw LedgerUnavailable("libcrypto made no digest") }
         return digest

@@ -5,7 +5,7 @@ internal import GatewayCore
 /// The ledger's tables and their version, kept in `PRAGMA user_version`.
 enum LedgerSchema {
     /// The version that this program reads and writes.
-    static let version = 2
+    static let version = 3
 
     /// The version that the database has; 0 for an empty one.
     static func version(of database: Database) throws -> Int {
@@ -21,6 +21,7 @@ enum LedgerSchema {
             }
             try database.execute(sql: tables)
             try database.execute(sql: tablesSince2)
+            try database.execute(sql: tablesSince3)
             try database.execute(
                 sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?)",
                 arguments: [Data(fingerprint.bytes)])
@@ -40,6 +41,7 @@ enum LedgerSchema {
     /// Brings an older ledger up to date, one version after the other.
     private static func migrate(_ database: Database) throws {
         if try version(of: database) < 2 { try database.execute(sql: tablesSince2) }
+        if try version(of: database) < 3 { try database.execute(sql: tablesSince3) }
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
@@ -124,6 +126,25 @@ enum LedgerSchema {
             mark BLOB NOT NULL CHECK (length(mark) = 16),
             since INTEGER NOT NULL,
             PRIMARY KEY (authenticator, user)
+        ) STRICT;
+        """
+
+    /// What was imported from before the gateway, and what of it is bound to nobody and to be deleted. A handle may have several
+    /// of these, and theirs need not be one that the ledger would bind.
+    private static let tablesSince3 = """
+        CREATE TABLE imported (
+            id TEXT NOT NULL,
+            content BLOB NOT NULL CHECK (length(content) = 16),
+            verdict TEXT NOT NULL,
+            PRIMARY KEY (id, content)
+        ) STRICT;
+
+        CREATE TABLE stray (
+            id TEXT NOT NULL PRIMARY KEY,
+            service TEXT,
+            handle BLOB CHECK (length(handle) = 16),
+            reason TEXT NOT NULL,
+            CHECK ((service IS NULL) = (handle IS NULL))
         ) STRICT;
         """
 }

@@ -34,12 +34,18 @@ extension LedgerTables {
             }
             return LedgerStanding(decision: .owned(meant.id), registration: meant.id)
         case .sweep(let id):
-            guard let row = try registration(id), row.state == .deleting else {
-                return LedgerStanding(decision: .spared)
-            }
+            guard let row = try registration(id), row.isBound else { return try standing(ofStray: id) }
+            guard row.state == .deleting else { return LedgerStanding(decision: .spared) }
             return LedgerStanding(
                 decision: .doomed(id, owner: row.owner, because: row.reason ?? .givenUp), registration: id)
         }
+    }
+
+    private func standing(ofStray id: RegistrationID) throws -> LedgerStanding {
+        guard let stray = try stray(id) else { return LedgerStanding(decision: .spared) }
+        // With its handle held, no device registers anew under the id while it is deleted.
+        return LedgerStanding(
+            decision: .doomed(id, owner: nil, because: stray.reason), registration: id, touchesHandle: true)
     }
 
     private func standing(

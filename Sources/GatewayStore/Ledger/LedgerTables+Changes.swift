@@ -26,9 +26,11 @@ extension LedgerTables {
         case (.deleted(let id), .delete) where task.decision == .owned(id),
             (.deleted(let id), .sweep) where task.decision.dooms(id):
             try remove(id)
+            try removeStray(id)
         case (.deleting(let id), .delete) where task.decision == .owned(id),
             (.deleting(let id), .sweep) where task.decision.dooms(id):
-            guard var row = try registration(id) else { return }
+            // A stray has no row of its own; it stays marked by itself.
+            guard var row = try registration(id), row.isBound else { return }
             row.state = .deleting
             row.reason = row.reason ?? .givenUp
             try put(row)

@@ -62,6 +62,8 @@ struct LedgerTables {
                 row.state.rawValue, row.created.microseconds, row.lastSeen.microseconds,
                 row.reason?.rawValue,
             ])
+        // What is registered anew is as sound as any.
+        if row.isBound { try removeStray(row.id) }
         // An id means itself to its owner; what was remembered for it otherwise is over.
         try database.execute(
             sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [row.owner.text, row.id.text])
@@ -125,7 +127,10 @@ struct LedgerTables {
 
     func doomed(limit: Int) throws -> [RegistrationID] {
         try String.fetchAll(
-            database, sql: "SELECT id FROM registration WHERE state = 'deleting' ORDER BY id LIMIT ?",
+            database,
+            sql: """
+                SELECT id FROM registration WHERE state = 'deleting' UNION SELECT id FROM stray ORDER BY id LIMIT ?
+                """,
             arguments: [limit]
         ).compactMap(RegistrationID.init)
     }

@@ -4,7 +4,8 @@ public import GatewayCore
 extension SQLiteLedger: RegistrationLedger {
     /// Claims the handle first and then the registration, and decides on what stands there once both are held.
     public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
-        let handle = try key(of: request.handle)
+        var handle = try key(of: request.handle)
+        if case .sweep(let id) = request { handle = try await read { try $0.stray(id)?.handle } }
         let number = claims.open()
         do throws(LedgerUnavailable) {
             if let handle { try await claims.hold(.handle(handle), for: number) }

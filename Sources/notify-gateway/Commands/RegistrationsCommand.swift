@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import GatewayCore
 import GatewayServer
 
@@ -7,7 +8,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registrations", abstract: "Show and revoke who owns which device registration.",
         discussion: "Asks the running gateway; where none runs, works on its ledger.",
-        subcommands: [List.self, Revoke.self])
+        subcommands: [List.self, Revoke.self, Import.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -45,6 +46,44 @@ struct RegistrationsCommand: AsyncParsableCommand {
                 "registrations revoke", [.init("registration", .string(registration))])
             if let fault = try await gateway.askEither(request, onItem: { _ in }) { throw fault }
             Console.complain("\(registration.printable) is revoked.")
+        }
+    }
+
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take in the hub's registrations from before the gateway.",
+            discussion: """
+                Reads an export of the hub, one Atom entry a line. Sound registrations are their owners' from then on; the others
+                are listed, each with the reason, and with --purge deleted at the backend. A second import changes nothing.
+                Recorded with your uid. Where no gateway runs, the backend is asked at its next start.
+
+                Example: notify-gateway registrations import registrations.xml --purge --config gateway.yaml
+                """)
+
+        @Argument(help: "The export; the gateway must be able to read it.") var file: String
+        @Flag(help: "Have unsound registrations deleted at the backend.") var purge = false
+        @OptionGroup var gateway: ControlOption
+
+        func run() async throws {
+            let path = URL(filePath: file).standardizedFileURL.path()
+            var items: [JSONValue] = []
+            let fault = try await gateway.askEither(
+                ControlRequest(
+                    "registrations import", [.init("file", .string(path)), .init("purge", .bool(purge))])
+            ) { items.append($0) }
+            // The last one says how many; without it the import was broken off.
+            let summary = items.last?["bound"] == nil ? nil : items.popLast()
+            try gateway.results.say(
+                items,
+                columns: [
+                    .init("line", "LINE"), .init("registration", "REGISTRATION"), .init("platform", "PLATFORM"),
+                    .init("result", "RESULT"), .init("reason", "REASON"),
+                ])
+            if let fault { throw fault }
+            let counts = ["bound", "known", "unsound", "purged", "left-alone"].map { name in
+                "\(name) \(summary?[name]?.integer ?? 0)"
+            }
+            Console.complain("Registrations: \(counts.joined(separator: ", ")).")
         }
     }
 }

@@ -19,7 +19,8 @@ struct RandomCalls {
         "11-22-3", "44-55-6", "2372532420827572008-85883004107185159-4", "..", "1-2", "0-0-0%2f",
     ]
     private static let recipients = [
-        "alice", "bob", "bob", "bob", "Bob", "carol", "dave", "bob%7C%7Cusername:carol", "", "audience:oncall", "audience:nobody",
+        "alice", "bob", "bob", "bob", "Bob", "carol", "dave", "bob%7C%7Cusername:carol", "", "audience:oncall",
+        "audience:nobody",
         "audience:",
     ]
     private static let tags = [

@@ -24,6 +24,10 @@ extension StoppedGateway {
             ledger = try SQLiteLedger(
                 file: isThere ? configuration.ledger.file : temporary.appending(path: "ledger.sqlite").path(),
                 limits: OpenStores.ledgerLimits(configuration))
+            if isThere, IdentityChange(from: try ledger.nameRules(), to: configuration.names) != nil {
+                try ledger.close()
+                return .refused("Names are made by other rules than those of the ledger; the gateway would not start.")
+            }
             sessions = try SessionRegister(ledger, clocks: clocks)
         } catch {
             return .unavailable("The ledger cannot be opened: \(error.reason)")

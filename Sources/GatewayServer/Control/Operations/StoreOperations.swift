@@ -8,6 +8,8 @@ struct StoreOperations: Sendable {
     let revocation: UserRevocation
     let sweeper: RegistrationSweeper
     let names: NameRules
+    let handles: HandleRules
+    let clocks: Clocks
 
     /// Every such operation.
     var all: [any ControlOperation] {
@@ -16,6 +18,8 @@ struct StoreOperations: Sendable {
             RevokeTokensOperation(sessions: sessions, revocation: revocation, names: names),
             ListRegistrationsOperation(ledger: ledger, names: names),
             RevokeRegistrationOperation(ledger: ledger, sweeper: sweeper),
+            ImportRegistrationsOperation(
+                ledger: ledger, sweeper: sweeper, judge: ExportJudge(names: names, handles: handles), clocks: clocks),
         ]
     }
 }

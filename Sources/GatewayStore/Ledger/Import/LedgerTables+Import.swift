@@ -1,0 +1,109 @@
+internal import Foundation
+internal import GRDB
+internal import GatewayCore
+
+/// An entry of an import with its handle as the ledger knows handles.
+struct KeyedImportEntry: Sendable {
+    let id: RegistrationID
+    /// Nil for an unsound one.
+    let owner: UserName?
+    let handle: HandleKey?
+    let content: KeyedDigest
+}
+
+/// A registration that the backend has, that is bound to nobody, and that is to be deleted there.
+struct StrayRegistration: Sendable, Hashable {
+    let id: RegistrationID
+    let handle: HandleKey?
+    let reason: SweepReason
+}
+
+extension LedgerTables {
+    /// Takes an entry in. What the ledger knows by itself is newer than any export and stays.
+    func take(_ entry: KeyedImportEntry, purging: Bool, now: WallTime) throws -> ImportVerdict {
+        if try registration(entry.id)?.isBound == true { return .known }
+        if try stray(entry.id) != nil { return .known }
+        let before = try String.fetchOne(
+            database, sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
+            arguments: [entry.id.text, Data(entry.content.bytes)]
+        ).flatMap(ImportVerdict.init)
+        // What was bound then and is no more has been deleted since; what was purged is gone.
+        if before == .bound || before == .purged { return .known }
+        if let owner = entry.owner, let handle = entry.handle {
+            guard try registration(boundTo: handle) != nil else {
+                try put(
+                    Registration(
+                        id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now))
+                try note(.bound, of: entry)
+                return .bound
+            }
+            if !purging {
+                try note(.superseded, of: entry)
+                return .superseded
+            }
+        }
+        guard purging else {
+            try note(.unsound, of: entry)
+            return .unsound
+        }
+        try database.execute(
+            sql: "INSERT INTO stray (id, service, handle, reason) VALUES (?, ?, ?, ?)",
+            arguments: [
+                entry.id.text, entry.handle?.service.rawValue, entry.handle.map { Data($0.digest.bytes) },
+                SweepReason.unsound.rawValue,
+            ])
+        try note(.purged, of: entry)
+        return .purged
+    }
+
+    func stray(_ id: RegistrationID) throws -> StrayRegistration? {
+        guard let row = try Row.fetchOne(database, sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
+            let reason = SweepReason(rawValue: row["reason"])
+        else { return nil }
+        var handle: HandleKey?
+        if let service: String = row["service"], let digest: Data = row["handle"] {
+            guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
+                throw LedgerUnavailable("the ledger holds a handle that it did not write")
+            }
+            handle = HandleKey(service: service, digest: digest)
+        }
+        return StrayRegistration(id: id, handle: handle, reason: reason)
+    }
+
+    func removeStray(_ id: RegistrationID) throws {
+        try database.execute(sql: "DELETE FROM stray WHERE id = ?", arguments: [id.text])
+    }
+
+    /// Notes that an import has run to its end.
+    func noteImport(_ now: WallTime) throws {
+        try database.execute(
+            sql:
+                "INSERT INTO property (name, value) VALUES ('imported', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            arguments: [Data("\(now)".utf8)])
+    }
+
+    func migration() throws -> MigrationState {
+        guard try Row.fetchOne(database, sql: "SELECT 1 FROM property WHERE name = 'imported'") != nil else {
+            return .notImported
+        }
+        let count = try Int.fetchOne(
+            database,
+            sql: """
+                SELECT count(DISTINCT id) FROM imported WHERE verdict IN ('unsound', 'superseded')
+                    AND NOT EXISTS (SELECT 1 FROM registration
+                        WHERE registration.id = imported.id AND registration.state <> 'reserved')
+                    AND NOT EXISTS (SELECT 1 FROM imported AS later
+                        WHERE later.id = imported.id AND later.verdict = 'purged')
+                """)
+        return .imported(unsound: count ?? 0)
+    }
+
+    private func note(_ verdict: ImportVerdict, of entry: KeyedImportEntry) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO imported (id, content, verdict) VALUES (?, ?, ?)
+                ON CONFLICT (id, content) DO UPDATE SET verdict = excluded.verdict
+                """,
+            arguments: [entry.id.text, Data(entry.content.bytes), verdict.rawValue])
+    }
+}

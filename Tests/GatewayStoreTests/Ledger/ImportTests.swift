@@ -1,0 +1,137 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+@Suite("Registrations from before the gateway, in the ledger") struct ImportTests {
+    private func entry(
+        _ number: Int, of owner: UserName? = LedgerFixture.alice, _ handle: DeviceHandle?, content: String = ""
+    ) -> ImportEntry {
+        let judgement: ImportEntry.Judgement
+        if let owner, let handle { judgement = .sound(owner: owner, handle) } else { judgement = .unsound(handle) }
+        return ImportEntry(
+            id: LedgerFixture.id(number), judgement: judgement, content: Array("\(number)\(content)".utf8))
+    }
+
+    @Test("What is sound is its owner's, as if it had been registered through the gateway")
+    func bound() async throws {
+        let fixture = try LedgerFixture()
+        #expect(try await fixture.ledger.migration() == .notImported)
+        let verdicts = try await fixture.ledger.take(
+            [entry(1, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(2))], purging: false,
+            now: LedgerFixture.noon)
+        #expect(verdicts == [.bound, .unsound])
+        try await fixture.ledger.noteImport(now: LedgerFixture.noon)
+        #expect(try await fixture.ledger.migration() == .imported(unsound: 1))
+        #expect(try SQLiteLedger.migration(inFile: fixture.ledger.file) == .imported(unsound: 1))
+        let own = try await fixture.ledger.begin(
+            .update(user: LedgerFixture.alice, label: LedgerFixture.id(9), handle: LedgerFixture.handle(1)),
+            now: LedgerFixture.noon)
+        #expect(own.decision == .own(LedgerFixture.id(1)))
+        let delete = try await fixture.ledger.begin(
+            .delete(user: LedgerFixture.alice, label: LedgerFixture.id(2)), now: LedgerFixture.noon)
+        #expect(delete.decision == .notOwned)
+    }
+
+    @Test("A second import changes nothing, not even what has been deleted meanwhile")
+    func again() async throws {
+        let fixture = try LedgerFixture()
+        let entries = try [
+            entry(1, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(2)), entry(3, of: nil, nil),
+        ]
+        for expected: [ImportVerdict] in [[.bound, .purged, .purged], [.known, .known, .known]] {
+            #expect(try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == expected)
+        }
+        for number in 2...3 { try await sweep(fixture, number) }
+        let owned = try await fixture.ledger.begin(
+            .delete(user: LedgerFixture.alice, label: LedgerFixture.id(1)), now: LedgerFixture.noon)
+        try await fixture.ledger.finish(owned, with: .deleted(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        #expect(
+            try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == [.known, .known, .known])
+        #expect(try await fixture.ledger.allRegistrations().isEmpty)
+        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
+        // Another export in which one of them is there again is another matter.
+        let back = try [entry(2, of: nil, LedgerFixture.handle(2), content: "anew")]
+        #expect(try await fixture.ledger.take(back, purging: true, now: LedgerFixture.noon) == [.purged])
+    }
+
+    private func sweep(_ fixture: LedgerFixture, _ number: Int) async throws {
+        let claim = try await fixture.ledger.begin(.sweep(LedgerFixture.id(number)), now: LedgerFixture.noon)
+        #expect(claim.decision == .doomed(LedgerFixture.id(number), owner: nil, because: .unsound))
+        try await fixture.ledger.finish(claim, with: .deleted(LedgerFixture.id(number)), now: LedgerFixture.noon)
+    }
+
+    @Test("What is unsound is marked by a later import that purges, and swept until it is gone")
+    func purged() async throws {
+        let fixture = try LedgerFixture()
+        let entries = try [entry(1, of: nil, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(1))]
+        #expect(
+            try await fixture.ledger.take(entries, purging: false, now: LedgerFixture.noon) == [.unsound, .unsound])
+        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
+        #expect(try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == [.purged, .purged])
+        try await fixture.ledger.noteImport(now: LedgerFixture.noon)
+        #expect(try await fixture.ledger.migration() == .imported(unsound: 0))
+        #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
+        // One that the backend would not delete stays marked.
+        let claim = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        try await fixture.ledger.finish(claim, with: .deleting(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
+        for number in 1...2 { try await sweep(fixture, number) }
+        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
+        let gone = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        #expect(gone.decision == .spared)
+    }
+
+    @Test("What the gateway knows is newer than any export")
+    func newer() async throws {
+        let fixture = try LedgerFixture()
+        _ = try await fixture.ledger.take([entry(1, LedgerFixture.handle(1))], purging: false, now: LedgerFixture.noon)
+        // bob's by now, and under that id; and a second registration of the handle, which is sound by itself.
+        let taken = try await fixture.ledger.begin(
+            .update(user: LedgerFixture.bob, label: LedgerFixture.id(1), handle: LedgerFixture.handle(1)),
+            now: LedgerFixture.noon)
+        #expect(taken.decision == .handOver(LedgerFixture.id(1), from: LedgerFixture.alice))
+        try await fixture.ledger.finish(
+            taken, with: .registered(LedgerFixture.id(1), replacing: nil), now: LedgerFixture.noon)
+        let entries = try [
+            entry(1, LedgerFixture.handle(1)), entry(1, of: nil, LedgerFixture.handle(1), content: "x"),
+            entry(2, LedgerFixture.handle(1)),
+        ]
+        #expect(
+            try await fixture.ledger.take(entries, purging: false, now: LedgerFixture.noon) == [
+                .known, .known, .superseded,
+            ])
+        try await fixture.ledger.noteImport(now: LedgerFixture.noon)
+        #expect(try await fixture.ledger.migration() == .imported(unsound: 1))
+        #expect(
+            try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == [.known, .known, .purged])
+        #expect(try await fixture.ledger.registrations(of: LedgerFixture.bob).map(\.id) == [LedgerFixture.id(1)])
+        #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(2)])
+    }
+
+    @Test("A device that registers anew under the id is spared; while it is deleted, the device waits")
+    func spared() async throws {
+        let fixture = try LedgerFixture()
+        _ = try await fixture.ledger.take(
+            [entry(1, of: nil, LedgerFixture.handle(1))], purging: true, now: LedgerFixture.noon)
+        let sweep = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        let update = try LedgerRequest.update(
+            user: LedgerFixture.alice, label: LedgerFixture.id(9), handle: LedgerFixture.handle(1))
+        let (began, begin) = AsyncStream<Void>.makeStream()
+        let waiting = Task {
+            begin.finish()
+            let claim = try await fixture.ledger.begin(update, now: LedgerFixture.noon)
+            try await fixture.ledger.finish(
+                claim, with: .registered(LedgerFixture.id(1), replacing: nil), now: LedgerFixture.noon)
+        }
+        for await _ in began {}
+        while fixture.ledger.claims.waiting == 0 { await Task.yield() }
+        // Not deleted after all: the phone comes first now.
+        try await fixture.ledger.finish(sweep, with: .deleting(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        try await waiting.value
+        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
+        let spared = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        #expect(spared.decision == .spared)
+        #expect(try await fixture.ledger.registrations(of: LedgerFixture.alice).map(\.state) == [.live])
+    }
+}
