@@ -20,7 +20,7 @@ struct NotifyGateway: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
             TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self, ExplainCommand.self,
-            ReloadCommand.self, AuditCommand.self, PluginCommand.self,
+            ProbeCommand.self, ReloadCommand.self, AuditCommand.self, PluginCommand.self,
             VersionCommand.self,
         ])
 

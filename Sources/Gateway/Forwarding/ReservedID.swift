@@ -1,11 +1,11 @@
-internal import GatewayCore
-internal import NIOCore
+package import GatewayCore
+package import NIOCore
 
 /// The registration id in a backend's answer, however its generation wraps it (contract: client rule 1).
-enum ReservedID {
+package enum ReservedID {
     /// Bare, in quotation marks, or in an XML `string` element, with white space around; nil if no id is left then, or if it
     /// does not come in the form.
-    static func read(_ body: ByteBuffer, as form: BackendProfile.IDForm = .any) -> RegistrationID? {
+    package static func read(_ body: ByteBuffer, as form: BackendProfile.IDForm = .any) -> RegistrationID? {
         guard body.readableBytes <= 1024 else { return nil }
         var text = trimmed(String(buffer: body)[...])
         if text.hasPrefix("\u{FEFF}") { text = text.dropFirst() }

@@ -1,11 +1,11 @@
 internal import GatewayCore
 
 /// Bytes that are no HTTP/1.1 message, or one beyond the limits. Nothing after them on the connection is interpreted.
-struct FramingFault: Error, Equatable {
+package struct FramingFault: Error, Equatable {
     /// What a client is told of it.
     var code: RefusalCode
     /// For the log alone; a constant, no byte of the peer is in it.
-    var detail: String
+    package var detail: String
 
     /// A breach of the grammar: `malformed-request`.
     static func malformed(_ detail: String) -> FramingFault {

@@ -1,13 +1,13 @@
-internal import Gateway
+package import Gateway
 internal import GatewayCore
-internal import NIOCore
+package import NIOCore
 
 /// Reads one response from a connection's bytes; a value without sockets and clocks, as strict as the one for requests.
 ///
 /// Knows exactly where the response ends: bytes beyond it are noticed, and never become the start of another answer.
-struct ResponseFramer {
+package struct ResponseFramer {
     /// What the bytes so far amount to.
-    enum Event {
+    package enum Event {
         /// Not enough.
         case needMore
         /// The response is complete. Whether the connection may carry another request.
@@ -37,14 +37,15 @@ struct ResponseFramer {
     private var response = BackendResponse(status: 0)
     private var chunks: ChunkedDecoder
 
-    init(bodyLimit: Int) {
+    /// - Parameter bodyLimit: how many bytes a body may have.
+    package init(bodyLimit: Int) {
         self.bodyLimit = bodyLimit
         self.chunks = ChunkedDecoder(
             bodyLimit: bodyLimit, trailerLimit: Self.headerBytes, trailerCount: Self.headerFields)
     }
 
     /// Takes bytes as they came, and says what they amount to.
-    mutating func receive(_ bytes: ByteBuffer) -> Event {
+    package mutating func receive(_ bytes: ByteBuffer) -> Event {
         hasBegun = hasBegun || bytes.readableBytes > 0
         if buffer.readableBytes == 0 {
             buffer = bytes
@@ -63,7 +64,7 @@ struct ResponseFramer {
     mutating func abandon() { stage = .abandoned }
 
     /// The backend closed; completes an answer whose end is the connection's.
-    mutating func receiveEnd() -> Event {
+    package mutating func receiveEnd() -> Event {
         guard case .untilClose = stage else { return .needMore }
         response.body = buffer
         return .response(response, isReusable: false)

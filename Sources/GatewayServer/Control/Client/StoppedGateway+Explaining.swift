@@ -35,7 +35,8 @@ extension StoppedGateway {
         let explainer = CallExplainer(
             rules: configuration.rules(
                 chain: AuthenticatorChain([]), limiter: Limiter(configuration.limits, clocks: clocks),
-                throttle: LoginThrottle(clocks: clocks), verdicts: VerdictCache(clocks: clocks), sends: SendMemory(clocks: clocks)),
+                throttle: LoginThrottle(clocks: clocks), verdicts: VerdictCache(clocks: clocks),
+                sends: SendMemory(clocks: clocks)),
             ledger: ledger, sessions: sessions, clocks: clocks,
             // The digest of a message is for the journal, which is not written.
             digester: KeyedDigester(key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max) })))

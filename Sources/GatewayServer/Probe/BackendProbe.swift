@@ -1,0 +1,111 @@
+internal import Gateway
+public import GatewayCore
+internal import GatewayStore
+public import Logging
+internal import NotifyBackend
+
+/// `probe`: which of the known holes the configured backend has, and which the gateway closes.
+///
+/// What could harm anybody is tried at the embedded backend alone, which is started for it. What it registers at a configured
+/// backend it deletes again.
+public struct BackendProbe: Sendable {
+    private let configuration: ServerConfiguration
+    private let logger: Logger
+
+    /// A probe of the backend of a configuration.
+    public init(configuration: ServerConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Why nothing could be found out.
+    public struct Unavailable: Error, Sendable, Hashable {
+        /// A sentence for the operator.
+        public let reason: String
+    }
+
+    /// What was found.
+    public struct Report: Sendable {
+        /// One result for each hole: `hole`, `title`, `backend`, `evidence`, `gateway`, `reason`.
+        public var findings: [JSONValue]
+        /// What else there is to say, a sentence each: whether the backend is reached without the gateway, what is not cleaned up.
+        public var remarks: [String]
+        /// Whether the gateway closes every hole that the backend has or may have.
+        public var isSafe: Bool
+    }
+
+    /// Tries. Takes as long as the backend does for some forty calls.
+    public func run() async throws -> Report {
+        do {
+            switch configuration.backend.address {
+            case .embedded: return try await probeEmbedded()
+            case .remote(let address):
+                return try await probe(
+                    ProbeTarget(
+                        address: address, host: configuration.backend.address.hostField,
+                        profile: configuration.backend.profile.backend, credential: configuration.backend.credential,
+                        users: (Self.name(), Self.name()), inbox: nil))
+            }
+        } catch let fault as ProbeFault {
+            throw Unavailable(reason: fault.detail)
+        }
+    }
+
+    func probe(_ target: ProbeTarget) async throws(ProbeFault) -> Report {
+        var probe = Probe(target)
+        let findings: [ProbeFinding]
+        do throws(ProbeFault) {
+            findings = try await probe.run()
+        } catch {
+            _ = await probe.session.cleanUp()
+            throw error
+        }
+        let left = await probe.session.cleanUp()
+        var remarks = [
+            "The backend was reached without the gateway, at \(target.host): see to it that nobody else can reach it there."
+        ]
+        if !left.isEmpty {
+            let ids = left.map(\.text).joined(separator: ", ")
+            remarks.append("These registrations of the probe's could not be deleted: \(ids)")
+        }
+        return report(findings, remarks)
+    }
+
+    private func probeEmbedded() async throws -> Report {
+        let flavor: BackendFlavor =
+            switch configuration.backend.profileName {
+            case .classic: .classic
+            case .core: .core
+            case .net6: .net6
+            }
+        let profile = configuration.backend.profile.backend
+        return try await ProbedEmbeddedBackend.run(flavor, profile: profile, logger: logger) { backend in
+            var probe = Probe(backend.target)
+            var findings = try await probe.run()
+            for finding in try await OwnBackendProbe(backend).run() {
+                findings[finding.hole.rawValue - 1] = finding
+            }
+            return report(findings, ["An embedded backend was started for the probe; it serves this machine only."])
+        }
+    }
+
+    private func report(_ findings: [ProbeFinding], _ remarks: [String]) -> Report {
+        let unclean = Migration.warning(configuration)
+        var isSafe = true
+        let items = findings.map { finding in
+            let shield = ProbeShield(finding.hole, configuration, unclean: unclean)
+            if finding.state != .closed, shield != .closed { isSafe = false }
+            var members: [JSONValue.Member] = [
+                .init("hole", .string(finding.hole.name)), .init("title", .string(finding.hole.title)),
+                .init("backend", .string(finding.state.rawValue)), .init("evidence", .string(finding.evidence)),
+                .init("gateway", .string(shield.word)),
+            ]
+            if let reason = shield.reason { members.append(.init("reason", .string(reason))) }
+            return JSONValue.object(members)
+        }
+        return Report(findings: items, remarks: remarks, isSafe: isSafe)
+    }
+
+    /// A name that nobody has.
+    private static func name() -> String { "probe-\(ProbeSession.handle().prefix(32).lowercased())" }
+}

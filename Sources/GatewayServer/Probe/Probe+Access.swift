@@ -1,0 +1,43 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewayHTTP
+
+extension Probe {
+    /// V3, V14, V15, V16: who is let in. Asks for an id each time, which leaves nothing behind.
+    mutating func credentials() async throws(ProbeFault) {
+        func status(_ fields: [String]) async throws(ProbeFault) -> Int {
+            try await session.reserve(nil, as: session.own, fields: fields).status
+        }
+        let stranger = "probe-\(ProbeSession.handle().prefix(16).lowercased())"
+        let mirrored = try await status([ProbeTarget.basic("\(stranger):\(stranger)")])
+        found(.v14, Self.isSuccess(mirrored), "a user who has the name for a password: \(mirrored)")
+        let empty = try await status([ProbeTarget.basic(":")])
+        let longer = try await status([ProbeTarget.basic("\(session.own):\(session.own):x")])
+        found(
+            .v15, Self.isSuccess(empty) || Self.isSuccess(longer), "no name: \(empty); a password and more: \(longer)")
+        let quoted = try await status([ProbeTarget.basic("\(stranger)\":\(stranger)\"")])
+        found(.v3, Self.isSuccess(quoted), "a name with a quotation mark: \(quoted)")
+        let missing = try await status([])
+        let malformed = try await status(["Authorization: Basic !!!"])
+        found(
+            .v16, missing >= 500 || malformed >= 500, "no Authorization: \(missing); one that is none: \(malformed)")
+    }
+
+    /// V22, V23, V24: how it is reached, and what there is beside the four calls.
+    mutating func otherPaths() async throws(ProbeFault) {
+        let isLocal =
+            switch session.target.address {
+            case .unix: true
+            case .tcp(let host, _): host == "::1" || host.hasPrefix("127.") || host == "localhost"
+            }
+        found(.v22, !isLocal, isLocal ? "it is on this machine" : "it is reached over a network in plain HTTP")
+        let fields = session.target.authorization(of: session.own)
+        let page = try await session.call("GET", "/", fields: fields, body: nil)
+        found(.v23, page.isSuccess || page.status >= 500, "GET /: \(page.status)")
+        // A number that no notification has had yet.
+        let number = Int.random(in: 1_000_000_000...2_000_000_000)
+        let read = try await session.call(
+            "GET", "\(session.target.profile.notificationsPath)/\(number)", fields: fields, body: nil)
+        found(.v24, ![401, 403, 404, 405].contains(read.status), "GET a notification: \(read.status)")
+    }
+}

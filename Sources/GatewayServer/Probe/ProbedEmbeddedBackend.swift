@@ -1,0 +1,40 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewayHTTP
+internal import Logging
+internal import NotifyBackend
+
+/// An embedded backend that runs for a probe alone: its making is the proof that nobody else's registrations are in it.
+struct ProbedEmbeddedBackend: ~Copyable {
+    /// How it is spoken to.
+    let target: ProbeTarget
+
+    fileprivate init(port: Int, hub: NotificationHub, profile: BackendProfile.BackendSide) {
+        target = ProbeTarget(
+            address: .tcp(host: "127.0.0.1", port: port), host: "127.0.0.1:\(port)", profile: profile,
+            credential: .mirror, users: ("probe-own", "probe-other"),
+            inbox: { handle in hub.inbox(ofHandle: handle).map(\.payload) })
+    }
+
+    /// Runs the body while such a backend serves on a port of its own.
+    static func run<Result: Sendable>(
+        _ flavor: BackendFlavor, profile: BackendProfile.BackendSide, logger: Logger,
+        _ body: (borrowing ProbedEmbeddedBackend) async throws -> Result
+    ) async throws -> Result {
+        let hub = NotificationHub()
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { port.finish() }
+                try await EmbeddedBackend(
+                    flavor: flavor, hub: hub, logger: logger, onListening: { port.yield($0) }
+                ).run()
+            }
+            defer { group.cancelAll() }
+            guard let port = await ports.first(where: { _ in true }) else {
+                throw ProbeFault("the embedded backend does not start")
+            }
+            return try await body(ProbedEmbeddedBackend(port: port, hub: hub, profile: profile))
+        }
+    }
+}
