@@ -11,7 +11,7 @@ import FoundationXML
 struct ClientSequenceTests {
     @Test(
         "A client's whole life: an id, a registration, a message that arrives whole",
-        arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
+        .shows(.rule1, .rule2, .rule5), arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
     func sequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
         let fixture = try #require(ClientFixtures.own.first { $0.requests.kind == kind })
         let files = fixture.files.map { ClientFixtures.folder.appending(path: $0.name) }

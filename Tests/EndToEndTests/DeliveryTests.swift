@@ -9,7 +9,7 @@ struct DeliveryTests {
     private static let bobsOther = "bobs-android-token-0001"
     private static let eves = String(repeating: "EE", count: 32)
 
-    @Test("A send reaches the recipient's devices and no others", arguments: BackendFlavor.allCases)
+    @Test("A send reaches the recipient's devices and no others", .shows(.rule6), arguments: BackendFlavor.allCases)
     func reachesRecipientOnly(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
             let client = gateway.client

@@ -53,6 +53,7 @@ struct GatewayUnderTest {
     /// Runs the body with a gateway in front of an embedded backend of the flavour.
     static func run<Result: Sendable>(
         _ flavor: BackendFlavor = .classic, policy: String = policy, more: String = "", keys: String = keys,
+        listen: String = "127.0.0.1:0",
         _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
         let hub = NotificationHub()
@@ -65,7 +66,43 @@ struct GatewayUnderTest {
         } whileRunning: { port in
             try await run(
                 backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, keys: keys,
-                hub: hub, seen: seen, body)
+                listen: listen, hub: hub, seen: seen, body)
+        }
+    }
+
+    /// Runs the body with an embedded backend of the flavour, and no gateway.
+    static func runBackend<Result: Sendable>(
+        _ flavor: BackendFlavor, hub: NotificationHub, _ body: (Int) async throws -> Result
+    ) async throws -> Result {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try await Running.run { started in
+            try await EmbeddedBackend(flavor: flavor, hub: hub, logger: logger, onListening: { started($0) }).run()
+        } whileRunning: {
+            try await body($0)
+        }
+    }
+
+    /// Runs the body with a gateway in front of an embedded backend that is also reached without it.
+    static func run<Result: Sendable>(
+        _ flavor: BackendFlavor, hub: NotificationHub, policy: String = policy, more: String = "",
+        _ body: (GatewayUnderTest, RawClient) async throws -> Result
+    ) async throws -> Result {
+        try await runBackend(flavor, hub: hub) { port in
+            let direct = try RawClient(port: port)
+            return try await run(
+                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, hub: hub
+            ) { try await body($0, direct) }
+        }
+    }
+
+    /// The first record that fits, once it is written: outcomes are written without anybody waiting for the disk.
+    @discardableResult
+    func record(where fits: ([String: Any]) -> Bool) async throws -> [String: Any] {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            if let record = try journal().first(where: fits) { return record }
+            guard ContinuousClock.now < deadline else { throw StartFailure(description: "no such record") }
+            await Task.yield()
         }
     }
 
@@ -73,7 +110,8 @@ struct GatewayUnderTest {
     static func run<Result: Sendable>(
         backend url: String, profile: String = "classic", credential: String = "mirror", policy: String = policy,
         more: String = "",
-        keys: String = keys, timeout: String = "65s", socket: String? = nil, hub: NotificationHub = NotificationHub(),
+        keys: String = keys, timeout: String = "65s", listen: String = "127.0.0.1:0", socket: String? = nil,
+        hub: NotificationHub = NotificationHub(),
         seen: SeenRequests = SeenRequests(),
         _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
@@ -81,7 +119,7 @@ struct GatewayUnderTest {
         try directory.write(users, to: "users.yaml")
         try directory.write(keys, to: "token-keys.yaml")
         let text = """
-            listen: [{ address: "\(socket.map { "unix:\($0)" } ?? "127.0.0.1:0")" }]
+            listen: [{ address: "\(socket.map { "unix:\($0)" } ?? listen)" }]
             admin: { address: "127.0.0.1:0" }
             control: control.sock
             backend: { url: "\(url)", profile: \(profile), credential: \(credential), timeout: \(timeout) }

@@ -1,11 +1,15 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NotifyBackend
 
 /// An HTTP client that sends exactly the bytes it is given, one connection each.
 struct RawClient {
     private let address: SocketAddress
     private let source: SocketAddress?
+
+    /// The port, where it is a client of one.
+    var port: Int? { address.port }
 
     /// A client of what listens on this machine.
     ///
@@ -121,5 +125,17 @@ extension RawClient {
         return try await call(
             "PUT", "/api/register/\(id)", as: user,
             body: #"{"Platform":"\#(platform)","Handle":"\#(handle)","Tags":[\#(list)]}"#)
+    }
+}
+
+extension RawClient {
+    /// Registers without a gateway, as the backend's own clients do.
+    func registerDirectly(
+        _ user: String, _ flavor: BackendFlavor, _ handle: String, id: String, tags: [String] = []
+    ) async throws -> Response {
+        let target = flavor == .core ? "/api/register?id=\(id)" : "/api/register/\(id)"
+        let list = tags.map { "\"\($0)\"" }.joined(separator: ",")
+        return try await call(
+            "PUT", target, as: user, body: #"{"Platform":"apns","Handle":"\#(handle)","Tags":[\#(list)]}"#)
     }
 }

@@ -40,6 +40,9 @@ struct ServedProgram {
         throw GatewayUnderTest.StartFailure(description: "no end")
     }
 
+    /// By which others kill it.
+    var processIdentifier: Int32 { process.processIdentifier }
+
     /// Kills the process, as nobody should.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)

@@ -1,0 +1,133 @@
+import Foundation
+import GatewayTesting
+import NotifyBackend
+import Synchronization
+import Testing
+
+@Suite("Rules that hold for clients, whatever the backend") struct ClientRuleTests {
+    private static let send = "/api/notifications?pns=apns&to_tag=bob"
+    private static let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+    @Test(
+        "A send is made once, whatever becomes of it, and a redirect goes nowhere", .shows(.rule7),
+        arguments: BackendFlavor.allCases)
+    func onceOnly(flavor: BackendFlavor) async throws {
+        let reactions: [ScriptedServer.Reaction] = [
+            .breakOff(""), .breakOff("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"),
+            .answer("HTTP/1.1 307 Temporary Redirect\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"),
+            .answer("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"),
+        ]
+        for reaction in reactions {
+            let seen = Mutex<[String]>([])
+            try await ScriptedServer.run { request in
+                seen.withLock { $0.append(request) }
+                return reaction
+            } _: { port in
+                try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue) {
+                    gateway in
+                    let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
+                    #expect(answer.status == 502 && answer.problem == "backend-failed", "\(reaction)")
+                }
+            }
+            #expect(seen.withLock { $0.count } == 1, "\(reaction)")
+            #expect(seen.withLock { $0.allSatisfy { $0.hasPrefix("POST \(Self.send) ") } })
+        }
+    }
+
+    @Test(
+        "A backend that takes too long is 504, and the end is not known", .shows(.rule9),
+        arguments: BackendFlavor.allCases)
+    func deadline(flavor: BackendFlavor) async throws {
+        try await ScriptedServer.run { _ in
+            .silence
+        } _: { port in
+            try await GatewayUnderTest.run(
+                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, timeout: "200ms"
+            ) { gateway in
+                let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
+                #expect(answer.status == 504 && answer.problem == "backend-timed-out")
+                try await gateway.record { $0["result"] as? String == "backend-timed-out" }
+            }
+        }
+    }
+
+    @Test(
+        "Only JSON in a known charset is read, and no other coding", .shows(.rule8, .v25),
+        arguments: BackendFlavor.allCases)
+    func mediaTypes(flavor: BackendFlavor) async throws {
+        try await GatewayUnderTest.run(flavor) { gateway async throws in
+            let handle = String(repeating: "B0", count: 32)
+            #expect(try await gateway.client.register("bob", "apns", handle).status == 200)
+            let credential = Data("alice:alice".utf8).base64EncodedString()
+            func send(
+                _ fields: String, _ body: [UInt8] = Array(#""café""#.utf8), _ path: String = Self.send
+            ) async throws -> Int {
+                let head =
+                    "POST \(path) HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Basic \(credential)\r\n"
+                    + "Content-Length: \(body.count)\r\n\(fields)\r\n"
+                return try await gateway.client.send(Array(head.utf8) + body).status
+            }
+            for type in [
+                "application/json", "Application/JSON; charset=\"UTF-8\"", "application/json;charset=us-ascii",
+            ] {
+                #expect(try await send("Content-Type: \(type)\r\n") == 200, "\(type)")
+            }
+            #expect(try await send("") == 200)
+            let latin = Array("\"caf".utf8) + [0xE9, 0x22]
+            #expect(try await send("Content-Type: application/json; charset=iso-8859-1\r\n", latin) == 200)
+            #expect(gateway.hub.inbox(ofHandle: handle).allSatisfy { $0.payload.contains("café") })
+            #expect(gateway.hub.inbox(ofHandle: handle).count == 5)
+            for fields in [
+                "Content-Type: text/plain\r\n", "Content-Type: application/xml\r\n", "Content-Type: text/json\r\n",
+                "Content-Type: application/json; charset=utf-16\r\n", "Content-Encoding: gzip\r\n",
+            ] {
+                #expect(try await send(fields) == 415, "\(fields)")
+            }
+            #expect(try await send("Content-Type: text/plain\r\n", [], "/api/register") == 200)
+            #expect(try await send("", Array("x".utf8), "/api/register") == 400)
+            #expect(gateway.hub.inbox(ofHandle: handle).count == 5)
+        }
+    }
+
+    @Test(
+        "Nobody sends more than the limits allow, nor makes the hub work more", .shows(.v20, .v21),
+        arguments: BackendFlavor.allCases)
+    func limits(flavor: BackendFlavor) async throws {
+        let limits = "limits: [{ name: sends, per: sender, rate: 3/d }, { name: calls, per: user, rate: 6/d }]"
+        try await GatewayUnderTest.run(flavor, more: limits) { gateway in
+            let handle = String(repeating: "B0", count: 32)
+            #expect(try await gateway.client.register("bob", "apns", handle).status == 200)
+            var statuses: [Int] = []
+            for _ in 0..<5 {
+                let sent = try await gateway.client.call("POST", Self.send, as: "eve", body: #""x""#)
+                statuses.append(sent.status)
+                if sent.status == 429 { #expect(sent.problem == "rate-limited" && sent.field("Retry-After") != nil) }
+            }
+            #expect(statuses == [200, 200, 200, 429, 429])
+            #expect(gateway.hub.inbox(ofHandle: handle).count == 3)
+            let before = gateway.seen.all.count
+            var reserved: [Int] = []
+            for _ in 0..<8 {
+                reserved.append(try await gateway.client.call("POST", "/api/register", as: "alice").status)
+            }
+            #expect(reserved == [200, 200, 200, 200, 200, 200, 429, 429])
+            #expect(gateway.seen.all.count == before + 6)
+        }
+    }
+
+    @Test(
+        "A credential that others could read on its way is refused unjudged", .shows(.v22),
+        arguments: BackendFlavor.allCases)
+    func plaintext(flavor: BackendFlavor) async throws {
+        // All addresses of this machine are asked for, so that the listener is none of this machine's own.
+        try await GatewayUnderTest.run(flavor, listen: "0.0.0.0:0") { gateway in
+            for user in ["alice", "nobody"] {
+                let answer = try await gateway.client.call("POST", Self.send, as: user, body: #""x""#)
+                #expect(answer.status == 403 && answer.problem == "insecure-transport")
+            }
+            let token = try await gateway.client.call("GET", "/auth/whoami", token: "x.y.z")
+            #expect(token.status == 403 && token.problem == "insecure-transport")
+            #expect(gateway.seen.all.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import GatewayTesting
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Stands between a gateway and its backend, and kills the gateway at one point of one request.
+final class KillingProxy: Sendable {
+    /// When the gateway is killed, as seen from a request of its.
+    enum Point: String, Sendable, CaseIterable {
+        /// The request has arrived, and the backend knows nothing of it.
+        case arrived
+        /// The backend has carried it out, and the gateway knows nothing of that.
+        case carriedOut = "carried-out"
+        /// The answer was sent.
+        case answered
+    }
+
+    private struct State {
+        var victim: Int32?
+        var point: Point?
+        var remaining = 0
+        var seen: [String] = []
+    }
+
+    private let state = Mutex(State())
+    private let backend: Int
+
+    private init(backend: Int) { self.backend = backend }
+
+    /// Method and target of each request, in order.
+    var seen: [String] { state.withLock(\.seen) }
+
+    /// From now on the victim is killed at the point of the request after so many others.
+    func kill(_ victim: Int32, at point: Point, after requests: Int) {
+        state.withLock { ($0.victim, $0.point, $0.remaining) = (victim, point, requests) }
+    }
+
+    /// Whether the victim has been killed.
+    var hasKilled: Bool { state.withLock { $0.victim == nil } }
+
+    /// Runs the body with a proxy for the backend on a port of its own.
+    static func run<Result: Sendable>(
+        backend: Int, _ body: (KillingProxy, Int) async throws -> Result
+    ) async throws -> Result {
+        let proxy = KillingProxy(backend: backend)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(proxy))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        do {
+            let result = try await body(proxy, channel.localAddress?.port ?? 0)
+            try await channel.close()
+            return result
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+    }
+
+    /// Which point of this request is the last thing that the victim lives to see, if any.
+    private func take(_ request: SeenRequest) -> Point? {
+        state.withLock { state in
+            state.seen.append("\(request.method) \(request.target)")
+            guard state.victim != nil else { return nil }
+            if state.remaining > 0 {
+                state.remaining -= 1
+                return nil
+            }
+            return state.point
+        }
+    }
+
+    private func strike() {
+        let victim = state.withLock { state in
+            defer { state.victim = nil }
+            return state.victim
+        }
+        if let victim { Foundation.kill(victim, SIGKILL) }
+    }
+
+    private func serve(_ request: SeenRequest, on channel: any Channel) async {
+        let point = take(request)
+        if point == .arrived { return strike() }
+        guard let answer = try? await RawClient(port: backend).send(request.bytes) else { return }
+        if point == .carriedOut { return strike() }
+        var text = "HTTP/1.1 \(answer.status) -\r\nContent-Length: \(answer.body.count)\r\n"
+        if let type = answer.field("Content-Type") { text += "Content-Type: \(type)\r\n" }
+        try? await channel.writeAndFlush(ByteBuffer(string: text + "\r\n" + answer.text)).get()
+        if point == .answered { strike() }
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let proxy: KillingProxy
+        private var received = ByteBuffer()
+
+        init(_ proxy: KillingProxy) { self.proxy = proxy }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received.writeImmutableBuffer(unwrapInboundIn(data))
+            // Nil until the request is complete: the gateway never sends a second one before the answer.
+            guard let request = SeenRequest(received) else { return }
+            received.clear()
+            let (proxy, channel) = (proxy, context.channel)
+            Task { await proxy.serve(request, on: channel) }
+        }
+    }
+}

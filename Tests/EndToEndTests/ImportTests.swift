@@ -1,0 +1,140 @@
+import Foundation
+import GatewayTesting
+import NotifyBackend
+import Testing
+
+@Suite("registrations import") struct ImportTests {
+    private static let alices = String(repeating: "A1", count: 32)
+    private static let bobs = String(repeating: "B0", count: 32)
+    private static let eves = String(repeating: "EE", count: 32)
+
+    /// What the hub has, as it exports it.
+    private func export(_ hub: NotificationHub) -> String {
+        hub.registrations().map { registration in
+            "<entry xmlns=\"http://www.w3.org/2005/Atom\"><content type=\"application/xml\"><AppleRegistrationDescription>"
+                + "<RegistrationId>\(registration.id)</RegistrationId><Tags>\(registration.tags.joined(separator: ","))</Tags>"
+                + "<DeviceToken>\(registration.handle)</DeviceToken></AppleRegistrationDescription></content></entry>"
+        }.joined(separator: "\n")
+    }
+
+    /// Runs the command against the gateway, and gives what it listed by registration.
+    private func run(_ gateway: GatewayUnderTest, _ more: String...) async throws -> (Program.Outcome, [String: String])
+    {
+        try gateway.directory.write("control: control.sock\n", to: "control.yaml")
+        let outcome = try await Program.run(
+            ["registrations", "import", "export.xml", "--json", "--config", "control.yaml"] + more,
+            in: gateway.directory.path)
+        var listed: [String: String] = [:]
+        for line in outcome.output.split(separator: "\n") {
+            let item = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            listed[item?["registration"] as? String ?? "-"] = "\(item?["result"] ?? "-") \(item?["reason"] ?? "-")"
+        }
+        return (outcome, listed)
+    }
+
+    @Test(
+        "Devices from before the gateway keep their registrations, and what claims others' tags is deleted and recorded",
+        .shows(.v5, .v6),
+        arguments: BackendFlavor.allCases)
+    func migration(flavor: BackendFlavor) async throws {
+        let hub = NotificationHub()
+        try await GatewayUnderTest.run(flavor, hub: hub) { gateway, direct async throws in
+            #expect(try await direct.registerDirectly("alice", flavor, Self.alices, id: "1-1-1").status == 200)
+            #expect(try await direct.registerDirectly("bob", flavor, Self.bobs, id: "2-2-2").status == 200)
+            let tags = ["from:alice"]
+            #expect(try await direct.registerDirectly("eve", flavor, Self.eves, id: "3-3-3", tags: tags).status == 200)
+            func send() async throws {
+                let sent = try await gateway.client.call(
+                    "POST", "/api/notifications?pns=apns&to_tag=bob", as: "alice", body: #""for bob""#)
+                #expect(sent.status == 200)
+            }
+            try await send()
+            #expect(hub.inbox(ofHandle: Self.eves).count == 1)
+
+            try gateway.directory.write(export(hub), to: "export.xml")
+            let (listing, listed) = try await run(gateway)
+            #expect(listing.status == 0 && listed == ["3-3-3": "unsound from-tag"], "\(listing)")
+            #expect(listing.errors.contains("bound 2, known 0, unsound 1, purged 0, left-alone 0"))
+            #expect(hub.registrations().count == 3)
+            let (purge, purged) = try await run(gateway, "--purge")
+            #expect(purge.status == 0 && purged == ["3-3-3": "purged from-tag"], "\(purge)")
+            #expect(purge.errors.contains("bound 0, known 2, unsound 0, purged 1, left-alone 0"))
+            try await gateway.record {
+                $0["action"] as? String == "register-delete" && $0["kind"] as? String == "outcome"
+            }
+            #expect(!hub.registrations().contains { $0.id == "3-3-3" })
+            let records = try gateway.journal()
+            let deletion = try #require(records.first { $0["action"] as? String == "register-delete" })
+            #expect(deletion["rule"] as? String == "unsound" && deletion["registration"] as? String == "3-3-3")
+            #expect(deletion["user"] == nil)
+            #expect(records.count { $0["action"] as? String == "operator-import" } == 2)
+
+            let before = hub.registrations()
+            let (again, nothing) = try await run(gateway, "--purge")
+            #expect(again.status == 0 && nothing.isEmpty)
+            #expect(again.errors.contains("bound 0, known 3, unsound 0, purged 0, left-alone 0"))
+            #expect(hub.registrations() == before)
+
+            try await send()
+            #expect(hub.inbox(ofHandle: Self.eves).count == 1 && hub.inbox(ofHandle: Self.bobs).count == 2)
+            // bob's device is bob's, under the id that it had: a hand-over is one, and is recorded.
+            #expect(try await gateway.client.register("bob", "apns", Self.bobs).status == 200)
+            #expect(try await gateway.client.register("eve", "apns", Self.bobs).status == 200)
+            #expect(hub.registrations().first { $0.handle == Self.bobs }?.id == "2-2-2")
+            #expect(try gateway.journal().contains { $0["action"] as? String == "hand-over" })
+            // eve's own device comes back as nothing but eve's.
+            #expect(try await gateway.client.register("eve", "apns", Self.eves).status == 200)
+            #expect(hub.registrations().first { $0.handle == Self.eves }?.tags == ["username:eve"])
+        }
+    }
+
+    @Test("Without a gateway the stores are worked on, the next start deletes, and check says how it stands")
+    func stopped() async throws {
+        let hub = NotificationHub()
+        try await GatewayUnderTest.runBackend(.classic, hub: hub) { port async throws in
+            let directory = try TestFiles()
+            try directory.write(GatewayUnderTest.users, to: "users.yaml")
+            try directory.write(
+                """
+                listen: [{ address: "127.0.0.1:0" }]
+                admin: { address: "127.0.0.1:0" }
+                control: control.sock
+                backend: { url: "http://127.0.0.1:\(port)" }
+                authenticators: [{ static-users: { file: users.yaml } }]
+                policy: { send: [{ from: "*", to: "*" }] }
+                journal: { directory: journal, minimum-free: 0 }
+                ledger: { file: ledger.sqlite }
+                """, to: "gateway.yaml")
+            let direct = try RawClient(port: port)
+            _ = try await direct.registerDirectly("alice", .classic, Self.alices, id: "1-1-1")
+            _ = try await direct.registerDirectly("eve", .classic, Self.eves, id: "3-3-3", tags: ["username:bob"])
+            try directory.write(export(hub), to: "export.xml")
+            func command(_ arguments: String...) async throws -> Program.Outcome {
+                try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
+            }
+            #expect(try await command("check").output.contains("V5 and V6 are closed for new registrations only"))
+            #expect(try await command("registrations", "import", "export.xml").status == 0)
+            #expect(try await command("check").output.contains("1 registration from before the gateway is unsound"))
+            let purge = try await command("registrations", "import", "export.xml", "--purge")
+            #expect(purge.status == 0 && purge.output.contains("several-users"), "\(purge)")
+            #expect(try await !command("check").output.contains("V5"))
+            #expect(hub.registrations().count == 2)
+            _ = try await ServedProgram.run(in: directory) { _ async throws in
+                let deadline = ContinuousClock.now + .seconds(20)
+                while hub.registrations().count > 1, ContinuousClock.now < deadline { await Task.yield() }
+            }
+            #expect(hub.registrations().map(\.id) == ["1-1-1"])
+        }
+    }
+
+    @Test("A file that is none is refused, and nothing is noted", arguments: ["missing.xml", "/dev/zero", "."])
+    func noFile(file: String) async throws {
+        try await GatewayUnderTest.run { gateway in
+            try gateway.directory.write("control: control.sock\n", to: "control.yaml")
+            let outcome = try await Program.run(
+                ["registrations", "import", file, "--config", "control.yaml"], in: gateway.directory.path)
+            #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
+            #expect(try !gateway.journal().contains { $0["action"] as? String == "operator-import" })
+        }
+    }
+}

@@ -1,0 +1,264 @@
+import Foundation
+import GatewayTesting
+import NotifyBackend
+import Testing
+
+/// What phones do over the years, against each backend: after each of it the honest phone registers again without being
+/// reinstalled, no registration of another handle has changed at the backend, and nobody receives what was meant for another.
+@Suite("Phones and their registrations") struct PhoneTests {
+    private static let first = String(repeating: "A1", count: 32)
+    private static let second = String(repeating: "A2", count: 32)
+    private static let bobs = String(repeating: "B0", count: 32)
+
+    /// A gateway, with bob's phone registered as a bystander.
+    private func run(
+        _ flavor: BackendFlavor, _ body: (GatewayUnderTest, RawClient, NotificationHub) async throws -> Void
+    ) async throws {
+        let hub = NotificationHub()
+        try await GatewayUnderTest.run(flavor, hub: hub) { gateway, direct in
+            let phone = try await Phone.new("carol", String(repeating: "CA", count: 32), at: gateway)
+            let before = hub.registrations().first { $0.handle == phone.handle }
+            try await body(gateway, direct, hub)
+            #expect(hub.registrations().first { $0.handle == phone.handle } == before)
+            #expect(hub.inbox(ofHandle: phone.handle).isEmpty)
+            try await expectConsistent(gateway, hub)
+        }
+    }
+
+    /// Ledger and backend have the same registrations for the same users, a handle has one at the most, and each intent in the
+    /// journal has its outcome.
+    private func expectConsistent(_ gateway: GatewayUnderTest, _ hub: NotificationHub) async throws {
+        try gateway.directory.write("control: control.sock\n", to: "control.yaml")
+        let listed = try await Program.run(
+            ["registrations", "list", "--json", "--config", "control.yaml"], in: gateway.directory.path)
+        let ledger = try listed.output.split(separator: "\n").map { line in
+            let item = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return "\(item?["registration"] ?? "-") username:\(item?["user"] ?? "-") \(item?["state"] ?? "-")"
+        }
+        let known = hub.registrations().filter { !$0.tags.contains { $0.hasPrefix("username:gone-") } }
+        #expect(Set(ledger) == Set(known.map { "\($0.id) \($0.tags.joined(separator: ",")) live" }))
+        #expect(Set(known.map(\.handle)).count == known.count)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while true {
+            let records = try gateway.journal()
+            let intents = records.filter { $0["kind"] as? String == "intent" }.compactMap { $0["call"] as? String }
+            let outcomes = records.filter { $0["kind"] as? String == "outcome" }.compactMap { $0["call"] as? String }
+            if intents.sorted() == outcomes.sorted() { break }
+            guard ContinuousClock.now < deadline else {
+                Issue.record("an intent without outcome")
+                break
+            }
+            await Task.yield()
+        }
+    }
+
+    /// Sends to each user, and says who received what since.
+    private func received(
+        _ gateway: GatewayUnderTest, _ hub: NotificationHub, _ handles: [String]
+    ) async throws -> [[String]] {
+        let before = handles.map { hub.inbox(ofHandle: $0).count }
+        for user in ["alice", "bob", "eve"] {
+            let sent = try await gateway.client.call(
+                "POST", "/api/notifications?pns=apns&to_tag=\(user)", as: "carol", body: "\"to \(user)\"")
+            #expect(sent.status == 200)
+        }
+        return zip(handles, before).map { handle, count in
+            hub.inbox(ofHandle: handle).dropFirst(count).map { payload in
+                ["alice", "bob", "eve"].first { payload.payload.contains("to \($0)\"") } ?? "?"
+            }
+        }
+    }
+
+    @Test("A phone changes hands", .shows(.rule3), arguments: BackendFlavor.allCases)
+    func changesHands(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            var phone = try await Phone.new("alice", Self.first, at: gateway)
+            #expect(try await received(gateway, hub, [Self.first]) == [["alice"]])
+            // An iOS phone keeps its id whoever logs in.
+            phone.user = "bob"
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.first]) == [["bob"]])
+            let record = try await gateway.record {
+                $0["action"] as? String == "hand-over" && $0["kind"] as? String == "outcome"
+            }
+            #expect(record["user"] as? String == "bob" && record["recipient"] as? String == "alice")
+            #expect(try await phone.register(at: gateway) == 200)
+            phone.user = "alice"
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.first]) == [["alice"]])
+        }
+    }
+
+    @Test("A shared phone gets another token", .shows(.rule3), arguments: BackendFlavor.allCases)
+    func sharedPhoneWithRotatedToken(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            var phone = try await Phone.new("alice", Self.first, at: gateway)
+            phone.user = "bob"
+            #expect(try await phone.register(at: gateway) == 200)
+            let bobs = hub.registrations().first { $0.handle == Self.first }
+            // The phone's id means bob's registration by now, and alice is the first to come with the new token.
+            phone.user = "alice"
+            phone.handle = Self.second
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(hub.registrations().first { $0.handle == Self.first } == bobs)
+            #expect(try await received(gateway, hub, [Self.first, Self.second]) == [["bob"], ["alice"]])
+            #expect(try await phone.register(at: gateway) == 200)
+        }
+    }
+
+    @Test("A token is rotated", .shows(.rule3), arguments: BackendFlavor.allCases)
+    func rotated(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            var phone = try await Phone.new("alice", Self.first, at: gateway)
+            let id = hub.registrations().first { $0.handle == Self.first }?.id
+            phone.handle = Self.second
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(hub.registrations().first { $0.handle == Self.second }?.id == id)
+            #expect(try await received(gateway, hub, [Self.first, Self.second]) == [[], ["alice"]])
+        }
+    }
+
+    @Test("A phone is restored from another's backup", .shows(.rule3), arguments: BackendFlavor.allCases)
+    func restored(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            let old = try await Phone.new("alice", Self.first, at: gateway)
+            let alices = hub.registrations().first { $0.handle == Self.first }
+            let restored = Phone(user: "bob", handle: Self.second, label: old.label)
+            #expect(try await restored.register(at: gateway) == 200)
+            #expect(hub.registrations().first { $0.handle == Self.first } == alices)
+            #expect(try await received(gateway, hub, [Self.first, Self.second]) == [["alice"], ["bob"]])
+            // Both go on, with one id.
+            for phone in [old, restored, old] { #expect(try await phone.register(at: gateway) == 200) }
+            #expect(try await received(gateway, hub, [Self.first, Self.second]) == [["alice"], ["bob"]])
+        }
+    }
+
+    @Test("A handle is stolen", .shows(.rule3, .v11), arguments: BackendFlavor.allCases)
+    func stolenHandle(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            let phone = try await Phone.new("bob", Self.bobs, at: gateway)
+            let bobs = try #require(hub.registrations().first { $0.handle == Self.bobs })
+            let asked = try await gateway.client.call("POST", "/api/register?handle=\(Self.bobs)", as: "eve")
+            #expect(asked.status == 200 && !asked.text.contains(bobs.id))
+            #expect(hub.registrations().first { $0.handle == Self.bobs } == bobs)
+            // eve says that the device is hers now: then it is, and receives nothing of bob's; and there is a record of it.
+            let label = String(asked.text.dropFirst().dropLast())
+            #expect(try await Phone(user: "eve", handle: Self.bobs, label: label).register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.bobs]) == [["eve"]])
+            let record = try await gateway.record { $0["action"] as? String == "hand-over" }
+            #expect(record["user"] as? String == "eve" && record["recipient"] as? String == "bob")
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])
+        }
+    }
+
+    @Test("A foreign id is presented", .shows(.rule3, .v9), arguments: BackendFlavor.allCases)
+    func foreignID(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            let phone = try await Phone.new("bob", Self.bobs, at: gateway)
+            let bobs = hub.registrations().first { $0.handle == Self.bobs }
+            #expect(try await Phone(user: "eve", handle: Self.first, label: phone.label).register(at: gateway) == 200)
+            #expect(hub.registrations().first { $0.handle == Self.bobs } == bobs)
+            let deleted = try await gateway.client.call("DELETE", "/api/register/\(phone.label)", as: "alice")
+            let unknown = try await gateway.client.call("DELETE", "/api/register/1-2-3", as: "alice")
+            #expect(deleted.status == 403 && deleted.body == unknown.body)
+            #expect(try await received(gateway, hub, [Self.bobs, Self.first]) == [["bob"], ["eve"]])
+            #expect(try await phone.register(at: gateway) == 200)
+        }
+    }
+
+    @Test("An id that once was another's is guessed", .shows(.rule3, .v10), arguments: BackendFlavor.allCases)
+    func guessedOldID(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            let phone = try await Phone.new("bob", Self.bobs, at: gateway)
+            let old = try #require(hub.registrations().first { $0.handle == Self.bobs }?.id)
+            #expect(try await gateway.client.call("DELETE", "/api/register/\(old)", as: "bob").status == 200)
+            for label in [old, "1-2-3"] {
+                let eves = Phone(user: "eve", handle: Self.first, label: label)
+                #expect(try await eves.register(at: gateway) == 200)
+                #expect(!hub.registrations().contains { $0.id == label })
+                #expect(try await gateway.client.call("DELETE", "/api/register/\(label)", as: "eve").status == 200)
+            }
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.bobs, Self.first]) == [["bob"], []])
+        }
+    }
+
+    @Test("A fresh id comes with a handle that is known", .shows(.rule3), arguments: BackendFlavor.allCases)
+    func freshIDWithKnownHandle(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            _ = try await Phone.new("bob", Self.bobs, at: gateway)
+            let id = hub.registrations().first { $0.handle == Self.bobs }?.id
+            // A Windows client asks without a handle each time.
+            let fresh = try await gateway.client.call("POST", "/api/register", as: "bob")
+            let reinstalled = Phone(user: "bob", handle: Self.bobs, label: String(fresh.text.dropFirst().dropLast()))
+            #expect(reinstalled.label != id)
+            #expect(try await reinstalled.register(at: gateway) == 200)
+            #expect(hub.registrations().filter { $0.handle == Self.bobs }.map(\.id) == [id])
+            #expect(try await reinstalled.register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])
+        }
+    }
+
+    @Test(
+        "The backend loses a registration, or will not delete one", .shows(.rule4, .v17),
+        arguments: BackendFlavor.allCases)
+    func lostRegistration(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, _, hub in
+            let phone = try await Phone.new("bob", Self.bobs, at: gateway)
+            // This port says 200 whether or not the hub took it, and nothing in front of it can tell.
+            if flavor != .net6 {
+                let lost = try #require(hub.registrations().first { $0.handle == Self.bobs })
+                #expect(hub.expire(registration: lost.id))
+                #expect(try await phone.register(at: gateway) == 200)
+                try await gateway.record { $0["result"] as? String == "healed" }
+                #expect(hub.registrations().first { $0.handle == Self.bobs }?.id != lost.id)
+                #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])
+            }
+            hub.inject(.deleteFails)
+            #expect(try await gateway.client.call("DELETE", "/api/register/\(phone.label)", as: "bob").status == 200)
+            try await gateway.record { $0["result"] as? String == "neutralised" }
+            #expect(try await received(gateway, hub, [Self.bobs]) == [[]])
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])
+        }
+    }
+
+    @Test("A device comes from before the gateway", .shows(.rule3), arguments: BackendFlavor.allCases)
+    func fromBefore(flavor: BackendFlavor) async throws {
+        try await run(flavor) { gateway, direct, hub in
+            #expect(try await direct.registerDirectly("bob", flavor, Self.bobs, id: "7-7-7").status == 200)
+            let phone = Phone(user: "bob", handle: Self.bobs, label: "7-7-7")
+            // It knows its id and never asks for one again.
+            #expect(try await phone.register(at: gateway) == 200)
+            let record = try await gateway.record { $0["result"] as? String == "adopted" }
+            #expect(record["registration"] as? String == "7-7-7" && record["user"] as? String == "bob")
+            #expect(hub.registrations().filter { $0.handle == Self.bobs }.map(\.id) == ["7-7-7"])
+            #expect(try await phone.register(at: gateway) == 200)
+            #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])
+        }
+    }
+}
+
+/// A phone with an app of the tutorial's: it remembers one id for ever, whoever logs in.
+private struct Phone {
+    var user: String
+    var handle: String
+    let label: String
+
+    /// A phone on which the app is started for the first time.
+    static func new(_ user: String, _ handle: String, at gateway: GatewayUnderTest) async throws -> Phone {
+        let answer = try await gateway.client.call("POST", "/api/register?handle=\(handle)", as: user)
+        #expect(answer.status == 200)
+        let phone = Phone(user: user, handle: handle, label: String(answer.text.dropFirst().dropLast()))
+        #expect(try await phone.register(at: gateway) == 200)
+        return phone
+    }
+
+    /// The app is started again.
+    func register(at gateway: GatewayUnderTest) async throws -> Int {
+        try await gateway.client.call(
+            "PUT", "/api/register/\(label)", as: user, body: #"{"Platform":"apns","Handle":"\#(handle)","Tags":[]}"#
+        ).status
+    }
+}
