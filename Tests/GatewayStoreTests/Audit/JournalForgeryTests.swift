@@ -136,7 +136,9 @@ struct JournalForgeryTests {
             }
             // Of the same words in both places nothing but the number is left, and that was set right.
             guard bad[first] != lines[first] else { continue }
-            #expect(Self.finding(bad)?.number == UInt64(first + 1))
+            // Neighbours that were hashed anew are a run that holds together: the chain breaks behind it.
+            let isRun = round % 2 == 1 && second == first + 1
+            #expect(Self.finding(bad)?.number == UInt64(isRun ? second + 1 : first + 1))
         }
     }
 

@@ -11,7 +11,8 @@ struct CheckedLine {
     let number: UInt64?
     /// Whether it could be a checkpoint or the like; where not, it is none.
     let mayBeSigned: Bool
-    private let named: ArraySlice<UInt8>?
+    private let bytes: [UInt8]
+    private let namePlace: Int
 
     private static let start = Array(#"{"seq":"#.utf8)
     private static let previousMember = Array(#","prev":""#.utf8)
@@ -31,11 +32,12 @@ struct CheckedLine {
             Self.matches(Self.previousMember, bytes, tail), Self.matches(Self.hashMember, bytes, hashPlace),
             bytes[range.upperBound - 2] == UInt8(ascii: "\""), bytes[range.upperBound - 1] == UInt8(ascii: "}")
         else {
-            (isShaped, hash, number, mayBeSigned, named) = (false, nil, nil, false, nil)
+            (isShaped, hash, number, mayBeSigned, self.bytes, namePlace) = (false, nil, nil, false, [], 0)
             return
         }
         isShaped = true
-        named = bytes[previousStart..<hashPlace]
+        self.bytes = bytes
+        namePlace = previousStart
         let (number, numberEnd) = Self.number(bytes, range.lowerBound + Self.start.count)
         self.number = number
         mayBeSigned = Self.signedKinds.contains { Self.matches($0, bytes, numberEnd + Self.kindDistance) }
@@ -48,7 +50,7 @@ struct CheckedLine {
     }
 
     /// Whether it names the hash as that of the line before it.
-    func names(_ hash: [UInt8]) -> Bool { named.map { $0.elementsEqual(hash) } ?? false }
+    func names(_ hash: [UInt8]) -> Bool { isShaped && Self.matches(hash, bytes, namePlace) }
 
     private static func matches(_ pattern: [UInt8], _ bytes: [UInt8], _ place: Int) -> Bool {
         bytes.withUnsafeBytes { buffer in
@@ -65,11 +67,12 @@ struct CheckedLine {
     private static func number(_ bytes: [UInt8], _ place: Int) -> (UInt64?, Int) {
         var number: UInt64 = 0
         var index = place
-        while index < bytes.count, (0x30...0x39).contains(bytes[index]) {
-            let (shifted, overflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, carried) = shifted.addingReportingOverflow(UInt64(bytes[index] - 0x30))
-            guard !overflow, !carried else { return (nil, index) }
-            number = sum
+        while index < bytes.count {
+            let byte = bytes[index]
+            guard byte >= 0x30, byte <= 0x39 else { break }
+            // 19 digits always fit, and no journal comes to have more lines.
+            guard index - place < 19 else { return (nil, index) }
+            number = number &* 10 &+ UInt64(byte &- 0x30)
             index += 1
         }
         // One number has one spelling.
@@ -79,10 +82,21 @@ struct CheckedLine {
         return (number, index)
     }
 
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Written for debug builds too, in which a million lines are 32 million turns of this.
     private static func hex(_ digest: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: digest.count * 2) { buffer, count in
-            for (index, byte) in digest.enumerated() {
-                (buffer[2 * index], buffer[2 * index + 1]) = byte.hexDigits
+            digest.withUnsafeBufferPointer { digest in
+                digits.withUnsafeBufferPointer { digits in
+                    var index = 0
+                    while index < digest.count {
+                        let byte = digest[index]
+                        buffer[index &+ index] = digits[Int(byte &>> 4)]
+                        buffer[index &+ index &+ 1] = digits[Int(byte & 0xF)]
+                        index &+= 1
+                    }
+                }
             }
             count = digest.count * 2
         }

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// What is found by what: a changed byte, and a line that is missing, put in, doubled or moved, by the chain of hashes, at its
 /// number. Lines that were changed and hashed anew up to the end (re-chaining) by the next checkpoint, whose signature is over
-/// the old hash: somewhere since the checkpoint before. Lines at the end that were cut off or re-chained since the last
+/// the old hash: somewhere since the checkpoint before. A shorter run that was hashed anew is named by its last line. Lines at the end that were cut off or re-chained since the last
 /// checkpoint: by a checkpoint in the second place that covers them, and by nothing else.
 public struct JournalVerification: Sendable {
     /// The journal's directory.
