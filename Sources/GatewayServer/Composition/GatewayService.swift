@@ -45,8 +45,13 @@ struct GatewayService: Service {
             let ids = Mutex(CallIDs())
             await sweeper.run { id in await gateway.sweep(id, as: ids.withLock { $0.next() }) }
         }
-        let merging = Task {
-            while (try? await Task.sleep(for: .seconds(1))) != nil { gateway.settleRefusals() }
+        let merging = Task { [history] in
+            var seconds = 0
+            while (try? await Task.sleep(for: .seconds(1))) != nil {
+                gateway.settleRefusals()
+                seconds += 1
+                if seconds % 60 == 0 { history.refresh() }
+            }
             gateway.settleRefusals(all: true)
         }
         var listeners: [Listener] = []

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import GatewayStore
@@ -51,6 +52,36 @@ struct JournalRecoveryTests {
                 #expect(try fixture.directory.bytes(aside) == Array(whole[(length - torn)..<length]))
                 #expect(try fixture.directory.mode(aside) == 0o600)
             }
+        }
+    }
+
+    @Test("a segment of 200 records cut at every byte goes on behind its last complete one")
+    func tornInManyRecords() async throws {
+        let origin = JournalFixture(isSigned: true)
+        let journal = try origin.open()
+        for number in 0..<100 { try await journal.record([Fixture.intent(number), Fixture.outcome(number)]) }
+        await journal.close()
+        let name = "journal-00000000000000000001.jsonl"
+        let whole = try origin.directory.bytes(name)
+        var chains = [(end: 0, chain: JournalChain.beginning)]
+        for line in whole.split(separator: 0x0A) {
+            let hash = try #require(JournalLineReader(bytes: line).verifiedHash)
+            chains.append((line.endIndex + 1, JournalChain(next: UInt64(chains.count) + 1, previous: hash)))
+        }
+        #expect(chains.count > 200)
+        let place = TemporaryDirectory()
+        try PrivateFiles.makeDirectory(place.path)
+        for length in stride(from: 0, through: whole.count, by: TestRun.count(full: 1, otherwise: 211)) {
+            for old in try place.names() { try FileManager.default.removeItem(atPath: place(old)) }
+            try place.write(Array(whole[..<length]), to: name)
+            let found = try JournalRecovery(directory: place.path, files: SystemFileSystem()).run()
+            let expected = try #require(chains.last { $0.end <= length })
+            #expect(found.chain == expected.chain, "cut at \(length)")
+            if expected.end > 0 { #expect(try place.bytes(name) == Array(whole[..<expected.end])) }
+            let aside = try place.names().filter { $0.hasPrefix("torn-") }
+            #expect(
+                try aside.map { try place.bytes($0) }
+                    == (length > expected.end ? [Array(whole[expected.end..<length])] : []))
         }
     }
 

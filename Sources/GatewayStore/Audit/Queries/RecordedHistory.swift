@@ -30,6 +30,11 @@ public final class RecordedHistory: NotificationHistory {
         self.directory = directory
         self.sessions = sessions
         self.logger = logger
+        refresh()
+    }
+
+    /// Brings the index up to date in the background, so that nobody who asks has to wait for much; for once a minute.
+    public func refresh() {
         queue.async { [self] in
             do {
                 _ = try current()
