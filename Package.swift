@@ -15,6 +15,10 @@ func product(_ name: String, _ package: String) -> Target.Dependency { .product(
 let nioCore = product("NIOCore", "swift-nio")
 let nioPosix = product("NIOPosix", "swift-nio")
 let nioEmbedded = product("NIOEmbedded", "swift-nio")
+let nioTLS = product("NIOTLS", "swift-nio")
+let nioSSL = product("NIOSSL", "swift-nio-ssl")
+let nioHTTP2 = product("NIOHTTP2", "swift-nio-http2")
+let nioHPACK = product("NIOHPACK", "swift-nio-http2")
 let nioHTTP1 = product("NIOHTTP1", "swift-nio")
 let httpClient = product("AsyncHTTPClient", "async-http-client")
 let logging = product("Logging", "swift-log")
@@ -37,6 +41,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -60,7 +66,10 @@ let package = Package(
             name: "GatewayStore", dependencies: ["GatewayCore", logging, nioCore, grdb], exclude: ["README.md"],
             swiftSettings: strict),
         .target(
-            name: "GatewayHTTP", dependencies: ["Gateway", "GatewayCore", logging, nioCore, nioPosix],
+            name: "GatewayHTTP",
+            dependencies: [
+                "Gateway", "GatewayCore", logging, nioCore, nioPosix, nioTLS, nioSSL, nioHTTP1, nioHTTP2, nioHPACK,
+            ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "NotifyBackend",
@@ -70,7 +79,7 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend", "SecretFiles",
-                logging, nioCore, nioPosix, lifecycle, signals, hummingbird,
+                logging, nioCore, nioPosix, nioSSL, lifecycle, signals, hummingbird,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -139,7 +148,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "GatewayHTTPTests",
-            dependencies: ["GatewayHTTP", "Gateway", "GatewayCore", "GatewayTesting", nioCore, nioEmbedded, nioPosix],
+            dependencies: [
+                "GatewayHTTP", "Gateway", "GatewayCore", "GatewayTesting", nioCore, nioEmbedded, nioPosix, nioSSL,
+                nioTLS, nioHTTP1, nioHTTP2, nioHPACK,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "NotifyBackendTests", dependencies: ["NotifyBackend", logging, lifecycle, nioCore, nioPosix],
@@ -155,7 +167,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayStore", "GatewayCore", "GatewayTesting", "NotifyBackend",
-                "StaticUsers", "HMACToken", "PAM", "notify-gateway", nioCore, nioPosix, logging,
+                "StaticUsers", "HMACToken", "PAM", "notify-gateway", nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: strict),
     ]

@@ -30,6 +30,8 @@ struct AddressTests {
         "What the backend's Host field says",
         arguments: [
             ("http://backend:5000", "backend:5000"), ("http://backend", "backend"), ("http://[::1]:80", "[::1]"),
+            ("https://backend", "backend"), ("https://backend:443", "backend"), ("https://backend:80", "backend:80"),
+            ("https://[::1]", "[::1]"), ("HTTPS://a:1/", "a:1"),
             ("unix:/run/backend.sock", "localhost"), ("embedded", "localhost"),
         ])
     func hostField(url: String, field: String) {
@@ -38,6 +40,9 @@ struct AddressTests {
 
     @Test(
         "What is no backend",
-        arguments: ["https://backend", "http://user@backend", "http://backend/api", "ftp://a", "", "backend:5000"])
+        arguments: [
+            "https://", "https://backend:0", "https://user@backend", "http://user@backend", "http://backend/api",
+            "ftp://a", "", "backend:5000",
+        ])
     func noBackend(url: String) { #expect(BackendAddress(url) == nil) }
 }

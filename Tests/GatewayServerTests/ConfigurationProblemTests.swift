@@ -49,8 +49,8 @@ struct ConfigurationProblemTests {
             problems(text) == [
                 "gateway.yaml:2:14: listen[0].address: \"localhost\" is not an address; write an IP address and a port "
                     + "such as 127.0.0.1:8080 or [::1]:8080, or unix: and an absolute path",
-                "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend; write http://host:port, unix: and "
-                    + "an absolute path, or embedded",
+                "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend; write http://host:port, "
+                    + "https://host:port, unix: and an absolute path, or embedded",
                 "gateway.yaml:3:41: backend.profile: \"classics\" is none of: classic, core, net6",
                 "gateway.yaml:5:14: authenticators[0].fixed.colour: is not known here; known are: groups, users",
                 "gateway.yaml:8:39: limits[0].rate: \"30/mim\" is not a rate; write a number, a slash, and s, min, h or d",

@@ -27,7 +27,7 @@ struct ReloadTests {
         let made = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: .test())
         let authenticator = try #require(made as? any ReloadableAuthenticator)
         let service = ReloadService(
-            authenticators: [authenticator], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            [authenticator], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
 
         // What happens before each look, in order.
         let steps: [@Sendable () async throws -> Void] = [
@@ -52,7 +52,7 @@ struct ReloadTests {
         let files = try TestFiles()
         let authenticator = Flaky(file: try files.write("1", to: "file"))
         let service = ReloadService(
-            authenticators: [authenticator], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            [authenticator], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let steps: [@Sendable () async throws -> Void] = [
             { try files.write("22", to: "file") }, {}, {}, {},
             { #expect(authenticator.reloads.withLock { $0 } == 3) },
@@ -65,7 +65,7 @@ struct ReloadTests {
         let files = try TestFiles()
         let (good, flaky) = (Quiet(), Flaky(file: try files.write("1", to: "file")))
         let service = ReloadService(
-            authenticators: [good, flaky], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            [good, flaky], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let run = Task { await service.reload(on: service.looks) }
         async let first = service.reloadNow()
         async let second = service.reloadNow()

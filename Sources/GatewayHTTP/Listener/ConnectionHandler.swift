@@ -5,13 +5,15 @@ internal import NIOCore
 /// The last handler of a client connection: translates channel events for `ConnectionStateMachine`, and starts the calls.
 ///
 /// Loop-bound. A call owns its handler until it is answered, so that a client that leaves changes nothing for the call.
-final class ConnectionHandler: ChannelDuplexHandler {
+final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
     private let loop: ListenerLoop
     private let peer: Peer
+    private let opened: NIODeadline
+    private let credentialsMayTravel: Bool
     private let timer: DeadlineTimer
     private var machine: ConnectionStateMachine
     private var context: ChannelHandlerContext?
@@ -20,9 +22,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var holdsRead = false
 
     /// A handler for one connection of `peer`, on the loop's thread.
-    init(loop: ListenerLoop, peer: Peer) {
+    ///
+    /// - Parameters:
+    ///   - opened: when it was accepted; nil is now.
+    ///   - isEncrypted: whether nobody on the way can read it.
+    init(loop: ListenerLoop, peer: Peer, opened: NIODeadline? = nil, isEncrypted: Bool = false) {
         self.loop = loop
         self.peer = peer
+        self.opened = opened ?? loop.eventLoop.now
+        self.credentialsMayTravel = isEncrypted || loop.credentialsMayTravel
         self.machine = ConnectionStateMachine(limits: loop.configuration.limits)
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
@@ -123,7 +131,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func serve(_ framed: FramedRequest) {
         let id = loop.ids.next()
-        let request = framed.received(id: id, peer: peer, credentialsMayTravel: loop.credentialsMayTravel)
+        let request = framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
         loop.callsInFlight += 1
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
@@ -159,16 +167,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func updateDeadline() {
         guard context != nil, machine.deadline != running else { return }
         running = machine.deadline
-        let deadlines = loop.configuration.deadlines
-        let time: TimeAmount? =
+        let (deadlines, now) = (loop.configuration.deadlines, loop.eventLoop.now)
+        let deadline: NIODeadline? =
             switch running {
             case .none: nil
-            case .firstByte, .head: deadlines.head
-            case .idle: deadlines.idle
-            case .body, .lastAnswer: deadlines.body
-            case .linger: deadlines.linger
+            // What went before a connection could carry requests counts.
+            case .firstByte: opened + deadlines.head
+            case .head: now + deadlines.head
+            case .idle: now + deadlines.idle
+            case .body, .lastAnswer: now + deadlines.body
+            case .linger: now + deadlines.linger
             }
-        timer.set(time.map { loop.eventLoop.now + $0 })
+        timer.set(deadline)
     }
 
     private func deadlinePassed() {

@@ -85,7 +85,11 @@ extension Listener {
             let peer = channel.remoteAddress.flatMap(Peer.init), caps.admit(peer)
         else { throw TooManyConnections() }
         channel.closeFuture.whenComplete { _ in caps.release(peer) }
-        try channel.pipeline.syncOperations.addHandler(ConnectionHandler(loop: loop, peer: peer))
+        if let tls = loop.configuration.tls {
+            try ConnectionOpening(channel: channel, loop: loop, peer: peer).start(tls)
+        } else {
+            try channel.pipeline.syncOperations.addHandler(ConnectionHandler(loop: loop, peer: peer))
+        }
     }
 }
 

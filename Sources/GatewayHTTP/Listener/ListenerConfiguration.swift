@@ -27,7 +27,8 @@ public struct ListenerConfiguration: Sendable {
 
     /// What time a peer has; absolute, so that dribbling bytes gains nothing.
     public struct Deadlines: Sendable, Hashable {
-        /// From a request's first byte to the end of its head, and from the accepted connection to a first byte.
+        /// From a request's first byte to the end of its head; and from the accepted connection, the handshake of TLS included,
+        /// to a first byte.
         public var head: TimeAmount = .seconds(10)
         /// From the end of the head to the end of the body.
         public var body: TimeAmount = .seconds(30)
@@ -59,6 +60,8 @@ public struct ListenerConfiguration: Sendable {
     public var deadlines = Deadlines()
     /// Numbers of connections.
     public var connections = Connections()
+    /// The TLS that connections begin with; nil where they are in the clear.
+    public var tls: ServerTLS?
     /// Whether credentials may travel in the clear beyond this machine. Where not, such calls are refused by the way of a call.
     public var plaintextCredentials = false
 

@@ -2,6 +2,14 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
+/// Something on a client's connection that is told when the listener ends.
+protocol ListenerConnection: AnyObject {
+    /// Ends the connection after what is in it.
+    func drain()
+    /// Ends it at once.
+    func cut()
+}
+
 /// What the connections of one listener on one event loop share. Loop-bound: no lock anywhere.
 final class ListenerLoop {
     let eventLoop: any EventLoop
@@ -15,7 +23,7 @@ final class ListenerLoop {
     /// Calls that `serve` has not answered, those of clients that left included.
     var callsInFlight = 0
 
-    private var connections: [ObjectIdentifier: ConnectionHandler] = [:]
+    private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
     private var callsEnded: EventLoopPromise<Void>?
 
@@ -32,14 +40,14 @@ final class ListenerLoop {
     }
 
     /// A connection is there.
-    func join(_ connection: ConnectionHandler) {
+    func join(_ connection: any ListenerConnection) {
         connections[ObjectIdentifier(connection)] = connection
         // It was accepted before the listener stopped, and got here after.
         if drained != nil { connection.cut() }
     }
 
     /// A connection is gone; calls of it may go on.
-    func leave(_ connection: ConnectionHandler) {
+    func leave(_ connection: any ListenerConnection) {
         connections[ObjectIdentifier(connection)] = nil
         checkDrained()
     }

@@ -14,11 +14,15 @@ public final class Upstream: Backend {
     public static func start(
         configuration: UpstreamConfiguration, group: MultiThreadedEventLoopGroup
     ) async throws -> Upstream {
+        var configuration = configuration
+        if case .tls = configuration.address, configuration.tls == nil {
+            configuration.tls = try await NIOThreadPool.singleton.runIfActive { try ClientTLS(ClientTLS.Settings()) }
+        }
         let eventLoops = Array(group.makeIterator())
         let maximum = max(1, configuration.connections / eventLoops.count)
         var loops: [NIOLoopBound<UpstreamLoop>] = []
         for eventLoop in eventLoops {
-            let loop = eventLoop.submit {
+            let loop = eventLoop.submit { [configuration] in
                 let loop = UpstreamLoop(eventLoop: eventLoop, configuration: configuration, maximum: maximum)
                 return NIOLoopBound(loop, eventLoop: eventLoop)
             }

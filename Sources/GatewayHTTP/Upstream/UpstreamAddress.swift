@@ -1,11 +1,13 @@
-/// Where the backend is: `http://host[:port]` or `unix:/path`.
+/// Where the backend is: `http://host[:port]`, `https://host[:port]` or `unix:/path`.
 public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
     /// A host name or an address without brackets, and a port.
     case tcp(host: String, port: Int)
+    /// The same, reached through TLS.
+    case tls(host: String, port: Int)
     /// The path of a Unix domain socket.
     case unix(path: String)
 
-    /// The address that the text says, or nil if it is neither form. A path behind the port may be `/` alone: the paths of
+    /// The address that the text says, or nil if it is none of the forms. A path behind the port may be `/` alone: the paths of
     /// the calls are the profile's.
     public init?(_ text: String) {
         if text.hasPrefix("unix:") {
@@ -15,8 +17,9 @@ public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
             self = .unix(path: path)
             return
         }
-        guard text.lowercased().hasPrefix("http://") else { return nil }
-        var rest = text.dropFirst(7)
+        let isSecure = text.lowercased().hasPrefix("https://")
+        guard isSecure || text.lowercased().hasPrefix("http://") else { return nil }
+        var rest = text.dropFirst(isSecure ? 8 : 7)
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         var host: Substring
         if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
@@ -29,22 +32,40 @@ public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
             guard host.utf8.allSatisfy(Self.isNameByte) else { return nil }
         }
         guard !host.isEmpty else { return nil }
-        var port = 80
+        var port = isSecure ? Self.securePort : Self.plainPort
         if !rest.isEmpty {
             guard rest.removeFirst() == ":", (1...5).contains(rest.utf8.count), rest.utf8.allSatisfy(Self.isDigit),
                 let number = Int(rest), (1...65_535).contains(number)
             else { return nil }
             port = number
         }
-        self = .tcp(host: String(host), port: port)
+        self = isSecure ? .tls(host: String(host), port: port) : .tcp(host: String(host), port: port)
+    }
+
+    /// What the `Host` field of requests says (RFC 9112, section 3.2): no port where it is that of the scheme.
+    public var hostField: String {
+        switch self {
+        case .tcp(let host, let port): Self.authority(host, port == Self.plainPort ? nil : port)
+        case .tls(let host, let port): Self.authority(host, port == Self.securePort ? nil : port)
+        case .unix: "localhost"
+        }
     }
 
     /// The address in the form that makes it.
     public var description: String {
         switch self {
-        case .tcp(let host, let port): host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+        case .tcp(let host, let port): "http://\(Self.authority(host, port))"
+        case .tls(let host, let port): "https://\(Self.authority(host, port))"
         case .unix(let path): "unix:\(path)"
         }
+    }
+
+    // RFC 9110, sections 4.2.1 and 4.2.2.
+    private static let plainPort = 80
+    private static let securePort = 443
+
+    private static func authority(_ host: String, _ port: Int?) -> String {
+        (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

@@ -4,7 +4,9 @@ public import NIOCore
 public struct UpstreamConfiguration: Sendable {
     /// Where the backend is.
     public var address: UpstreamAddress
-    /// What making a connection may take.
+    /// How a backend behind TLS is verified; without it such a backend is verified by the authorities of the system.
+    public var tls: ClientTLS?
+    /// What making a connection may take, and then the handshake of TLS.
     public var connectTimeout: TimeAmount = .seconds(2)
     /// Connections in all; divided among the event loops, at least one each.
     public var connections = 256

@@ -141,24 +141,6 @@ final class UpstreamLoop {
         }
     }
 
-    private func makeChannel() -> EventLoopFuture<any Channel> {
-        let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        let bootstrap = ClientBootstrap(group: eventLoop)
-            .connectTimeout(configuration.connectTimeout)
-            .channelInitializer { [eventLoop] channel in
-                eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(UpstreamConnection(pool: bound.value))
-                }
-            }
-        switch configuration.address {
-        case .unix(let path):
-            return bootstrap.connect(unixDomainSocketPath: path)
-        case .tcp(let host, let port):
-            if let address = try? SocketAddress(ipAddress: host, port: port) { return bootstrap.connect(to: address) }
-            return bootstrap.connect(host: host, port: port)
-        }
-    }
-
     private func connectWaiting() {
         while open < maximum, !isShutDown, let exchange = waiting.popFirst() { connect(for: exchange) }
     }

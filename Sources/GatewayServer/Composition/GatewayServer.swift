@@ -65,6 +65,7 @@ public struct GatewayServer: Sendable {
             logger: logger)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
+        let tls = try ConfiguredTLS(configuration, pool: pool, clocks: clocks, logger: logger)
         let stores = try OpenStores(
             configuration, acceptsIdentityChange: acceptsIdentityChange, clocks: clocks, logger: logger)
         let made: AuthenticatorAssembly.Made
@@ -99,7 +100,7 @@ public struct GatewayServer: Sendable {
         // What ended while nothing ran is over before the first call.
         await accounts.look()
         let reloading = ReloadService(
-            authenticators: made.reloadable.map { RememberedAuthenticator($0, remembered: verdicts) },
+            made.reloadable.map { RememberedAuthenticator($0, remembered: verdicts) } + tls.reloadable,
             accounts: accounts, logger: logger)
         services.append(reloading)
         services.append(
@@ -128,7 +129,8 @@ public struct GatewayServer: Sendable {
             directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         services.append(
             GatewayService(
-                configuration: configuration, rules: rules, stores: stores, history: history, sweeper: sweeper,
+                configuration: configuration, tls: tls, rules: rules, stores: stores, history: history,
+                sweeper: sweeper,
                 readiness: readiness, group: group, clocks: clocks, logger: logger,
                 embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
         let outcome: Result<Void, any Error>

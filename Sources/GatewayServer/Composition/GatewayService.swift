@@ -11,6 +11,7 @@ internal import Synchronization
 /// The way of a call from the listeners to the backend, as a service.
 struct GatewayService: Service {
     let configuration: ServerConfiguration
+    let tls: ConfiguredTLS
     let rules: GatewayRules
     let stores: OpenStores
     let history: RecordedHistory
@@ -58,8 +59,8 @@ struct GatewayService: Service {
         do {
             // The bound on connections is the gateway's, however many listeners there are.
             let caps = ConnectionCaps(ListenerConfiguration.Connections())
-            for section in configuration.listeners {
-                listeners.append(try await start(section, serving: gateway, caps: caps))
+            for (section, tls) in zip(configuration.listeners, tls.listeners) {
+                listeners.append(try await start(section, tls, serving: gateway, caps: caps))
             }
             guard let adminPort = await adminPorts.first(where: { _ in true }) else { throw CancellationError() }
             readiness.enter(.serving)
@@ -104,13 +105,14 @@ struct GatewayService: Service {
     }
 
     private func start(
-        _ section: ServerConfiguration.ListenerSection, serving: Gateway, caps: ConnectionCaps
+        _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway, caps: ConnectionCaps
     ) async throws -> Listener {
         var listener: ListenerConfiguration =
             switch section.address {
             case .tcp(let host, let port): ListenerConfiguration(address: .tcp(host: host, port: port))
             case .unix(let path): ListenerConfiguration(address: .unix(path: path))
             }
+        listener.tls = tls
         listener.plaintextCredentials = section.allowsPlaintextCredentials
         return try await Listener.start(
             configuration: listener, serving: serving, group: group, clocks: clocks, caps: caps)
@@ -123,6 +125,7 @@ struct GatewayService: Service {
             case .embedded: .tcp(host: "127.0.0.1", port: embeddedPort ?? 0)
             }
         var upstream = UpstreamConfiguration(address: address)
+        upstream.tls = tls.backend
         upstream.idle = TimeAmount(configuration.backend.profile.backend.idleTime)
         // Where a backend gives up connections sooner, a send must not meet one that it is giving up.
         upstream.freshness = min(upstream.freshness, upstream.idle)

@@ -4,9 +4,9 @@ internal import ServiceLifecycle
 internal import Synchronization
 internal import UnixSignals
 
-/// Has authenticators read their files again, when one has changed and on SIGHUP.
+/// Has authenticators and certificates read from their files again, when one has changed and on SIGHUP.
 final class ReloadService: Service {
-    private let authenticators: [any ReloadableAuthenticator]
+    private let subjects: [any ReloadableFiles]
     private let accounts: AccountWatch?
     private let logger: Logger
     /// How often the files are looked at; a change counts within two looks.
@@ -18,7 +18,7 @@ final class ReloadService: Service {
 
     /// What the next look is asked for beyond files that have changed.
     private struct Demand {
-        /// Whether all are to be read, changed or not. So at first: a file may have changed since its authenticator was made.
+        /// Whether all are to be read, changed or not. So at first: a file may have changed since it was first read.
         var isForAll = true
         /// Who waits for what is wrong then.
         var waiting: [CheckedContinuation<[ConfigurationProblem]?, Never>] = []
@@ -26,19 +26,21 @@ final class ReloadService: Service {
         var hasEnded = false
     }
 
-    /// - Parameter accounts: looked at after each look at the files.
+    /// - Parameters:
+    ///   - subjects: what lives on files.
+    ///   - accounts: looked at after each look at the files.
     init(
-        authenticators: [any ReloadableAuthenticator], accounts: AccountWatch? = nil, logger: Logger,
+        _ subjects: [any ReloadableFiles], accounts: AccountWatch? = nil, logger: Logger,
         period: Duration = .milliseconds(400)
     ) {
-        self.authenticators = authenticators
+        self.subjects = subjects
         self.accounts = accounts
         self.logger = logger
         self.period = period
         (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Has all authenticators read their files again, as SIGHUP does, and answers with what is wrong with them; nil where the
+    /// Has all files read again, as SIGHUP does, and answers with what is wrong with them; nil where the
     /// gateway stops first.
     func reloadNow() async -> [ConfigurationProblem]? {
         await withCheckedContinuation { waiter in
@@ -73,20 +75,20 @@ final class ReloadService: Service {
 
     /// Looks at the files whenever it is time, and has those read that call for it, until the looks end.
     func reload(on looks: some AsyncSequence<Void, Never>) async {
-        var watches = authenticators.map { FileWatch($0.files) }
-        var standing = authenticators.map { _ in [ConfigurationProblem]() }
+        var watches = subjects.map { FileWatch($0.files) }
+        var standing = subjects.map { _ in [ConfigurationProblem]() }
         for await _ in looks {
             let (all, waiting) = demand.withLock { demand in
                 defer { (demand.isForAll, demand.waiting) = (false, []) }
                 return (demand.isForAll, demand.waiting)
             }
-            for (index, authenticator) in authenticators.enumerated() {
+            for (index, subject) in subjects.enumerated() {
                 // Looked at before the reading: what changes meanwhile is seen at the next look.
                 let isAskedFor = watches[index].look() || all
                 // What was not taken is tried at each look: it may have been for want of a thread alone, and a user who was
                 // disabled meanwhile must not go on until the file changes once more.
                 guard isAskedFor || !standing[index].isEmpty else { continue }
-                let problems = await authenticator.reload()
+                let problems = await subject.reload()
                 if problems.isEmpty { await accounts?.listsHaveChanged() }
                 let isNews = isAskedFor || problems != standing[index]
                 standing[index] = problems

@@ -60,7 +60,7 @@ public enum BackendAddress: Sendable, Hashable {
     /// In this program.
     case embedded
 
-    /// Reads `http://host:port`, `http://host`, `unix:/path` or `embedded`; nil for anything else.
+    /// Reads `http://host:port`, `http://host`, the same with `https`, `unix:/path` or `embedded`; nil for anything else.
     public init?(_ text: String) {
         if text == "embedded" {
             self = .embedded
@@ -74,10 +74,16 @@ public enum BackendAddress: Sendable, Hashable {
     /// What the `Host` field of requests to it says (RFC 9112, section 3.2).
     public var hostField: String {
         switch self {
-        case .remote(.tcp(let host, let port)):
-            (host.contains(":") ? "[\(host)]" : host) + (port == 80 ? "" : ":\(port)")
-        case .remote(.unix), .embedded:
-            "localhost"
+        case .remote(let address): address.hostField
+        case .embedded: "localhost"
+        }
+    }
+
+    /// Whether it is reached through TLS.
+    var isSecure: Bool {
+        switch self {
+        case .remote(.tls): true
+        case .remote(.tcp), .remote(.unix), .embedded: false
         }
     }
 }

@@ -21,7 +21,8 @@ public enum ConfigurationCheck {
             logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
         let found = await assembly.problems()
         try? await threads.shutdownGracefully()
-        return sorted(problems) + found + (configuration.map { stores(of: $0, path) } ?? [])
+        return sorted(problems) + found
+            + (configuration.map { stores(of: $0, path) + ConfiguredTLS.problems($0, clocks: clocks) } ?? [])
     }
 
     private static func stores(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {

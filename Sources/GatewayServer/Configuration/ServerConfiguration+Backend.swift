@@ -9,6 +9,8 @@ extension ServerConfiguration {
         }
         defer { reader.finish() }
         let address = readAddress(reader)
+        // Whom a backend of https is verified by, and who the gateway says that it is.
+        let tls = readBackendTLS(reader, isSecure: address?.isSecure)
         // What clients and backend speak; classic unless given.
         let profile = readProfile(reader)
         // How the backend is told who the user is; mirror unless given.
@@ -28,7 +30,7 @@ extension ServerConfiguration {
         let handles = readHandleHosts(reader.mapping("handle-hosts"))
         guard let address else { return nil }
         return BackendSection(
-            address: address, profile: profile.profile, profileName: profile.name, credential: credential,
+            address: address, tls: tls, profile: profile.profile, profileName: profile.name, credential: credential,
             messages: messages, handles: handles, timeout: timeout, embeddedPort: embeddedPort ?? 0)
     }
 
@@ -37,7 +39,8 @@ extension ServerConfiguration {
         guard let address = BackendAddress(text) else {
             reader.report(
                 "url",
-                "\"\(text)\" is not a backend; write http://host:port, unix: and an absolute path, or embedded")
+                "\"\(text)\" is not a backend; write http://host:port, https://host:port, unix: and an absolute path, or embedded"
+            )
             return nil
         }
         return address

@@ -33,38 +33,7 @@ extension ServerConfiguration {
             policy: policy, limits: limits, journal: journal, ledger: ledger, log: log)
     }
 
-    private static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
-        let standard = ListenerSection(
-            address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false)
-        guard let values = root.sequence("listen") else { return [standard] }
-        if values.isEmpty { root.report("listen", "must name at least one listener") }
-        return values.compactMap { value in
-            let reader = root.reader(of: value.node, under: value.path)
-            defer { reader.finish() }
-            // `plaintext-credentials: allow` judges credentials that anybody on the way can read.
-            let plaintext = reader.word("plaintext-credentials", of: PlaintextCredentials.self) ?? .refuse
-            guard let address = readAddress(reader) else { return nil }
-            if !address.isLocal {
-                warnOfPlaintext(reader, allowed: plaintext == .allow)
-            }
-            return ListenerSection(address: address, allowsPlaintextCredentials: plaintext == .allow)
-        }
-    }
-
-    private enum PlaintextCredentials: String, CaseIterable {
-        case refuse
-        case allow
-    }
-
-    private static func warnOfPlaintext(_ reader: ConfigurationReader, allowed: Bool) {
-        let message =
-            allowed
-            ? "credentials that arrive here can be read by everybody on the way"
-            : "every call with a credential is refused here, since the listener is plaintext and not local"
-        reader.report("address", message, severity: .warning)
-    }
-
-    private static func readAddress(_ reader: ConfigurationReader) -> ListenAddress? {
+    static func readListenAddress(_ reader: ConfigurationReader) -> ListenAddress? {
         guard let text = reader.required("address") else { return nil }
         guard let address = ListenAddress(text) else {
             reader.report(
@@ -80,7 +49,7 @@ extension ServerConfiguration {
         let standard = ListenAddress.tcp(host: "127.0.0.1", port: 9090)
         guard let reader else { return standard }
         defer { reader.finish() }
-        return readAddress(reader) ?? standard
+        return readListenAddress(reader) ?? standard
     }
 
     static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {

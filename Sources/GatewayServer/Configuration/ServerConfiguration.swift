@@ -36,12 +36,16 @@ public struct ServerConfiguration: Sendable {
         public var address: ListenAddress
         /// Whether credentials are judged that come in the clear over a network.
         public var allowsPlaintextCredentials: Bool
+        /// The certificate that it proves itself by; nil where it listens in the clear.
+        public var tls: TLSFiles?
     }
 
     /// The backend.
     public struct BackendSection: Sendable {
         /// Where it is.
         public var address: BackendAddress
+        /// How it is verified; nil where it is reached in the clear.
+        public var tls: BackendTLSSection?
         /// What its clients send and what it takes.
         public var profile: BackendProfile
         /// The profile's name, for the embedded backend.

@@ -1,5 +1,6 @@
 internal import Gateway
 public import GatewayCore
+internal import GatewayHTTP
 internal import GatewayStore
 public import Logging
 internal import NotifyBackend
@@ -40,14 +41,19 @@ public struct BackendProbe: Sendable {
             switch configuration.backend.address {
             case .embedded: return try await probeEmbedded()
             case .remote(let address):
+                let tls = try configuration.backend.tls.map {
+                    try ClientTLS(CertificateFiles.clientSettings($0), name: $0.name)
+                }
                 return try await probe(
                     ProbeTarget(
-                        address: address, host: configuration.backend.address.hostField,
+                        address: address, tls: tls, host: configuration.backend.address.hostField,
                         profile: configuration.backend.profile.backend, credential: configuration.backend.credential,
                         users: (Self.name(), Self.name()), inbox: nil))
             }
         } catch let fault as ProbeFault {
             throw Unavailable(reason: fault.detail)
+        } catch let problem as ConfigurationProblem {
+            throw Unavailable(reason: "\(problem)")
         }
     }
 

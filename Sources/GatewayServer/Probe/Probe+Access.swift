@@ -28,9 +28,13 @@ extension Probe {
         let isLocal =
             switch session.target.address {
             case .unix: true
-            case .tcp(let host, _): host == "::1" || host.hasPrefix("127.") || host == "localhost"
+            case .tcp(let host, _), .tls(let host, _): host == "::1" || host.hasPrefix("127.") || host == "localhost"
             }
-        found(.v22, !isLocal, isLocal ? "it is on this machine" : "it is reached over a network in plain HTTP")
+        if case .tls = session.target.address {
+            found(.v22, false, "it is reached through TLS")
+        } else {
+            found(.v22, !isLocal, isLocal ? "it is on this machine" : "it is reached over a network in plain HTTP")
+        }
         let fields = session.target.authorization(of: session.own)
         let page = try await session.call("GET", "/", fields: fields, body: nil)
         found(.v23, page.isSuccess || page.status >= 500, "GET /: \(page.status)")

@@ -75,11 +75,17 @@ final class ProbeClient: Sendable {
     private func connect() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(.seconds(2))
         let initializer: @Sendable (any Channel) -> EventLoopFuture<NIOAsyncChannel<ByteBuffer, ByteBuffer>> = {
-            channel in
-            channel.eventLoop.makeCompletedFuture { try NIOAsyncChannel(wrappingChannelSynchronously: channel) }
+            [target] channel in
+            channel.eventLoop.makeCompletedFuture {
+                if case .tls(let host, _) = target.address {
+                    guard let tls = target.tls else { throw ProbeFault("nothing says how the backend is verified") }
+                    try channel.pipeline.syncOperations.addHandler(tls.handler(host: host))
+                }
+                return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+            }
         }
         switch target.address {
-        case .tcp(let host, let port):
+        case .tcp(let host, let port), .tls(let host, let port):
             return try await bootstrap.connect(host: host, port: port, channelInitializer: initializer)
         case .unix(let path):
             return try await bootstrap.connect(unixDomainSocketPath: path, channelInitializer: initializer)

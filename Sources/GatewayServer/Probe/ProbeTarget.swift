@@ -6,6 +6,8 @@ internal import GatewayHTTP
 struct ProbeTarget: Sendable {
     /// Where it listens.
     var address: UpstreamAddress
+    /// How it is verified, where it is behind TLS.
+    var tls: ClientTLS?
     /// What its `Host` field gets.
     var host: String
     /// Its paths and words.

@@ -1,28 +1,38 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import NIOSSL
 import NotifyBackend
 
 /// An HTTP client that sends exactly the bytes it is given, one connection each.
 struct RawClient {
     private let address: SocketAddress
     private let source: SocketAddress?
+    private let tls: NIOSSLContext?
 
     /// The port, where it is a client of one.
     var port: Int? { address.port }
 
     /// A client of what listens on this machine.
     ///
-    /// - Parameter source: the address that it comes from; all of 127.0.0.0/8 are this machine's.
-    init(port: Int, from source: String? = nil) throws {
+    /// - Parameters:
+    ///   - source: the address that it comes from; all of 127.0.0.0/8 are this machine's.
+    ///   - authority: whom the listener's certificate has to be signed by, for `localhost`; nil is no TLS.
+    init(port: Int, from source: String? = nil, trusting authority: String? = nil) throws {
         address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
         self.source = try source.map { try SocketAddress(ipAddress: $0, port: 0) }
+        tls = try authority.map { authority in
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.utf8)))
+            return try NIOSSLContext(configuration: configuration)
+        }
     }
 
     /// A client of what listens on a Unix socket.
     init(socket path: String) throws {
         address = try SocketAddress(unixDomainSocketPath: path)
         source = nil
+        tls = nil
     }
 
     struct Response: Sendable {
@@ -51,14 +61,20 @@ struct RawClient {
     }
 
     /// Sends the bytes and reads one response.
-    func send(_ bytes: [UInt8]) async throws -> Response {
+    ///
+    /// - Parameter look: is shown the channel, on its loop, when the response is there.
+    func send(_ bytes: [UInt8], look: @escaping @Sendable (any Channel) -> Void = { _ in }) async throws -> Response {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         if let source { bootstrap = bootstrap.bind(to: source) }
         let channel =
             try await bootstrap
             .connect(to: address) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    if let tls {
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
+                    }
+                    return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
             }
         return try await channel.executeThenClose { inbound, outbound in
@@ -66,7 +82,10 @@ struct RawClient {
             var received: [UInt8] = []
             for try await buffer in inbound {
                 received += buffer.readableBytesView
-                if let response = Self.parse(received) { return response }
+                if let response = Self.parse(received) {
+                    try await channel.channel.eventLoop.submit { look(channel.channel) }.get()
+                    return response
+                }
             }
             throw Failure.noResponse(String(decoding: received, as: UTF8.self))
         }

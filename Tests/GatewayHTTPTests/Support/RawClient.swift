@@ -12,12 +12,16 @@ final class RawClient: Sendable {
         self.incoming = incoming
     }
 
-    static func connect(to address: SocketAddress, group: any EventLoopGroup) async throws -> RawClient {
+    static func connect(
+        to address: SocketAddress, group: any EventLoopGroup,
+        through prepare: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void = { _ in }
+    ) async throws -> RawClient {
         let incoming = Incoming()
         let channel = try await ClientBootstrap(group: group)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    try prepare(channel.pipeline.syncOperations)
                     try channel.pipeline.syncOperations.addHandler(Collector(incoming: incoming))
                 }
             }

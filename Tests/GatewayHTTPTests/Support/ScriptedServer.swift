@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A server that answers requests without a body as a closure says, byte by byte, and counts what it saw.
@@ -35,12 +36,13 @@ final class ScriptedServer: Sendable {
 
     static func start(
         at address: SocketAddress? = nil, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
-        greeting: String? = nil, _ script: @escaping @Sendable (Seen) -> [Step]
+        greeting: String? = nil, tls: NIOSSLContext? = nil, _ script: @escaping @Sendable (Seen) -> [Step]
     ) async throws -> ScriptedServer {
         let server = ScriptedServer(script)
         let channel = try await ServerBootstrap(group: group)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.addHandler(Handler(server: server, greeting: greeting))
                 }
             }

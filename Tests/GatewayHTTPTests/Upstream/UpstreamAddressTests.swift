@@ -6,6 +6,7 @@ import Testing
     @Test(arguments: [
         ("http://127.0.0.1:5000", "http://127.0.0.1:5000"), ("http://localhost", "http://localhost:80"),
         ("HTTP://a_b-c.d:1/", "http://a_b-c.d:1"), ("http://[::1]:5000", "http://[::1]:5000"),
+        ("https://a", "https://a:443"), ("Https://[::1]:1", "https://[::1]:1"),
         ("unix:/run/backend.sock", "unix:/run/backend.sock"),
     ])
     func isRead(_ text: String, _ description: String) {
@@ -13,7 +14,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "http://", "http://:80", "https://a", "a:80", "http://a:", "http://a:0", "http://a:65536", "http://a:1x",
+        "", "http://", "http://:80", "https://a/b", "httpss://a", "a:80", "http://a:", "http://a:0", "http://a:65536",
+        "http://a:1x",
         "http://a/b", "http://a?b", "http://u@a", "http://a b", "http://[::1", "http://[]:1", "http://[a/b]", "unix:",
         "unix:relative", "unix:/" + String(repeating: "x", count: 107), "http://a:+1",
     ])

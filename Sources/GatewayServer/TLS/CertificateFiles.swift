@@ -1,0 +1,68 @@
+internal import Foundation
+internal import GatewayCore
+internal import GatewayHTTP
+internal import SecretFiles
+
+/// Reads certificates and keys from the files that a configuration names. Blocks: for starts, `check` and the blocking pool.
+enum CertificateFiles {
+    /// How long before its end a certificate is warned of.
+    private static let notice: Int64 = 14 * 86_400
+
+    /// The certificate and the key of two files; the key's must be closed to others.
+    static func identity(_ files: TLSFiles) throws(ConfigurationProblem) -> TLSIdentity {
+        let certificates = try text(files.certificate)
+        let key = try SecretFile.text(at: files.key)
+        do throws(TLSFault) {
+            return try TLSIdentity(certificates: certificates, key: key)
+        } catch {
+            switch error {
+            case .noCertificate, .noAuthority: throw problem(files.certificate, "\(error)")
+            case .noKey, .encryptedKey: throw problem(files.key, "\(error)")
+            case .mismatch: throw problem(files.key, "\(error) in \(files.certificate)")
+            }
+        }
+    }
+
+    /// What TLS towards the backend goes by.
+    static func clientSettings(_ section: BackendTLSSection) throws(ConfigurationProblem) -> ClientTLS.Settings {
+        let identity: TLSIdentity?
+        if let files = section.identity { identity = try self.identity(files) } else { identity = nil }
+        guard let authority = section.authority else { return ClientTLS.Settings(identity: identity) }
+        let authorities = try text(authority)
+        do throws(TLSFault) {
+            return try ClientTLS.Settings(authorities: authorities, identity: identity)
+        } catch {
+            throw problem(authority, "\(error)")
+        }
+    }
+
+    /// What is to be said of an identity that can be used: that it has ended, or will before long, or has not begun.
+    static func warnings(of identity: TLSIdentity, in files: TLSFiles, now: WallTime) -> [ConfigurationProblem] {
+        let message: String? =
+            if identity.end <= now {
+                "ended at \(identity.end); clients refuse it"
+            } else if identity.beginning > now {
+                "begins at \(identity.beginning); until then clients refuse it"
+            } else if identity.end.seconds - now.seconds < notice {
+                "ends at \(identity.end)"
+            } else {
+                nil
+            }
+        return message.map { [problem(files.certificate, $0, severity: .warning)] } ?? []
+    }
+
+    private static func text(_ path: String) throws(ConfigurationProblem) -> String {
+        guard let data = FileManager.default.contents(atPath: path) else { throw problem(path, "cannot be read") }
+        guard data.count <= YAMLDocument.longest else {
+            throw problem(path, "is longer than \(YAMLDocument.longest) bytes")
+        }
+        guard let text = String(validating: data, as: UTF8.self) else { throw problem(path, "is not UTF-8") }
+        return text
+    }
+
+    private static func problem(
+        _ path: String, _ message: String, severity: ConfigurationProblem.Severity = .error
+    ) -> ConfigurationProblem {
+        ConfigurationProblem(at: SourceLocation(file: path), path: "", message, severity: severity)
+    }
+}

@@ -1,0 +1,70 @@
+internal import GatewayCore
+internal import GatewayHTTP
+internal import Logging
+
+/// The TLS of a configuration, ready for use: that of each listener, and that towards the backend.
+struct ConfiguredTLS {
+    /// In the order of the listeners; nil for one in the clear.
+    private(set) var listeners: [ServerTLS?] = []
+    /// Nil where the backend is reached in the clear.
+    private(set) var backend: ClientTLS?
+    /// What of it lives on files.
+    private(set) var reloadable: [any ReloadableFiles] = []
+
+    /// Reads the files. Blocks; for a start.
+    ///
+    /// - Throws: all that is wrong with any of them.
+    init(
+        _ configuration: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
+    ) throws(ConfigurationFault) {
+        var problems: [ConfigurationProblem] = []
+        for section in configuration.listeners {
+            listeners.append(nil)
+            guard let files = section.tls else { continue }
+            do throws(ConfigurationProblem) {
+                let identity = try CertificateFiles.identity(files)
+                for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
+                    logger.warning("A certificate wants attention", metadata: ["problem": "\(warning)"])
+                }
+                do throws(TLSFault) {
+                    let tls = try ServerTLS(identity)
+                    listeners[listeners.count - 1] = tls
+                    reloadable.append(ReloadableCertificates(files, for: tls, pool: pool))
+                } catch { throw files.problem(error) }
+            } catch { problems.append(error) }
+        }
+        if let section = configuration.backend.tls {
+            do throws(ConfigurationProblem) {
+                let settings = try CertificateFiles.clientSettings(section)
+                do throws(TLSFault) {
+                    let tls = try ClientTLS(settings, name: section.name)
+                    backend = tls
+                    let certificates = ReloadableCertificates(section, for: tls, pool: pool)
+                    if !certificates.files.isEmpty { reloadable.append(certificates) }
+                } catch { throw section.problem(error) }
+            } catch { problems.append(error) }
+        }
+        if !problems.isEmpty { throw ConfigurationFault(problems) }
+    }
+
+    /// Everything wrong with the files, and what is to be said of their certificates, without anything being started. Blocks.
+    static func problems(_ configuration: ServerConfiguration, clocks: Clocks) -> [ConfigurationProblem] {
+        var problems: [ConfigurationProblem] = []
+        for files in configuration.listeners.compactMap(\.tls)
+            + [configuration.backend.tls?.identity].compactMap(\.self)
+        {
+            do throws(ConfigurationProblem) {
+                let identity = try CertificateFiles.identity(files)
+                problems += CertificateFiles.warnings(of: identity, in: files, now: clocks.wall())
+            } catch { problems.append(error) }
+        }
+        if let section = configuration.backend.tls {
+            var authorityAlone = section
+            authorityAlone.identity = nil
+            do throws(ConfigurationProblem) {
+                _ = try CertificateFiles.clientSettings(authorityAlone)
+            } catch { problems.append(error) }
+        }
+        return problems
+    }
+}

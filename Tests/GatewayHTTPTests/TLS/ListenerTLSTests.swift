@@ -1,0 +1,166 @@
+import Gateway
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Testing
+
+@testable import GatewayHTTP
+
+/// Listeners behind TLS, over loopback sockets.
+@Suite(.timeLimit(.minutes(1)))
+struct ListenerTLSTests {
+    private static let group = MultiThreadedEventLoopGroup.singleton
+    private static let close = "Connection: close\r\n"
+
+    private func withListener(
+        _ certificate: TestCertificate = .one, _ serving: any CallServing = ClosureServing.echo,
+        configure: (inout ListenerConfiguration) -> Void = { _ in },
+        _ body: (Listener, ServerTLS) async throws -> Void
+    ) async throws {
+        var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+        let tls = try ServerTLS(certificate.identity())
+        configuration.tls = tls
+        configure(&configuration)
+        let listener = try await Listener.start(configuration: configuration, serving: serving, group: Self.group)
+        do {
+            try await body(listener, tls)
+        } catch {
+            await listener.close()
+            throw error
+        }
+        await listener.close()
+    }
+
+    private func connect(
+        _ listener: Listener, _ offer: TLSOffer = TLSOffer()
+    ) async throws -> (client: RawClient, agreement: TLSOffer.Agreement) {
+        try await RawClient.connect(to: listener.localAddress, offering: offer, group: Self.group)
+    }
+
+    private static func get(_ path: String, _ fields: String = "") -> String {
+        "GET \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"
+    }
+
+    @Test(arguments: [TLSVersion.tlsv12, .tlsv13]) func bothVersionsAreSpoken(_ version: TLSVersion) async throws {
+        try await withListener { listener, _ in
+            let client = try await connect(listener, TLSOffer(version: version)).client
+            for path in ["/1", "/2"] {
+                try await client.send(Self.get(path))
+                #expect(await client.receive(endingWith: "\r\n\r\n\(path)").hasPrefix("HTTP/1.1 200 OK\r\n"))
+            }
+            try await client.send(Self.get("/3", Self.close))
+            #expect(await client.receiveToEnd().hasSuffix("/3"))
+        }
+    }
+
+    @Test(arguments: [TLSVersion.tlsv1, .tlsv11]) func olderVersionsAreRefused(_ version: TLSVersion) async throws {
+        try await withListener { listener, _ in
+            await #expect(throws: (any Error).self) { try await connect(listener, TLSOffer(version: version)) }
+        }
+    }
+
+    @Test(arguments: [([String](), String?.none), (["http/1.1"], "http/1.1"), (["http/1.0"], nil)])
+    func theProtocolIsAgreedOn(_ offered: [String], _ expected: String?) async throws {
+        try await withListener { listener, _ in
+            let (client, agreement) = try await connect(listener, TLSOffer(protocols: offered))
+            #expect(agreement.protocolName == expected)
+            try await client.send(Self.get("/", Self.close))
+            #expect(await client.receiveToEnd().hasPrefix("HTTP/1.1 200 OK\r\n"))
+        }
+    }
+
+    @Test func credentialsMayTravelAnywhere() async throws {
+        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.credentialsMayTravel)".utf8)) }
+        let configure: (inout ListenerConfiguration) -> Void = { $0.address = .tcp(host: "0.0.0.0", port: 0) }
+        try await withListener(.one, serving, configure: configure) { listener, _ in
+            let address = try SocketAddress(ipAddress: "127.0.0.1", port: listener.port ?? 0)
+            let client = try await RawClient.connect(to: address, offering: TLSOffer(), group: Self.group).client
+            try await client.send(Self.get("/", Self.close))
+            #expect(await client.receiveToEnd().hasSuffix("\r\n\r\ntrue"))
+        }
+    }
+
+    @Test func plainBytesAreNoHandshake() async throws {
+        try await withListener { listener, _ in
+            let client = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            try await client.send(Self.get("/"))
+            #expect(!(await client.receiveToEnd()).contains("HTTP"))
+        }
+    }
+
+    @Test func whoDoesNotShakeHandsIsCutAtTheDeadline() async throws {
+        let configure: (inout ListenerConfiguration) -> Void = { $0.deadlines.head = .milliseconds(100) }
+        try await withListener(configure: configure) { listener, _ in
+            let client = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            #expect(await client.receiveToEnd() == "")
+        }
+    }
+
+    @Test func whoHasShakenHandsAndSaysNothingIsCutToo() async throws {
+        let configure: (inout ListenerConfiguration) -> Void = { $0.deadlines.head = .milliseconds(500) }
+        try await withListener(configure: configure) { listener, _ in
+            let client = try await connect(listener).client
+            #expect(await client.receiveToEnd() == "")
+        }
+    }
+
+    @Test func handshakesCountAsConnections() async throws {
+        let configure: (inout ListenerConfiguration) -> Void = { $0.connections.perPeer = 1 }
+        try await withListener(configure: configure) { listener, _ in
+            let silent = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            await #expect(throws: (any Error).self) { try await connect(listener) }
+            try await silent.channel.close()
+            try await waitUntil { (try? await connect(listener)) != nil }
+        }
+    }
+
+    @Test func anotherCertificateIsForNewConnectionsAlone() async throws {
+        try await withListener { listener, tls in
+            let (before, old) = try await connect(listener)
+            #expect(old.certificate == (try TestCertificate.one.presented()))
+            try tls.replace(TestCertificate.two.identity())
+            let (after, new) = try await connect(listener)
+            #expect(new.certificate == (try TestCertificate.two.presented()))
+            for client in [before, after] {
+                try await client.send(Self.get("/still", Self.close))
+                #expect(await client.receiveToEnd().hasSuffix("/still"))
+            }
+        }
+    }
+
+    @Test func handshakesGoOnWhileTheCertificateChanges() async throws {
+        try await withListener { listener, tls in
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        for _ in 0..<12 {
+                            let client = try await connect(listener).client
+                            try await client.send(Self.get("/1", Self.close))
+                            #expect(await client.receiveToEnd().hasSuffix("/1"))
+                        }
+                    }
+                }
+                for turn in 0..<50 {
+                    try tls.replace((turn % 2 == 0 ? TestCertificate.two : .one).identity())
+                    await Task.yield()
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func drainClosesHandshakesAndIdleConnections() async throws {
+        try await withListener { listener, _ in
+            let silent = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            let idle = try await connect(listener).client
+            try await idle.send(Self.get("/1"))
+            _ = await idle.receive(endingWith: "/1")
+            async let drained: Void = listener.drain(deadline: .now() + .seconds(30))
+            #expect(await silent.receiveToEnd() == "")
+            #expect(await idle.receiveToEnd() == "")
+            await drained
+        }
+    }
+}

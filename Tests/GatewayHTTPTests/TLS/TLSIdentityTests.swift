@@ -1,0 +1,44 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import GatewayHTTP
+
+@Suite("Certificates and their keys")
+struct TLSIdentityTests {
+    @Test("A pair is taken, with its time, and with the certificates behind its own")
+    func pair() throws {
+        let one = TestCertificate.one
+        #expect(try one.identity().chain.count == 1)
+        let chain = try TLSIdentity(certificates: one.certificate + TestCertificate.authority, key: one.key)
+        #expect(chain.chain.count == 2)
+        #expect(chain.end > chain.beginning)
+        #expect(try TestCertificate.expired.identity().end.description == "2021-01-01T00:00:00.000000Z")
+    }
+
+    @Test(
+        "What is no pair is refused, and why is said",
+        arguments: [
+            (TestCertificate.one.certificate, TestCertificate.two.key, TLSFault.mismatch),
+            (TestCertificate.authority + TestCertificate.one.certificate, TestCertificate.one.key, .mismatch),
+            ("", TestCertificate.one.key, .noCertificate),
+            (TestCertificate.one.key, TestCertificate.one.key, .noCertificate),
+            ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", TestCertificate.one.key, .noCertificate),
+            (TestCertificate.one.certificate, "", .noKey),
+            (TestCertificate.one.certificate, TestCertificate.one.certificate, .noKey),
+            (
+                TestCertificate.one.certificate,
+                TestCertificate.one.key.replacing("PRIVATE KEY", with: "ENCRYPTED PRIVATE KEY"), .encryptedKey
+            ),
+        ])
+    func noPair(_ certificates: String, _ key: String, _ fault: TLSFault) {
+        #expect(throws: fault) { try TLSIdentity(certificates: certificates, key: key) }
+    }
+
+    @Test("Authorities that are none are refused")
+    func authorities() {
+        for text in ["", "no certificate", TestCertificate.one.key] {
+            #expect(throws: TLSFault.noAuthority) { try ClientTLS.Settings(authorities: text) }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Testing
+
+@testable import Gateway
+@testable import GatewayHTTP
+
+/// The way to a backend behind TLS.
+@Suite(.timeLimit(.minutes(1)))
+struct UpstreamTLSTests {
+    private func answer(
+        of certificate: TestCertificate, trusting authorities: String? = TestCertificate.authority,
+        as client: TestCertificate? = nil, asked: Bool = false, host: String = "localhost", name: String? = nil
+    ) async throws -> (answer: BackendAnswer, requests: Int) {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        var server = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8))
+                .map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem)))
+        if asked {
+            server.certificateVerification = .noHostnameVerification
+            server.trustRoots = .certificates(
+                try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.authority.utf8)))
+        }
+        let backend = try await ScriptedServer.start(tls: try NIOSSLContext(configuration: server)) { _ in
+            [.write(ScriptedServer.ok("yes"))]
+        }
+        var configuration = UpstreamConfiguration(address: .tls(host: host, port: backend.port))
+        let identity = try client?.identity()
+        if let authorities {
+            configuration.tls = try ClientTLS(.init(authorities: authorities, identity: identity), name: name)
+        }
+        let upstream = try await Upstream.start(configuration: configuration, group: group)
+        let answer = await upstream.exchange(
+            RecordedRequest(
+                id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET / HTTP/1.1\r\nHost: b\r\n\r\n"),
+                mayBeRepeated: false, deadline: .now() + .seconds(30)))
+        await upstream.shutdown()
+        await backend.stop()
+        try await group.shutdownGracefully()
+        return (answer, backend.seen.count)
+    }
+
+    /// What is not verified never gets a byte of a request, and says so: `.unreachable`, not `.broken`.
+    private func isUnreachable(_ result: (answer: BackendAnswer, requests: Int)) -> Bool {
+        if case .unreachable = result.answer { result.requests == 0 } else { false }
+    }
+
+    private func isAnswered(_ result: (answer: BackendAnswer, requests: Int)) -> Bool {
+        if case .answered(let response) = result.answer { response.status == 200 } else { false }
+    }
+
+    @Test func aBackendOfTheRightNameIsAnswered() async throws {
+        #expect(isAnswered(try await answer(of: .one)))
+        #expect(isAnswered(try await answer(of: .one, host: "127.0.0.1")))
+        #expect(isAnswered(try await answer(of: .elsewhere, name: "elsewhere.test")))
+    }
+
+    @Test func aBackendOfAnotherNameIsNot() async throws {
+        #expect(isUnreachable(try await answer(of: .elsewhere)))
+        #expect(isUnreachable(try await answer(of: .elsewhere, host: "127.0.0.1")))
+        #expect(isUnreachable(try await answer(of: .elsewhere, name: "gateway.test")))
+    }
+
+    @Test func aBackendWhoseTimeIsOverIsNot() async throws {
+        #expect(isUnreachable(try await answer(of: .expired)))
+    }
+
+    @Test func onlyTheOwnAuthorityIsTrustedWhereThereIsOne() async throws {
+        #expect(isUnreachable(try await answer(of: .one, trusting: TestCertificate.two.certificate)))
+        #expect(isUnreachable(try await answer(of: .one, trusting: nil)))
+    }
+
+    @Test func theGatewayShowsItsOwnCertificate() async throws {
+        #expect(isAnswered(try await answer(of: .one, as: .client, asked: true)))
+    }
+
+    @Test func aBackendThatNeverShakesHandsIsUnreachable() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let silent = try await ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).get()
+        var configuration = UpstreamConfiguration(
+            address: .tls(host: "127.0.0.1", port: silent.localAddress?.port ?? 0))
+        configuration.connectTimeout = .milliseconds(100)
+        let upstream = try await Upstream.start(configuration: configuration, group: group)
+        let answer = await upstream.exchange(
+            RecordedRequest(
+                id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET / HTTP/1.1\r\nHost: b\r\n\r\n"),
+                mayBeRepeated: false, deadline: .now() + .seconds(30)))
+        #expect(isUnreachable((answer, 0)))
+        await upstream.shutdown()
+        try await silent.close()
+        try await group.shutdownGracefully()
+    }
+}
