@@ -104,10 +104,7 @@ import Testing
 
     @Test(
         "Of all that is tried, and of what is tried at no other backend, nothing is open behind the gateway",
-        .shows(
-            .v1, .v2, .v3, .v4, .v5, .v6, .v7, .v8, .v9, .v10, .v11, .v12, .v13, .v14, .v15, .v16, .v17, .v18, .v19,
-            .v23,
-            .v24, .v25, .v26), arguments: BackendFlavor.allCases)
+        arguments: BackendFlavor.allCases)
     func closed(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
             let foreign = String(repeating: "B0", count: 32)

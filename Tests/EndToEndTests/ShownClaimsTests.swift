@@ -22,7 +22,7 @@ import Testing
     /// The tests by what they show, from the sources of this folder.
     private static func shown() throws -> [Claim: [String]] {
         let folder = TestData.package.appending(path: "Tests/EndToEndTests")
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path()).filter {
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).filter {
             $0.hasSuffix("Tests.swift")
         }
         var shown: [Claim: [String]] = [:]
@@ -36,7 +36,8 @@ import Testing
                 #expect(attribute.contains("arguments: BackendFlavor.allCases"), "\(file): \(match.output.1)")
                 for word in list.output.1.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
                     let claim = try #require(Claim(rawValue: String(word)), "\(file): \(word)")
-                    shown[claim, default: []].append("\(file.dropLast(".swift".count)).\(match.output.1)")
+                    let suite = file.split(separator: "/").last.map { $0.dropLast(".swift".count) } ?? ""
+                    shown[claim, default: []].append("\(suite).\(match.output.1)")
                 }
             }
         }

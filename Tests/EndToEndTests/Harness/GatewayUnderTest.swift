@@ -58,12 +58,7 @@ struct GatewayUnderTest {
     ) async throws -> Result {
         let hub = NotificationHub()
         let seen = SeenRequests()
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return try await Running.run { started in
-            let backend = EmbeddedBackend(
-                flavor: flavor, hub: hub, logger: logger, onListening: { started($0) }, onRequest: { seen.add($0) })
-            try await backend.run()
-        } whileRunning: { port in
+        return try await runBackend(flavor, hub: hub, seen: seen) { port in
             try await run(
                 backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, keys: keys,
                 listen: listen, hub: hub, seen: seen, body)
@@ -72,11 +67,14 @@ struct GatewayUnderTest {
 
     /// Runs the body with an embedded backend of the flavour, and no gateway.
     static func runBackend<Result: Sendable>(
-        _ flavor: BackendFlavor, hub: NotificationHub, _ body: (Int) async throws -> Result
+        _ flavor: BackendFlavor, hub: NotificationHub, seen: SeenRequests = SeenRequests(),
+        _ body: (Int) async throws -> Result
     ) async throws -> Result {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         return try await Running.run { started in
-            try await EmbeddedBackend(flavor: flavor, hub: hub, logger: logger, onListening: { started($0) }).run()
+            let backend = EmbeddedBackend(
+                flavor: flavor, hub: hub, logger: logger, onListening: { started($0) }, onRequest: { seen.add($0) })
+            try await backend.run()
         } whileRunning: {
             try await body($0)
         }
@@ -87,10 +85,12 @@ struct GatewayUnderTest {
         _ flavor: BackendFlavor, hub: NotificationHub, policy: String = policy, more: String = "",
         _ body: (GatewayUnderTest, RawClient) async throws -> Result
     ) async throws -> Result {
-        try await runBackend(flavor, hub: hub) { port in
+        let seen = SeenRequests()
+        return try await runBackend(flavor, hub: hub, seen: seen) { port in
             let direct = try RawClient(port: port)
             return try await run(
-                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, hub: hub
+                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, hub: hub,
+                seen: seen
             ) { try await body($0, direct) }
         }
     }
