@@ -65,18 +65,31 @@ struct PermittedKeyedSend {
     let target: String
     let service: PushService
     let text: String
+
+    /// The send, where it has a key.
+    init?(_ key: IdempotencyKey?, target: String, service: PushService, text: String) {
+        guard let key else { return nil }
+        self.key = key
+        self.target = target
+        self.service = service
+        self.text = text
+    }
 }
 
 extension Permitted {
     /// The send, where it is one and has a key.
     var keyedSend: PermittedKeyedSend? {
-        if let send = requestedSend, let key = send.key {
-            return PermittedKeyedSend(key: key, target: send.recipient.text, service: send.service, text: send.text)
+        // Not by way of `requestedSend`: with that inlined the optimiser of Swift 6.3 crashes.
+        switch self {
+        case .send(let send):
+            PermittedKeyedSend(send.key, target: send.recipient.text, service: send.service, text: send.text)
+        case .sendToAudience(let send, _):
+            PermittedKeyedSend(
+                send.key, target: AudienceName.prefix + send.audience.text, service: send.service, text: send.text)
+        case .create: nil
+        case .update: nil
+        case .delete: nil
+        case .own: nil
         }
-        if let send = requestedAudience?.send, let key = send.key {
-            return PermittedKeyedSend(
-                key: key, target: AudienceName.prefix + send.audience.text, service: send.service, text: send.text)
-        }
-        return nil
     }
 }
