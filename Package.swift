@@ -36,6 +36,10 @@ let package = Package(
         .executable(name: "notify-gateway", targets: ["notify-gateway"]),
         // For the benchmarks, which are a package of their own.
         .library(name: "GatewayCore", targets: ["GatewayCore"]),
+        .library(name: "Gateway", targets: ["Gateway"]),
+        .library(name: "GatewayHTTP", targets: ["GatewayHTTP"]),
+        .library(name: "GatewayStore", targets: ["GatewayStore"]),
+        .library(name: "GatewayTesting", targets: ["GatewayTesting"]),
         .library(name: "StaticUsers", targets: ["StaticUsers"]),
         .library(name: "HMACToken", targets: ["HMACToken"]),
     ],
@@ -63,7 +67,8 @@ let package = Package(
             name: "Gateway", dependencies: ["GatewayCore", logging, nioCore], exclude: ["README.md"],
             swiftSettings: strict),
         .target(
-            name: "GatewayStore", dependencies: ["GatewayCore", logging, nioCore, grdb], exclude: ["README.md"],
+            name: "GatewayStore", dependencies: ["GatewayCore", logging, nioCore, nioPosix, grdb],
+            exclude: ["README.md"],
             swiftSettings: strict),
         .target(
             name: "GatewayHTTP",

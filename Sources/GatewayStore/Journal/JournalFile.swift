@@ -95,7 +95,7 @@ public final class JournalFile: Journal {
     /// Throws at once during an outage and where the queue is full, and later where writing fails. An empty list waits for
     /// what was queued before it.
     public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
-        try await withCheckedContinuation { queue.add(records, $0) }.get()
+        try await withCheckedContinuation { queue.add(records, JournalWaiter($0)) }.get()
     }
 
     /// Queues a record. An expected outcome always finds room; others are dropped, counted and reported where too much waits.
@@ -134,7 +134,7 @@ public final class JournalFile: Journal {
             do throws(FileFailure) {
                 try segment.append(batch.bytes)
             } catch {
-                segment.close()
+                segment.abandon()
                 throw error
             }
             return (segment, batch)

@@ -2,12 +2,14 @@
 ///
 /// All block. All but `create` and `freeBytes` of one journal are made on its writer thread once it runs.
 protocol JournalFileSystem: Sendable {
-    /// Makes a new file of mode 0600 to append to; fails where the name is taken.
+    /// Makes a new file of mode 0600 of which each write is on disk when it returns; fails where the name is taken.
     func create(_ path: String) throws(FileFailure) -> CInt
-    /// Appends some of the bytes and says how many.
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt, _ path: String) throws(FileFailure) -> Int
-    /// Returns once the file's content is on disk.
-    func synchronize(_ descriptor: CInt, _ path: String) throws(FileFailure)
+    /// Writes some of the bytes at the offset and says how many; those are on disk when this returns.
+    func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
+    ) throws(FileFailure) -> Int
+    /// Cuts the open file to the length, and gives back what was taken behind it.
+    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
     /// Returns once the directory's names are on disk.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
     /// Gives the descriptor back.

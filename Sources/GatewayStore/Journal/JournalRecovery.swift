@@ -29,7 +29,7 @@ struct JournalRecovery {
         while let last = segments.last {
             let bytes = try files.read(path(last))
             let end = try endOfLastLine(in: bytes, last)
-            torn += bytes.count - end.offset
+            torn += max(0, JournalContent.end(of: bytes) - end.offset)
             try cut(bytes, at: end.offset, of: last)
             if let chain = end.chain {
                 found.chain = chain
@@ -62,58 +62,75 @@ struct JournalRecovery {
     /// The path of a segment.
     func path(_ segment: JournalSegmentName) -> String { directory + "/" + segment.text }
 
-    /// Where the last line ends that is complete and carries its own hash, and where the chain goes on after it; offset 0 and
-    /// no chain where there is none.
+    /// Where the last line ends that is complete and follows from those before it, and where the chain goes on after it; offset 0
+    /// and no chain where there is none.
+    ///
+    /// A crash tears the last batch and nothing else, but within it anything may be missing: a loss of power keeps some of its
+    /// pages and not others. All lines of a batch are of one time, so the chain is followed from the last line of another.
     private func endOfLastLine(
         in bytes: [UInt8], _ segment: JournalSegmentName
     ) throws(FileFailure) -> (offset: Int, chain: JournalChain?) {
+        let content = JournalContent.end(of: bytes)
         var lines = BackwardLines(bytes)
-        while let line = lines.next() {
+        var time: String?
+        var start: ArraySlice<UInt8>?
+        var isBeforeTheBatch = false
+        while !isBeforeTheBatch, let line = lines.next() {
             let reader = JournalLineReader(bytes: line)
-            if let hash = reader.verifiedHash, let number = reader.sequence, number < .max {
-                return (line.endIndex + 1, JournalChain(next: number + 1, previous: hash))
-            }
-            if bytes.count - line.startIndex > Self.longestTornTail { break }
+            isBeforeTheBatch = content - line.startIndex > Self.longestTornTail
+            guard reader.verifiedHash != nil else { continue }
+            start = line
+            time = time ?? reader.text("at")
+            if reader.text("at") != time { isBeforeTheBatch = true }
         }
-        guard bytes.count <= Self.longestTornTail else {
+        if let start, let hash = JournalLineReader(bytes: start).verifiedHash,
+            let number = JournalLineReader(bytes: start).sequence, number < .max,
+            isBeforeTheBatch || (start.startIndex == 0 && number == segment.first)
+        {
+            return follow(JournalChain(next: number + 1, previous: hash), in: bytes, from: start)
+        }
+        guard content <= Self.longestTornTail else {
             throw FileFailure(unfit: path(segment), "is damaged, and by more than a crash could have torn")
         }
         return (0, nil)
     }
 
-    /// Cuts the segment, what is cut off kept aside first. A segment of which nothing is left goes altogether.
-    private func cut(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
-        if offset < bytes.count {
-            var aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first)).bin"
-            var attempt = 1
-            while try files.names(in: directory).contains(where: { aside.hasSuffix("/" + $0) }) {
-                attempt += 1
-                aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first))-\(attempt).bin"
-            }
-            try PrivateFiles.write(Array(bytes[offset...]), toNew: aside)
-            if offset > 0 { try files.truncate(path(segment), to: offset) }
+    private func follow(
+        _ chain: JournalChain, in bytes: [UInt8], from start: ArraySlice<UInt8>
+    ) -> (offset: Int, chain: JournalChain?) {
+        var chain = chain
+        var offset = start.endIndex + 1
+        while let end = ChainCheck.endOfLine(in: bytes, from: offset) {
+            let reader = JournalLineReader(bytes: bytes[offset..<end])
+            guard reader.sequence == chain.next, reader.previous == chain.previous, let hash = reader.verifiedHash,
+                chain.next < .max
+            else { break }
+            chain = JournalChain(next: chain.next + 1, previous: hash)
+            offset = end + 1
         }
+        return (offset, chain)
+    }
+
+    /// Cuts the segment, what is cut off kept aside first but for the line feeds that it was filled with. A segment of which
+    /// nothing is left goes altogether.
+    private func cut(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
+        let content = JournalContent.end(of: bytes)
+        if offset < content { try keepAside(bytes[offset..<content], of: segment) }
         if offset == 0 {
             try files.remove(path(segment))
             try files.synchronizeDirectory(directory)
+        } else if offset < bytes.count {
+            try files.truncate(path(segment), to: offset)
         }
     }
-}
 
-/// The lines of a segment that end with a line feed, the last one first, each without it.
-struct BackwardLines {
-    private let bytes: [UInt8]
-    private var end: Int?
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        end = bytes.lastIndex(of: UInt8(ascii: "\n"))
-    }
-
-    mutating func next() -> ArraySlice<UInt8>? {
-        guard let end else { return nil }
-        let before = bytes[..<end].lastIndex(of: UInt8(ascii: "\n"))
-        self.end = before
-        return bytes[(before.map { $0 + 1 } ?? 0)..<end]
+    private func keepAside(_ bytes: ArraySlice<UInt8>, of segment: JournalSegmentName) throws(FileFailure) {
+        var aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first)).bin"
+        var attempt = 1
+        while try files.names(in: directory).contains(where: { aside.hasSuffix("/" + $0) }) {
+            attempt += 1
+            aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first))-\(attempt).bin"
+        }
+        try PrivateFiles.write(Array(bytes), toNew: aside)
     }
 }

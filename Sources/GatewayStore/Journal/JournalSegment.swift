@@ -1,12 +1,24 @@
 internal import Glibc
 
 /// A file of the journal that is being written. Used on one thread.
+///
+/// The file is filled ahead with line feeds, some room at a time, and lines replace them: a write then changes neither the file's
+/// length nor where it lies on the disk, so that nothing but its own bytes has to be synchronised. Line feeds, since readers
+/// that know nothing of this find empty lines at the end and nothing else.
 struct JournalSegment {
     let path: String
     private let descriptor: CInt
     private let files: any JournalFileSystem
-    /// How many bytes are in it and on disk.
+    /// How many bytes of lines are in it and on disk.
     private(set) var length = 0
+    /// Where the line feeds behind the lines end, on disk as well.
+    private(set) var filled = 0
+    /// Whether the disk was full when room was made last.
+    private var lacksSpace = false
+
+    /// How much room is made at once: as much as there are bytes already, within these bounds. Each time costs about as much as
+    /// several batches, and a journal of few lines is to stay small.
+    static let fillSteps = (64 << 10)...(1 << 20)
 
     /// Makes the segment that starts with the line of this number, and its name durable.
     init(first: UInt64, in directory: String, files: any JournalFileSystem) throws(FileFailure) {
@@ -24,19 +36,49 @@ struct JournalSegment {
     /// Appends the bytes and returns once they are on disk. After a failure nothing may be written to the segment again: the
     /// system may have dropped what it could not write, and say so only once.
     mutating func append(_ bytes: [UInt8]) throws(FileFailure) {
+        if filled - length < bytes.count { try fill(atLeast: bytes.count - (filled - length)) }
         var written = 0
-        while written < bytes.count {
-            let count = try Self.write(bytes, from: written, to: descriptor, path, files)
-            guard count > 0 else { throw FileFailure(unfit: path, "takes no more bytes") }
-            written += count
-        }
-        try files.synchronize(descriptor, path)
+        while written < bytes.count { written += try write(bytes, from: written, at: length + written) }
         length += bytes.count
     }
 
-    /// Closes the file. One in which nothing was acknowledged is taken away, so that its number is free again.
-    func close() {
+    /// Makes room for lines to come where little is left, up to the length at which the segment is full; to be called when nobody
+    /// waits for a line. On a disk that is nearly full there may be none: that is for the next line to find out.
+    mutating func fillAhead(upTo fullLength: Int) throws(FileFailure) {
+        guard filled - length < step / 2, filled < fullLength, !lacksSpace else { return }
+        try fill(atLeast: 0)
+    }
+
+    /// Gives back the room that was not used, and closes the file. One in which nothing was acknowledged is taken away, so that
+    /// its number is free again.
+    func end() {
+        // Where it fails, empty lines stay behind.
+        if length > 0, filled > length { try? files.cut(descriptor, to: length, path) }
+        abandon()
+    }
+
+    /// Closes the file as it is, for after a failure. One in which nothing was acknowledged is taken away.
+    func abandon() {
         if length > 0 { files.close(descriptor) } else { discard() }
+    }
+
+    private var step: Int { min(max(length, Self.fillSteps.lowerBound), Self.fillSteps.upperBound) }
+
+    /// Fills further ahead, and by less where the disk has no more.
+    private mutating func fill(atLeast least: Int) throws(FileFailure) {
+        let feeds = [UInt8](repeating: UInt8(ascii: "\n"), count: max(step, least))
+        lacksSpace = false
+        var written = 0
+        while written < feeds.count {
+            do throws(FileFailure) {
+                written += try write(feeds, from: written, at: filled + written)
+            } catch  where (error.code == ENOSPC || error.code == EDQUOT) && written >= least {
+                // The lines before are on disk: what could not be taken is empty.
+                lacksSpace = true
+                break
+            }
+        }
+        filled += written
     }
 
     private func discard() {
@@ -55,39 +97,15 @@ struct JournalSegment {
         }
     }
 
-    // `withUnsafeBytes` passes no typed error on.
-    private static func write(
-        _ bytes: [UInt8], from start: Int, to descriptor: CInt, _ path: String, _ files: any JournalFileSystem
-    ) throws(FileFailure) -> Int {
+    /// Writes from a place in the bytes on and says how many it wrote, at least one.
+    private func write(_ bytes: [UInt8], from start: Int, at offset: Int) throws(FileFailure) -> Int {
+        // `withUnsafeBytes` passes no typed error on.
         let result: Result<Int, FileFailure> = bytes.withUnsafeBytes { buffer in
             let rest = UnsafeRawBufferPointer(rebasing: buffer[start...])
-            return Result { () throws(FileFailure) -> Int in try files.write(rest, to: descriptor, path) }
+            return Result { () throws(FileFailure) -> Int in try files.write(rest, at: offset, to: descriptor, path) }
         }
-        return try result.get()
-    }
-}
-
-/// The name of a segment: `journal-`, the number of its first line in 20 digits, `.jsonl`.
-struct JournalSegmentName: Sendable, Hashable, Comparable {
-    let first: UInt64
-
-    init(first: UInt64) { self.first = first }
-
-    /// The name of a file that is a segment, else nil.
-    init?(_ name: String) {
-        guard name.hasPrefix("journal-"), name.hasSuffix(".jsonl"), name.utf8.count == 8 + 20 + 6,
-            let first = UInt64(name.dropFirst(8).dropLast(6))
-        else { return nil }
-        self.first = first
-    }
-
-    var text: String { "journal-\(Self.digits(of: first)).jsonl" }
-
-    static func < (left: JournalSegmentName, right: JournalSegmentName) -> Bool { left.first < right.first }
-
-    /// The number in 20 digits.
-    static func digits(of number: UInt64) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: 20 - digits.utf8.count) + digits
+        let count = try result.get()
+        guard count > 0 else { throw FileFailure(unfit: path, "takes no more bytes") }
+        return count
     }
 }

@@ -7,15 +7,15 @@ extension JournalWriter {
     ///
     /// What the failed batch left in the sealed segment is void: the next segment starts with the same number.
     func fail(_ reason: JournalUnavailable, unwritten: [JournalQueue.Item], dropped: Int) {
-        segment?.close()
+        segment?.abandon()
         segment = nil
         delay = .zero
         settings.logger.error("journal cannot be written", metadata: ["detail": "\(reason.detail)"])
         // First the outage, then the answers: whoever is told finds the reason, and nobody slips in between.
         refused += queue.set(.failure(reason))
-        let waiting = unwritten.filter { $0.continuation != nil }
+        let waiting = unwritten.filter { $0.waiter != nil }
         refused += waiting.reduce(0) { $0 + $1.records.count }
-        queue.putBack(unwritten.filter { $0.continuation == nil }, dropped: dropped)
+        queue.putBack(unwritten.filter { $0.waiter == nil }, dropped: dropped)
         queue.refuse(waiting, reason)
     }
 
@@ -49,7 +49,7 @@ extension JournalWriter {
             do throws(FileFailure) {
                 try segment.append(bytes)
             } catch {
-                segment.close()
+                segment.abandon()
                 throw error
             }
             return segment

@@ -95,8 +95,8 @@ final class JournalWriter {
     }
 
     private func finish() {
-        write([JournalQueue.Item(records: [JournalRecord(.stop)], continuation: nil)], dropped: 0, last: true)
-        segment?.close()
+        write([JournalQueue.Item(records: [JournalRecord(.stop)], waiter: nil)], dropped: 0, last: true)
+        segment?.end()
         segment = nil
         copier?.close()
     }
@@ -108,6 +108,7 @@ final class JournalWriter {
             do throws(JournalUnavailable) {
                 rest = try writeBatch(rest, dropped: dropped, last: last)
                 dropped = lacksSpace ? dropped : 0
+                if !last { try fillAhead() }
             } catch {
                 fail(error, unwritten: Array(rest), dropped: dropped)
                 return
@@ -130,7 +131,7 @@ final class JournalWriter {
         }
         if isCheckpointDue || (last && rest.isEmpty) { try batch.sign() }
         try commit()
-        for item in items[..<rest.startIndex] { item.continuation?.resume(returning: .success(())) }
+        JournalWaiter.tell(.success(()), to: items[..<rest.startIndex])
         return rest
     }
 
@@ -156,6 +157,15 @@ final class JournalWriter {
         adopt(batch)
     }
 
+    /// Makes room for the next batches, now that those who waited for this one are told.
+    private func fillAhead() throws(JournalUnavailable) {
+        do throws(FileFailure) {
+            try segment?.fillAhead(upTo: settings.segmentBytes)
+        } catch {
+            throw JournalUnavailable(error.description)
+        }
+    }
+
     /// Moves on to the end of a batch that is on disk.
     func adopt(_ batch: JournalBatch) {
         chain = batch.chain
@@ -177,7 +187,7 @@ final class JournalWriter {
             try batch.sign()
             try commit()
         }
-        segment?.close()
+        segment?.end()
         segment = nil
         do throws(FileFailure) {
             segment = try JournalSegment(first: chain.next, in: settings.directory, files: files)

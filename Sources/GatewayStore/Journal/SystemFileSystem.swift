@@ -4,22 +4,24 @@ internal import Glibc
 /// The system's own calls.
 struct SystemFileSystem: JournalFileSystem {
     func create(_ path: String) throws(FileFailure) -> CInt {
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        // One call writes and synchronises (open(2), O_DSYNC), and where the bytes replace others no metadata goes with them.
+        let descriptor = open(path, O_WRONLY | O_DSYNC | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("create", path) }
         return descriptor
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt, _ path: String) throws(FileFailure) -> Int {
+    func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
+    ) throws(FileFailure) -> Int {
         while true {
-            let count = Glibc.write(descriptor, bytes.baseAddress, bytes.count)
+            let count = pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
             if count >= 0 { return count }
             guard errno == EINTR else { throw FileFailure("write", path) }
         }
     }
 
-    func synchronize(_ descriptor: CInt, _ path: String) throws(FileFailure) {
-        // Not `fsync`: the length goes with the data where it is needed to read them, and nothing else of the inode matters.
-        guard fdatasync(descriptor) == 0 else { throw FileFailure("fdatasync", path) }
+    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("ftruncate", path) }
     }
 
     func synchronizeDirectory(_ path: String) throws(FileFailure) {

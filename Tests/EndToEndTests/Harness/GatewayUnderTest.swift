@@ -160,7 +160,10 @@ struct GatewayUnderTest {
         let folder = directory.path + "/journal"
         let segments = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jsonl") }
         return try segments.sorted().flatMap { segment in
-            try String(contentsOfFile: "\(folder)/\(segment)", encoding: .utf8).split(separator: "\n").map { line in
+            // A line that is just being written may be seen in part.
+            try String(contentsOfFile: "\(folder)/\(segment)", encoding: .utf8).split(separator: "\n").filter {
+                $0.hasPrefix("{\"seq\":") && $0.hasSuffix("\"}") && $0.contains("\",\"hash\":\"")
+            }.map { line in
                 try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
             }
         }

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import hashlib
 import json
 import pathlib
 import re
@@ -138,11 +139,12 @@ log: {{ level: notice }}
         await self.process.wait()
 
     def intents(self):
-        """The calls with an intent in an intact line; a torn end counts for nothing."""
+        """The calls with an intent in an intact line, one that carries its own hash; a torn end counts for nothing."""
         found = set()
         for segment in sorted(self.journal.glob("journal-*.jsonl")):
-            for line in segment.read_bytes().split(b"\n")[:-1]:
-                if b'"kind":"intent"' in line:
+            for line in segment.read_bytes().split(b"\n"):
+                body, _, tail = line.rpartition(b',"hash":"')
+                if b'"kind":"intent"' in body and tail == hashlib.sha256(body).hexdigest().encode() + b'"}':
                     found.add(json.loads(line)["call"])
         return found
 

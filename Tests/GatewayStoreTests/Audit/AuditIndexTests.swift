@@ -172,7 +172,7 @@ struct AuditIndexTests {
         let fixture = JournalFixture()
         let journal = try fixture.open()
         try await journal.record(Self.send(1, "alice", "bob"))
-        fixture.files.fail([2])
+        fixture.files.fail([1], leaving: .all)
         let index = try AuditIndex(directory: fixture.directory.path)
         await #expect(throws: JournalUnavailable.self) {
             try await journal.record((2..<9).flatMap { Self.send($0, "mallory", "bob") })

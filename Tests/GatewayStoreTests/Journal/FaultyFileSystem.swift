@@ -5,22 +5,27 @@ import Synchronization
 
 /// The system's files with faults on order, and a memory of what a loss of power would leave.
 final class FaultyFileSystem: JournalFileSystem {
-    /// The calls that can be made to fail.
-    enum Call: Hashable { case create, write, synchronize, synchronizeDirectory }
+    /// What a write that fails leaves behind.
+    enum Leaving { case half, all, nothing }
 
     struct State {
         /// The calls from now on that fail, counted from 1 over all kinds.
         var failing: Set<Int> = []
         var failsAlways = false
-        var losesUnsynchronised = false
+        var leaving = Leaving.half
+        /// No write gets further than this many bytes, and then no file is made either, as on a full disk.
+        var capacity = Int.max
+        /// How often it was found full.
+        var refusals = 0
         var longestWrite = Int.max
         var free = UInt64.max
         var calls = 0
-        var synchronisations = 0
+        /// Writes of lines that are on disk.
+        var batches = 0
         var spaceLooks = 0
-        var written: [String: Int] = [:]
-        var durable: [String: Int] = [:]
-        var synchronisedAfterFailure = false
+        /// What a loss of power would leave of each file: what was written by calls that returned.
+        var durable: [String: [UInt8]] = [:]
+        var usedAfterFailure = false
         var failed: Set<String> = []
     }
 
@@ -29,18 +34,18 @@ final class FaultyFileSystem: JournalFileSystem {
     private let files = SystemFileSystem()
 
     /// Makes the calls of these numbers fail, counted from now.
-    func fail(_ calls: Set<Int>, losing: Bool = false) {
+    func fail(_ calls: Set<Int>, leaving: Leaving = .half) {
         state.withLock {
             $0.calls = 0
             $0.failing = calls
-            $0.losesUnsynchronised = losing
+            $0.leaving = leaving
         }
     }
 
-    /// From now on synchronising waits.
+    /// From now on writing waits.
     func holdDisk() { gate.wait() }
 
-    /// Synchronising goes on.
+    /// Writing goes on.
     func releaseDisk() { gate.signal() }
 
     private func mayFail(_ path: String) throws(FileFailure) {
@@ -53,49 +58,52 @@ final class FaultyFileSystem: JournalFileSystem {
 
     func create(_ path: String) throws(FileFailure) -> CInt {
         try mayFail(path)
+        let isFull = state.withLock { $0.capacity < .max && $0.refusals > 0 }
+        if isFull { throw FileFailure("injected", path, code: ENOSPC) }
         return try files.create(path)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: CInt, _ path: String) throws(FileFailure) -> Int {
-        use(path)
+    func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
+    ) throws(FileFailure) -> Int {
+        gate.wait()
+        gate.signal()
+        state.withLock { if $0.failed.contains(path) { $0.usedAfterFailure = true } }
         do throws(FileFailure) {
             try mayFail(path)
         } catch {
-            // Half of it gets there, as when a disk is full.
-            _ = try? files.write(UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)]), to: descriptor, path)
-            state.withLock { _ = $0.failed.insert(path) }
+            let leaving = state.withLock { state in
+                state.failed.insert(path)
+                return state.leaving
+            }
+            let count = leaving == .half ? bytes.count / 2 : leaving == .all ? bytes.count : 0
+            let part = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+            _ = try? files.write(part, at: offset, to: descriptor, path)
             throw error
         }
-        let longest = state.withLock { $0.longestWrite }
-        let part = UnsafeRawBufferPointer(rebasing: bytes[..<min(bytes.count, longest)])
-        let count = try files.write(part, to: descriptor, path)
-        state.withLock { $0.written[path, default: 0] += count }
+        let isFilling = bytes.first == 0x0A
+        let (longest, capacity) = state.withLock { (isFilling ? .max : $0.longestWrite, $0.capacity - offset) }
+        guard capacity > 0 else {
+            state.withLock { $0.refusals += 1 }
+            throw FileFailure("injected", path, code: ENOSPC)
+        }
+        let part = UnsafeRawBufferPointer(rebasing: bytes[..<min(bytes.count, longest, capacity)])
+        let count = try files.write(part, at: offset, to: descriptor, path)
+        state.withLock { state in
+            if !isFilling { state.batches += 1 }
+            var image = state.durable[path] ?? []
+            if image.count < offset + count {
+                image += [UInt8](repeating: 0x0A, count: offset + count - image.count)
+            }
+            image.replaceSubrange(offset..<(offset + count), with: part[..<count])
+            state.durable[path] = image
+        }
         return count
     }
 
-    func synchronize(_ descriptor: CInt, _ path: String) throws(FileFailure) {
-        gate.wait()
-        gate.signal()
-        use(path)
-        do throws(FileFailure) {
-            try mayFail(path)
-        } catch {
-            let (loses, durable) = state.withLock { state in
-                state.failed.insert(path)
-                return (state.losesUnsynchronised, state.durable[path] ?? 0)
-            }
-            if loses { ftruncate(descriptor, off_t(durable)) }
-            throw error
-        }
-        // The disk itself shows nothing here: what would survive is what was written when this was called.
-        state.withLock {
-            $0.synchronisations += 1
-            $0.durable[path] = $0.written[path]
-        }
-    }
-
-    private func use(_ path: String) {
-        state.withLock { if $0.failed.contains(path) { $0.synchronisedAfterFailure = true } }
+    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
+        state.withLock { if $0.failed.contains(path) { $0.usedAfterFailure = true } }
+        try files.cut(descriptor, to: length, path)
     }
 
     func synchronizeDirectory(_ path: String) throws(FileFailure) {
@@ -108,7 +116,6 @@ final class FaultyFileSystem: JournalFileSystem {
         try files.remove(path)
         state.withLock {
             $0.failed.remove(path)
-            $0.written[path] = nil
             $0.durable[path] = nil
         }
     }

@@ -32,19 +32,16 @@ struct JournalFailureTests {
         "a failure at any call: what is acknowledged is on disk, what is refused is not in the journal",
         arguments: 1...TestRun.count(full: 50, otherwise: 20))
     func oneFailure(call: Int) async throws {
-        for losing in [false, true] {
+        for leaving in [FaultyFileSystem.Leaving.half, .all, .nothing] {
             let fixture = JournalFixture(segmentBytes: 2000)
             let journal = try fixture.open()
-            fixture.files.fail([call], losing: losing)
+            fixture.files.fail([call], leaving: leaving)
             let (done, _) = try await Self.persist(0..<25, in: journal)
             await journal.untilWell()
             let durable = fixture.files.state.withLock { $0.durable }
             for number in done {
                 let text = "\"kind\":\"intent\",\"call\":\"\(Fixture.call(number))\""
-                let isDurable = try durable.contains { path, length in
-                    let bytes = try fixture.directory.bytes(String(path.split(separator: "/").last ?? ""))
-                    return String(decoding: bytes.prefix(length), as: UTF8.self).contains(text)
-                }
+                let isDurable = durable.values.contains { String(decoding: $0, as: UTF8.self).contains(text) }
                 #expect(isDurable, "\(number) was acknowledged and is not on disk")
             }
             await journal.close()
@@ -53,7 +50,7 @@ struct JournalFailureTests {
             #expect(intents == done.sorted().map(Fixture.call))
             #expect(lines.filter { $0.kind == "outcome" }.compactMap(\.call).sorted() == intents.sorted())
             #expect(lines.contains { $0.result == "write-failed" })
-            #expect(!fixture.files.state.withLock { $0.synchronisedAfterFailure }, "a sealed segment was used again")
+            #expect(!fixture.files.state.withLock { $0.usedAfterFailure }, "a sealed segment was used again")
             // The next start finds nothing to mend.
             await (try JournalFixture(fixture.directory).open()).close()
             #expect(try fixture.lines().suffix(2).map(\.kind) == ["start", "stop"])
@@ -100,7 +97,7 @@ struct JournalFailureTests {
         let fixture = JournalFixture()
         let journal = try fixture.open()
         try await journal.record([Fixture.intent(1)])
-        fixture.files.fail([2])
+        fixture.files.fail([1], leaving: .all)
         journal.note(Fixture.outcome(1))
         try await Self.eventually(journal)
         await journal.close()
@@ -130,6 +127,59 @@ struct JournalFailureTests {
         await (try JournalFixture(fixture.directory).open()).close()
         let outcomes = try fixture.lines().filter { $0.kind == "outcome" }
         #expect(outcomes.map(\.result) == [works ? "accepted" : "unknown-after-crash"])
+    }
+
+    @Test(
+        "each of the first 50 writes fails, whatever it leaves: nobody is told of it before the next good one",
+        arguments: [FaultyFileSystem.Leaving.half, .all, .nothing])
+    func failedWrites(leaving: FaultyFileSystem.Leaving) async throws {
+        for call in 1...50 {
+            let fixture = JournalFixture(segmentBytes: 4000, isSigned: true)
+            let journal = try fixture.open()
+            fixture.files.fail([call], leaving: leaving)
+            var number = 0
+            var hasFailed = false
+            while !hasFailed {
+                number += 1
+                do throws(JournalUnavailable) {
+                    try await journal.record([Fixture.intent(number)])
+                } catch {
+                    hasFailed = true
+                }
+                if fixture.files.state.withLock({ $0.calls >= call }), !hasFailed {
+                    // What failed was none of the calls' own writes, or one after the last was answered.
+                    await journal.untilWell()
+                    break
+                }
+            }
+            await journal.untilWell()
+            try await journal.record([Fixture.intent(900)])
+            await journal.close()
+            let calls = try fixture.lines().filter { $0.kind == "intent" }.compactMap(\.call)
+            #expect(calls == (1..<(hasFailed ? number : number + 1)).map(Fixture.call) + [Fixture.call(900)])
+            #expect(try fixture.verified().finding == nil, "\(call)")
+        }
+    }
+
+    @Test("on a disk that takes no more, room is made as far as it goes, then calls are refused, and lines are whole")
+    func fullDisk() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        fixture.files.state.withLock { $0.capacity = 100_000 }
+        var done = 0
+        while (try? await journal.record([Fixture.intent(done)])) != nil { done += 1 }
+        #expect(journal.outage?.detail.contains("No space left") == true)
+        // Once to make room ahead, once for want of room; not before each line.
+        #expect(fixture.files.state.withLock { $0.refusals } == 2)
+        let name = try #require(try JournalReading.segments(in: fixture.directory).first)
+        // All of the disk was used before anything was refused.
+        #expect(JournalContent.end(of: try fixture.directory.bytes(name)) > 99_000)
+        fixture.files.state.withLock { $0.capacity = .max }
+        await journal.untilWell()
+        try await journal.record([Fixture.intent(done + 1)])
+        await journal.close()
+        let calls = try fixture.lines().filter { $0.kind == "intent" }.compactMap(\.call)
+        #expect(calls == (0..<done).map(Fixture.call) + [Fixture.call(done + 1)])
     }
 
     @Test("a journal that cannot be begun does not open", arguments: 1...4)

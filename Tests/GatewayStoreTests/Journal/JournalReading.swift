@@ -35,7 +35,11 @@ enum JournalReading {
         var previous = String(repeating: "0", count: 64)
         for (place, name) in segments.enumerated() {
             let end = place + 1 < segments.count ? Int(segments[place + 1].dropFirst(8).dropLast(6)) ?? 0 : .max
-            var parts = try directory.bytes(name).split(separator: 0x0A, omittingEmptySubsequences: false)
+            var bytes = try directory.bytes(name)
+            // What a segment is filled with ahead: line feeds behind the last line's own.
+            let content = bytes.lastIndex { $0 != 0x0A }.map { min($0 + 2, bytes.count) } ?? 0
+            bytes.removeSubrange(content...)
+            var parts = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
             let unfinished = parts.removeLast()
             guard unfinished.isEmpty || end != .max else { throw JournalFault("\(name) ends within a line") }
             guard Int(name.dropFirst(8).dropLast(6)) == lines.count + 1 else {

@@ -30,15 +30,20 @@ struct JournalRecoveryTests {
         let crashed = try origin.afterCrash()
         await journal.close()
         let name = "journal-00000000000000000001.jsonl"
-        let whole = try crashed.directory.bytes(name)
+        let filled = try crashed.directory.bytes(name)
+        let whole = Array(filled[..<JournalContent.endOfLines(in: filled)])
         let all = try crashed.lines()
         for length in 0...whole.count {
             let fixture = JournalFixture()
             try PrivateFiles.makeDirectory(fixture.directory.path)
-            try fixture.directory.write(Array(whole[..<length]), to: name)
+            // With room that was made ahead behind it, and without.
+            let filling = [UInt8](repeating: 0x0A, count: length % 2 == 0 ? 0 : whole.count - length + 5000)
+            try fixture.directory.write(Array(whole[..<length]) + filling, to: name)
             await (try fixture.open()).close()
-            let complete = whole[..<length].count { $0 == 0x0A }
-            let torn = length - (whole[..<length].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0)
+            // A line that lacks nothing but its line feed is made whole by one that was there before.
+            let kept = !filling.isEmpty && length < whole.count && whole[length] == 0x0A ? length + 1 : length
+            let complete = whole[..<kept].count { $0 == 0x0A }
+            let torn = kept - (whole[..<kept].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0)
             let lines = try fixture.lines()
             #expect(lines.prefix(complete).map(\.text) == all.prefix(complete).map(\.text))
             let rest = lines.dropFirst(complete)
@@ -73,15 +78,17 @@ struct JournalRecoveryTests {
         try PrivateFiles.makeDirectory(place.path)
         for length in stride(from: 0, through: whole.count, by: TestRun.count(full: 1, otherwise: 211)) {
             for old in try place.names() { try FileManager.default.removeItem(atPath: place(old)) }
-            try place.write(Array(whole[..<length]), to: name)
+            let filling = [UInt8](repeating: 0x0A, count: length % 2 == 0 ? 0 : 5000)
+            try place.write(Array(whole[..<length]) + filling, to: name)
             let found = try JournalRecovery(directory: place.path, files: SystemFileSystem()).run()
-            let expected = try #require(chains.last { $0.end <= length })
+            let kept = !filling.isEmpty && length < whole.count && whole[length] == 0x0A ? length + 1 : length
+            let expected = try #require(chains.last { $0.end <= kept })
             #expect(found.chain == expected.chain, "cut at \(length)")
             if expected.end > 0 { #expect(try place.bytes(name) == Array(whole[..<expected.end])) }
             let aside = try place.names().filter { $0.hasPrefix("torn-") }
             #expect(
                 try aside.map { try place.bytes($0) }
-                    == (length > expected.end ? [Array(whole[expected.end..<length])] : []))
+                    == (kept > expected.end ? [Array(whole[expected.end..<kept])] : []))
         }
     }
 
@@ -124,7 +131,7 @@ struct JournalRecoveryTests {
         await journal.close()
         await (try crashed.open()).close()
         let second = "journal-00000000000000000005.jsonl"
-        let whole = try crashed.directory.bytes(second)
+        let whole = Array(try crashed.directory.bytes(second))
         for length in stride(from: 0, through: whole.count, by: 37) {
             let fixture = JournalFixture()
             try PrivateFiles.makeDirectory(fixture.directory.path)
@@ -141,7 +148,7 @@ struct JournalRecoveryTests {
         let fixture = JournalFixture()
         let journal = try fixture.open()
         try await journal.record([Fixture.intent(1)])
-        fixture.files.fail([2])
+        fixture.files.fail([1], leaving: .all)
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(2)]) }
         await journal.untilWell()
         let crashed = try fixture.afterCrash()
@@ -154,7 +161,7 @@ struct JournalRecoveryTests {
 
     @Test("zeros and rubbish after the last good line are a torn tail as well")
     func rubbish() async throws {
-        for rubbish in [[UInt8](repeating: 0, count: 5000), Array("{}\n{\"seq\":3}\n\n".utf8), [0x0A], [0xFF, 0x0A]] {
+        for rubbish in [[UInt8](repeating: 0, count: 5000), Array("{}\n{\"seq\":3}\n\n".utf8), [0xFF, 0x0A]] {
             let fixture = JournalFixture()
             await (try fixture.open()).close()
             let name = "journal-00000000000000000001.jsonl"
@@ -162,7 +169,67 @@ struct JournalRecoveryTests {
             await (try fixture.open()).close()
             let lines = try fixture.lines()
             #expect(lines.map(\.kind) == ["start", "stop", "recovered", "start", "stop"])
-            #expect(lines[2].members["count"] as? Int == rubbish.count)
+            // The line feeds at the end may be those that the segment was filled with.
+            #expect(lines[2].members["count"] as? Int == JournalContent.end(of: rubbish))
+        }
+    }
+
+    @Test("the line feeds that a segment was filled with are no torn tail, and go")
+    func filling() async throws {
+        for count in [1, 4096, 300_001] {
+            let fixture = JournalFixture()
+            await (try fixture.open()).close()
+            let name = "journal-00000000000000000001.jsonl"
+            let good = try fixture.directory.bytes(name)
+            try fixture.directory.write(good + [UInt8](repeating: 0x0A, count: count), to: name)
+            #expect(try fixture.verified(keys: []).finding == nil)
+            await (try fixture.open()).close()
+            #expect(try fixture.directory.bytes(name) == good)
+            #expect(try fixture.lines().map(\.kind) == ["start", "stop", "start", "stop"])
+        }
+        let fixture = JournalFixture()
+        await (try fixture.open()).close()
+        // Made and filled, and then the power failed.
+        try fixture.directory.write([UInt8](repeating: 0x0A, count: 65_536), to: "journal-00000000000000000003.jsonl")
+        #expect(try fixture.verified(keys: []).finding == nil)
+        await (try fixture.open()).close()
+        #expect(try fixture.lines().map(\.kind) == ["start", "stop", "start", "stop"])
+    }
+
+    @Test("of a batch that a loss of power left with holes, only what is before the first hole counts")
+    func holes() async throws {
+        let origin = JournalFixture(isSigned: true)
+        let journal = try origin.open()
+        for number in 0..<3 {
+            origin.hands.pass(seconds: 1)
+            try await journal.record([Fixture.intent(number)])
+        }
+        origin.hands.pass(seconds: 1)
+        try await journal.record((10..<60).map { Fixture.intent($0) })
+        let crashed = try origin.afterCrash()
+        await journal.close()
+        let name = "journal-00000000000000000001.jsonl"
+        let whole = try crashed.directory.bytes(name)
+        let ends = whole[..<JournalContent.endOfLines(in: whole)].indices.filter { whole[$0] == 0x0A }
+        let all = try crashed.lines().map(\.text)
+        // Lines 1 to 4 are of batches before.
+        let batch = (ends[3] + 1)..<(ends[53] + 1)
+        for start in stride(from: batch.lowerBound, to: batch.upperBound - 1, by: 97) {
+            for length in [1, 512, 4096] {
+                var bytes = whole
+                for place in start..<min(start + length, batch.upperBound) { bytes[place] = 0x0A }
+                guard bytes != whole else { continue }
+                let fixture = JournalFixture(isSigned: true)
+                try PrivateFiles.makeDirectory(fixture.directory.path)
+                try fixture.directory.write(bytes, to: name)
+                let found = try JournalRecovery(directory: fixture.directory.path, files: SystemFileSystem()).run()
+                let good = zip(whole, bytes).prefix { $0 == $1 }.count
+                let complete = ends.count { $0 < good }
+                #expect(found.chain.next == UInt64(complete + 1), "\(length) bytes from \(start)")
+                await (try fixture.open()).close()
+                #expect(try fixture.lines().prefix(complete).map(\.text) == Array(all.prefix(complete)))
+                #expect(try fixture.verified().finding == nil)
+            }
         }
     }
 

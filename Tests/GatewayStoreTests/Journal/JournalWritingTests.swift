@@ -12,9 +12,9 @@ struct JournalWritingTests {
     func batches() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
-        let atStart = fixture.files.state.withLock { $0.synchronisations }
+        let atStart = fixture.files.state.withLock { $0.batches }
         try await journal.record([Fixture.intent(0)])
-        #expect(fixture.files.state.withLock { $0.synchronisations } == atStart + 1)
+        #expect(fixture.files.state.withLock { $0.batches } == atStart + 1)
         try await withThrowingTaskGroup(of: Void.self) { group in
             await Self.withDiskHeld(fixture) {
                 group.addTask { try await journal.record([Fixture.intent(1)]) }
@@ -25,7 +25,7 @@ struct JournalWritingTests {
             }
             try await group.waitForAll()
         }
-        #expect(fixture.files.state.withLock { $0.synchronisations } == atStart + 3)
+        #expect(fixture.files.state.withLock { $0.batches } == atStart + 3)
         await journal.close()
         let calls = try fixture.lines().compactMap(\.call)
         #expect(calls.count == 501)

@@ -73,11 +73,14 @@ struct AuditUpdate {
         }
         let start = known?.bytes ?? 0
         guard segment.size > UInt64(start) else { return }
-        let bytes = try files.read(segment.name, from: start)
+        // Only the last segment is written to.
+        let bytes =
+            try end == nil ? files.lines(segment.name, from: start) : files.read(segment.name, from: start)
         let inserter = try AuditInserter(database)
         var offset = 0
         var last = known.map { (place: $0.lastPlace, hash: $0.lastHash) }
-        while let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
+        let content = JournalContent.endOfLines(in: bytes)
+        while offset < content, let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
             let line = JournalLineReader(bytes: bytes[offset..<lineEnd])
             if let number = line.sequence, end.map({ number < $0 }) ?? true {
                 try inserter.insert(line, number, segment: first, place: start + offset)

@@ -24,6 +24,22 @@ struct SegmentFiles: Sendable {
         return found
     }
 
+    /// The lines from the offset on, which must be where one begins, of a segment that may be being written; without those that
+    /// are not there in full yet.
+    func lines(_ name: JournalSegmentName, from start: Int) throws(FileFailure) -> [UInt8] {
+        for _ in 1..<Self.attempts {
+            let found = WholeLines(try read(name, from: start))
+            if !found.hasGap { return found.bytes }
+            // What is written while it is read may be seen in part, and lines behind it in full.
+            usleep(Self.pauseMicroseconds)
+        }
+        // A gap that stays is damage, for verification to name.
+        return WholeLines(try read(name, from: start), mayHaveGaps: true).bytes
+    }
+
+    private static let attempts = 3
+    private static let pauseMicroseconds: UInt32 = 2000
+
     /// The bytes from the offset on, so many at most.
     func read(_ name: JournalSegmentName, from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
         let reader = try SegmentReader(path(name))

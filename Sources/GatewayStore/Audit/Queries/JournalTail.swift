@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The last lines of a journal, and those that come after them, read from the segments themselves.
 ///
-/// A line is seen once it is written, which is a moment before it is on disk; one of a write that then failed is seen too.
+/// A line is seen once it is written in full, which is a moment before it is on disk; one of a write that then failed is seen too.
 public struct JournalTail: Sendable {
     private let files: SegmentFiles
     private var segment: JournalSegmentName?
@@ -23,12 +23,9 @@ public struct JournalTail: Sendable {
             var found: [[UInt8]] = []
             var end = UInt64.max
             for (place, present) in segments.reversed().enumerated() {
-                let start = max(0, Int(clamping: present.size) - Self.reach)
-                let bytes = try files.read(present.name, from: start)
-                if place == 0 {
-                    segment = present.name
-                    offset = start + (bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0)
-                }
+                let start = try beginning(of: present)
+                let bytes = try files.lines(present.name, from: start)
+                if place == 0 { (segment, offset) = (present.name, start + bytes.count) }
                 var lines = BackwardLines(bytes)
                 while found.count < count, let line = lines.next() {
                     guard let number = JournalLineReader(bytes: line).sequence, number < end else { continue }
@@ -44,6 +41,14 @@ public struct JournalTail: Sendable {
         }
     }
 
+    /// Where the first line begins that is looked at.
+    private func beginning(of present: SegmentFiles.Found) throws(FileFailure) -> Int {
+        let start = Int(clamping: present.size) - Self.reach
+        guard start > 0 else { return 0 }
+        let bytes = try files.read(present.name, from: start)
+        return start + (bytes.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count)
+    }
+
     /// What was appended since. Blocks no longer than reading takes.
     public mutating func next() throws(AuditIndex.Failure) -> [[UInt8]] {
         do {
@@ -53,7 +58,7 @@ public struct JournalTail: Sendable {
                 if present.name != segment { (segment, offset) = (present.name, 0) }
                 let end = place + 1 < segments.count ? segments[place + 1].name.first : .max
                 guard present.size > UInt64(offset) else { continue }
-                let bytes = try files.read(present.name, from: offset)
+                let bytes = try files.lines(present.name, from: offset)
                 var start = 0
                 while let lineEnd = ChainCheck.endOfLine(in: bytes, from: start) {
                     let line = bytes[start..<lineEnd]

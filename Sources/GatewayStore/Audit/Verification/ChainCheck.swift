@@ -39,12 +39,15 @@ struct ChainCheck {
             return
         }
         var offset = 0
-        while report.finding == nil, next.map({ expected < $0.first }) ?? true, offset < bytes.count {
+        let content = JournalContent.endOfLines(in: bytes)
+        while report.finding == nil, next.map({ expected < $0.first }) ?? true, offset < content {
             guard let end = Self.endOfLine(in: bytes, from: offset) else { break }
+            if end + 1 >= content, !CheckedLine(bytes, offset..<end).isShaped { break }
             takeLine(bytes, offset..<end)
             offset = end + 1
         }
-        guard report.finding == nil, offset < bytes.count else { return }
+        // What follows are the line feeds that the segment was filled with.
+        guard report.finding == nil, offset < content else { return }
         if let next, expected == next.first {
             // Left by a write that failed: nobody was told that it was recorded, and the next segment says so first of all.
             pendingVoid = Finding(

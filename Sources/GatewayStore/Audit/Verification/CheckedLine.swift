@@ -24,14 +24,10 @@ struct CheckedLine {
     private static let tailLength = previousMember.count + 64 + hashMember.count + 64 + 2
 
     init(_ bytes: [UInt8], _ range: Range<Int>) {
-        let tail = range.upperBound - Self.tailLength
-        let previousStart = tail + Self.previousMember.count
+        let previousStart = range.upperBound - Self.tailLength + Self.previousMember.count
         let hashPlace = previousStart + 64
         let hashStart = hashPlace + Self.hashMember.count
-        guard tail > range.lowerBound + Self.start.count, Self.matches(Self.start, bytes, range.lowerBound),
-            Self.matches(Self.previousMember, bytes, tail), Self.matches(Self.hashMember, bytes, hashPlace),
-            bytes[range.upperBound - 2] == UInt8(ascii: "\""), bytes[range.upperBound - 1] == UInt8(ascii: "}")
-        else {
+        guard Self.isShaped(bytes, range) else {
             (isShaped, hash, number, mayBeSigned, self.bytes, namePlace) = (false, nil, nil, false, [], 0)
             return
         }
@@ -47,6 +43,15 @@ struct CheckedLine {
         }
         let written = Array(bytes[hashStart..<(hashStart + 64)])
         hash = digest.map(Self.hex) == written ? written : nil
+    }
+
+    /// Whether the bytes begin and end as the journal's lines do, with a hash each in both places.
+    static func isShaped(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
+        let tail = range.upperBound - tailLength
+        return tail > range.lowerBound + start.count && matches(start, bytes, range.lowerBound)
+            && matches(previousMember, bytes, tail)
+            && matches(hashMember, bytes, tail + previousMember.count + 64)
+            && bytes[range.upperBound - 2] == UInt8(ascii: "\"") && bytes[range.upperBound - 1] == UInt8(ascii: "}")
     }
 
     /// Whether it names the hash as that of the line before it.

@@ -5,8 +5,9 @@ internal import Glibc
 ///
 /// What is found by what: a changed byte, and a line that is missing, put in, doubled or moved, by the chain of hashes, at its
 /// number. Lines that were changed and hashed anew up to the end (re-chaining) by the next checkpoint, whose signature is over
-/// the old hash: somewhere since the checkpoint before. A shorter run that was hashed anew is named by its last line. Lines at the end that were cut off or re-chained since the last
-/// checkpoint: by a checkpoint in the second place that covers them, and by nothing else.
+/// the old hash: somewhere since the checkpoint before. A shorter run that was hashed anew is named by its last line. Lines at the
+/// end that were cut off or re-chained since the last checkpoint: by a checkpoint in the second place that covers them, and by
+/// nothing else.
 public struct JournalVerification: Sendable {
     /// The journal's directory.
     public var directory: String
@@ -16,6 +17,9 @@ public struct JournalVerification: Sendable {
     public var copies: CheckpointCopies?
     /// Whether the journal is being written: then it may end within a line.
     public var isBeingWritten = false
+
+    private static let attempts = 3
+    private static let pauseMicroseconds: UInt32 = 20_000
 
     /// A verification of the journal in the directory.
     public init(directory: String, keys: [Ed25519.PublicKey], copies: CheckpointCopies? = nil) {
@@ -78,9 +82,17 @@ public struct JournalVerification: Sendable {
             var done: UInt64 = 0
             for (index, segment) in segments.enumerated() {
                 progress(done, total)
-                let bytes = try files.read("\(directory)/\(segment.text)")
                 let next = index + 1 < segments.count ? segments[index + 1] : nil
-                check.take(bytes, of: segment, before: next, mayEndWithinLine: next == nil && isBeingWritten)
+                let isGrowing = next == nil && isBeingWritten
+                let before = check
+                // Lines that are written while they are read may be seen in part; what is wrong with them stays.
+                for attempt in 1...(isGrowing ? Self.attempts : 1) {
+                    if attempt > 1 { usleep(Self.pauseMicroseconds) }
+                    check = before
+                    let bytes = try files.read("\(directory)/\(segment.text)")
+                    check.take(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)
+                    if check.report.finding == nil { break }
+                }
                 done += sizes[index]
                 if check.report.finding != nil { break }
             }

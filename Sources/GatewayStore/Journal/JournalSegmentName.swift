@@ -1,0 +1,24 @@
+/// The name of a segment: `journal-`, the number of its first line in 20 digits, `.jsonl`.
+struct JournalSegmentName: Sendable, Hashable, Comparable {
+    let first: UInt64
+
+    init(first: UInt64) { self.first = first }
+
+    /// The name of a file that is a segment, else nil.
+    init?(_ name: String) {
+        guard name.hasPrefix("journal-"), name.hasSuffix(".jsonl"), name.utf8.count == 8 + 20 + 6,
+            let first = UInt64(name.dropFirst(8).dropLast(6))
+        else { return nil }
+        self.first = first
+    }
+
+    var text: String { "journal-\(Self.digits(of: first)).jsonl" }
+
+    static func < (left: JournalSegmentName, right: JournalSegmentName) -> Bool { left.first < right.first }
+
+    /// The number in 20 digits.
+    static func digits(of number: UInt64) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: 20 - digits.utf8.count) + digits
+    }
+}

@@ -1,0 +1,38 @@
+internal import GatewayCore
+internal import NIOCore
+internal import NIOPosix
+
+/// Somebody who waits until records are on disk.
+struct JournalWaiter: Sendable {
+    typealias Answer = Result<Void, JournalUnavailable>
+
+    let continuation: CheckedContinuation<Answer, Never>
+    /// The event loop that the records come from, where it is one.
+    private let loop: (any EventLoop)?
+
+    /// Whoever calls this.
+    init(_ continuation: CheckedContinuation<Answer, Never>) {
+        self.continuation = continuation
+        loop = MultiThreadedEventLoopGroup.currentEventLoop
+    }
+
+    /// Tells all who wait for the items, each event loop in one go: to resume them one by one from here would be a closure and
+    /// a lock of the loop's each.
+    static func tell(_ answer: Answer, to items: some Sequence<JournalQueue.Item>) {
+        var loops: [(loop: any EventLoop, continuations: [CheckedContinuation<Answer, Never>])] = []
+        for waiter in items.lazy.compactMap(\.waiter) {
+            guard let loop = waiter.loop else {
+                waiter.continuation.resume(returning: answer)
+                continue
+            }
+            if let place = loops.firstIndex(where: { $0.loop === loop }) {
+                loops[place].continuations.append(waiter.continuation)
+            } else {
+                loops.append((loop, [waiter.continuation]))
+            }
+        }
+        for (loop, continuations) in loops {
+            loop.execute { for continuation in continuations { continuation.resume(returning: answer) } }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import GatewayCore
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+/// Runs tasks on an event loop.
+private final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// A number that threads share.
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    func add() { count.add(1, ordering: .acquiringAndReleasing) }
+}
+
+@Suite("Journal: what waits for what", .timeLimit(.minutes(5)))
+struct JournalGatheringTests {
+    @Test("notes wait a moment for company, calls wait for nothing")
+    func gathering() async throws {
+        let queue = JournalQueue(limit: 100)
+        let clock = ContinuousClock()
+        queue.note(Fixture.refusal(1))
+        let alone = clock.measure { queue.waitForWork(atMost: nil) }
+        #expect(alone >= JournalQueue.longestGathering)
+        #expect(queue.take().items.count == 1)
+
+        var shortest = Duration.seconds(60)
+        for number in 0..<20 {
+            queue.note(Fixture.refusal(number))
+            async let answer: Void = Self.record(number, in: queue)
+            while queue.load.queued < 2 { await Task.yield() }
+            shortest = min(shortest, clock.measure { queue.waitForWork(atMost: nil) })
+            let items = queue.take().items
+            #expect(items.count == 2)
+            JournalWaiter.tell(.success(()), to: items)
+            await answer
+        }
+        #expect(shortest < JournalQueue.longestGathering)
+    }
+
+    @Test("a call that comes while notes wait for company ends their wait, and so does the end")
+    func company() async throws {
+        for isClosing in [false, true] {
+            let queue = JournalQueue(limit: 100)
+            let returned = Counter()
+            let writer = Thread {
+                // As often as somebody ends the wait; what waits alone is not taken.
+                queue.waitForWork(atMost: nil)
+                returned.add()
+            }
+            writer.start()
+            queue.note(Fixture.refusal(1))
+            async let answer: Void = isClosing ? queue.requestClose() : Self.record(2, in: queue)
+            while returned.value == 0 { await Task.yield() }
+            JournalWaiter.tell(.success(()), to: queue.take().items)
+            await answer
+        }
+    }
+
+    private static func record(_ number: Int, in queue: JournalQueue) async {
+        _ = await withCheckedContinuation { queue.add([Fixture.intent(number)], JournalWaiter($0)) }
+    }
+
+    @Test("many callers of several event loops: each is told on its own loop, with its records on disk")
+    func loops() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
+        let strayed = Counter()
+        await withTaskGroup { tasks in
+            for (number, eventLoop) in (0..<300).map({ ($0, group.next()) }) {
+                tasks.addTask(executorPreference: LoopExecutor(eventLoop)) {
+                    for round in 0..<5 {
+                        _ = try? await journal.record([Fixture.intent(number * 10 + round)])
+                        if !eventLoop.inEventLoop { strayed.add() }
+                    }
+                }
+            }
+        }
+        #expect(strayed.value == 0)
+        await journal.close()
+        try await group.shutdownGracefully()
+        #expect(Set(try fixture.lines().compactMap(\.call)).count == 1500)
+    }
+}
