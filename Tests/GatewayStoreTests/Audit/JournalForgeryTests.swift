@@ -136,10 +136,39 @@ struct JournalForgeryTests {
             }
             // Of the same words in both places nothing but the number is left, and that was set right.
             guard bad[first] != lines[first] else { continue }
-            // Neighbours that were hashed anew are a run that holds together: the chain breaks behind it.
-            let isRun = round % 2 == 1 && second == first + 1
-            #expect(Self.finding(bad)?.number == UInt64(isRun ? second + 1 : first + 1))
+            let finding = try #require(Self.finding(bad))
+            switch (round % 2 == 1, Self.isCheckpoint(lines[second])) {
+            case (true, false) where second == first + 1:
+                // Neighbours that were hashed anew are a run that holds together: the chain breaks behind it, and nothing tells
+                // how far back it goes.
+                #expect(finding.number == UInt64(second + 1))
+            case (true, true):
+                // A checkpoint that is about another line: as where lines before it were taken out and all hashed anew.
+                #expect(finding.through == UInt64(first + 1))
+                #expect(finding.number <= UInt64(first + 1))
+            case (_, _):
+                #expect(finding.number == UInt64(first + 1))
+            }
         }
+    }
+
+    @Test("a checkpoint in another's place, hashed anew there, is found there")
+    func movedCheckpoints() async throws {
+        let (_, _, lines) = try await Self.genuine()
+        for checkpoint in lines.indices.filter({ Self.isCheckpoint(lines[$0]) }) {
+            for place in [1, 500, 999, 1999, 2500] where place < checkpoint {
+                var bad = lines
+                bad[place] = try Self.hashed(
+                    lines[checkpoint], number: place + 1, previous: Self.hash(of: lines[place - 1]))
+                let finding = try #require(Self.finding(bad))
+                #expect((finding.number...finding.through).contains(UInt64(place + 1)))
+                #expect(finding.through == UInt64(place + 1))
+            }
+        }
+    }
+
+    private static func isCheckpoint(_ line: [UInt8]) -> Bool {
+        line.firstRange(of: Array("\"checkpoint\"".utf8)) != nil
     }
 
     @Test("a line that was put in, with the hash and number that belong there, is found at its number")
@@ -175,7 +204,7 @@ struct JournalForgeryTests {
     private static func rechained(_ lines: [[UInt8]], from index: Int, dropping: Bool) throws -> [[UInt8]] {
         var forged = Array(lines[..<index])
         for (offset, line) in lines[index...].enumerated() {
-            let isCheckpoint = line.firstRange(of: Array("\"checkpoint\"".utf8)) != nil
+            let isCheckpoint = isCheckpoint(line)
             if isCheckpoint, dropping { continue }
             var text = String(decoding: offset == 0 ? altered(line) : line, as: UTF8.self)
             let previous = forged.last.map(hash) ?? JournalChain.beginning.previous
@@ -212,7 +241,7 @@ struct JournalForgeryTests {
     @Test("chained anew behind the last checkpoint, and with none of it left: only the second place shows it")
     func tail() async throws {
         let (_, _, lines) = try await Self.genuine()
-        let copied = lines.filter { $0.firstRange(of: Array("\"checkpoint\"".utf8)) != nil }
+        let copied = lines.filter(Self.isCheckpoint)
         let copies = CheckpointCopies(Array(copied.joined(separator: [0x0A])), keys: [Fixture.key.publicKey])
         #expect(copies.count == 3)
         let index = 2300
