@@ -1,6 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
 // Apart from the gateway's package: what is measured here is built in release, by who asks for it.
 let package = Package(
     name: "notify-gateway-benchmarks",
@@ -21,12 +29,20 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: [
-                .swiftLanguageMode(.v6),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-                .enableUpcomingFeature("MemberImportVisibility"),
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-            ])
+            swiftSettings: strict),
+        .executableTarget(
+            name: "journal",
+            dependencies: [
+                .product(name: "GatewayCore", package: "notify-gateway"),
+                .product(name: "Gateway", package: "notify-gateway"),
+                .product(name: "GatewayHTTP", package: "notify-gateway"),
+                .product(name: "GatewayStore", package: "notify-gateway"),
+                .product(name: "GatewayTesting", package: "notify-gateway"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
     ]
 )

@@ -1,0 +1,168 @@
+import Foundation
+import Gateway
+import GatewayCore
+import GatewayHTTP
+import GatewayStore
+import GatewayTesting
+import Logging
+import NIOCore
+import NIOPosix
+
+/// Sends over loopback through a gateway of one event loop to a backend that answers at once; clients and backend share another
+/// loop. Each client sends again as soon as it is answered.
+struct SendLoad {
+    /// The journal's directory; without one nothing is recorded.
+    let journal: String?
+    let connections: Int
+
+    struct Result: CustomStringConvertible {
+        let rate: Double
+        let description: String
+    }
+
+    func measure(for time: Duration) async throws -> Result {
+        let peers = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let backend = try await ServerBootstrap(group: peers)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Backend()) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let upstream = try await Upstream.start(
+            configuration: UpstreamConfiguration(
+                address: .tcp(host: "127.0.0.1", port: backend.localAddress?.port ?? 0)), group: group)
+        let file = try journal.map { directory in
+            var configuration = JournalFile.Configuration(
+                directory: directory, logger: Logger(label: "journal") { _ in SwiftLogNoOpLogHandler() })
+            configuration.minimumFree = 0
+            return try JournalFile(configuration)
+        }
+        let gateway = try await Self.gateway(upstream, file ?? NoJournal(), group)
+        let listener = try await Listener.start(
+            configuration: ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0)), serving: gateway,
+            group: group)
+
+        let all = AllLatencies()
+        let clock = ContinuousClock()
+        let began = clock.now
+        let before = Usage.now
+        let end = began + time
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<connections {
+                let done = peers.next().makePromise(of: Latencies.self)
+                _ = try await ClientBootstrap(group: peers)
+                    .channelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            try channel.pipeline.syncOperations.addHandler(Client(until: end, done: done))
+                        }
+                    }
+                    .connect(host: "127.0.0.1", port: listener.port ?? 0).get()
+                tasks.addTask {
+                    let own = try await done.futureResult.get()
+                    all.add(own)
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        let elapsed = (clock.now - began) / .seconds(1)
+        let after = Usage.now
+        await listener.drain(deadline: .now() + .seconds(5))
+        await upstream.shutdown()
+        await file?.close()
+        try await backend.close()
+        try await group.shutdownGracefully()
+        try await peers.shutdownGracefully()
+
+        let latencies = all.sum
+        let rate = Double(latencies.count) / elapsed
+        var text = String(
+            format: "%d at a time: %.0f sends/s, %.1f us CPU a send with client and backend, ", connections, rate,
+            Double(after.microseconds - before.microseconds) / Double(latencies.count))
+        if let journal {
+            let written = try Written(directory: journal)
+            text += String(format: "%.1f records a sync, ", Double(written.lines) / Double(written.batches))
+        }
+        return Result(rate: rate, description: text + "answered in \(latencies.text)")
+    }
+
+    private static func gateway(
+        _ upstream: Upstream, _ journal: any Journal, _ group: MultiThreadedEventLoopGroup
+    ) async throws -> Gateway {
+        var rules = TestGateway.rules(clock: ManualClock())
+        rules.limiter = Limiter([], clocks: .system)
+        let timeline = Timeline()
+        return Gateway(
+            rules: rules,
+            ports: GatewayPorts(
+                ledger: ScriptedLedger(timeline: timeline, deciding: ScriptedLedger.knowsNothing),
+                sessions: MemorySessions(clock: ManualClock()), journal: journal, history: ScriptedHistory(),
+                backend: upstream, clocks: .system, loops: try await EventLoops.start(group: group),
+                digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
+                logger: Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() }))
+    }
+}
+
+/// Records nothing.
+private struct NoJournal: Journal {
+    func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
+    func note(_ record: JournalRecord) {}
+    var outage: JournalUnavailable? { nil }
+}
+
+/// Answers each request, of which each comes in one piece.
+private final class Backend: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        context.writeAndFlush(
+            wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")), promise: nil)
+    }
+}
+
+/// Sends until the time is over, and says how long each answer took.
+private final class Client: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private static let request = ByteBuffer(
+        string: "POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\r\nHost: gateway.test\r\n"
+            + "Authorization: Bearer alices-token\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n\"hi\"")
+
+    private let end: ContinuousClock.Instant
+    private let done: EventLoopPromise<Latencies>
+    private let clock = ContinuousClock()
+    private var latencies = Latencies()
+    private var began: ContinuousClock.Instant
+
+    init(until end: ContinuousClock.Instant, done: EventLoopPromise<Latencies>) {
+        self.end = end
+        self.done = done
+        began = clock.now
+    }
+
+    func channelActive(context: ChannelHandlerContext) { send(context) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let answer = unwrapInboundIn(data)
+        guard answer.readableBytesView.starts(with: "HTTP/1.1 200".utf8) else {
+            return done.fail(NotCarriedOut(answer: String(buffer: answer)))
+        }
+        latencies.add(clock.now - began)
+        if clock.now < end { return send(context) }
+        done.succeed(latencies)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { done.fail(ChannelError.ioOnClosedChannel) }
+
+    private func send(_ context: ChannelHandlerContext) {
+        began = clock.now
+        context.writeAndFlush(wrapOutboundOut(Self.request), promise: nil)
+    }
+}
+
+/// A send that was not carried out: what was measured is something else.
+private struct NotCarriedOut: Error {
+    let answer: String
+}
