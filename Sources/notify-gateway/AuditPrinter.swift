@@ -25,7 +25,8 @@ struct AuditPrinter {
     private static let columns = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
         "pns",
-        "platform", "registration", "tags", "session", "rule", "bytes", "digest", "result", "status", "ms", "count",
+        "platform", "registration", "tags", "session", "rule", "bytes", "digest", "idempotency", "result", "status",
+        "ms", "count",
         "operator", "target",
     ]
 

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayTesting
+import Synchronization
 
 /// `notify-gateway serve` as a process, in a directory of its own, for the time of one test.
 struct ServedProgram {
@@ -7,7 +8,26 @@ struct ServedProgram {
     let client: RawClient
     /// Where it listens, on 127.0.0.1.
     let port: Int
+    /// Where its admin listener is, on 127.0.0.1 too.
+    let adminPort: Int?
+    /// What it logs.
+    let log: Log
     private let process: Process
+
+    /// What a process has written to its log, all of it once the process has ended.
+    final class Log: Sendable {
+        private let lines = Mutex("")
+        private let (ends, end) = AsyncStream<Void>.makeStream()
+
+        var text: String { lines.withLock { $0 } }
+
+        func add(_ text: String) { lines.withLock { $0 += text } }
+
+        func close() { end.finish() }
+
+        /// Returns once nothing more comes.
+        func isComplete() async { for await _ in ends {} }
+    }
 
     /// What others see of it.
     var observed: ObservedProcess { ObservedProcess(pid: process.processIdentifier) }
@@ -21,8 +41,9 @@ struct ServedProgram {
         let process = Process()
         process.executableURL = URL(filePath: Program.path)
         process.arguments = ["serve", "--config", "\(directory.path)/gateway.yaml"]
-        let log = Pipe()
-        process.standardError = log
+        let pipe = Pipe()
+        let log = Log()
+        process.standardError = pipe
         process.standardOutput = FileHandle.nullDevice
         let (statuses, status) = AsyncStream<Int32>.makeStream()
         process.terminationHandler = {
@@ -31,11 +52,13 @@ struct ServedProgram {
         }
         try process.run()
         defer { process.terminate() }
-        let port = try await port(from: log.fileHandleForReading)
+        let ports = try await ports(from: pipe.fileHandleForReading, log)
         let served = ServedProgram(
-            directory: directory, client: try RawClient(port: port), port: port, process: process)
+            directory: directory, client: try RawClient(port: ports.listener), port: ports.listener,
+            adminPort: ports.admin, log: log, process: process)
         let result = try await body(served)
         process.terminate()
+        await log.isComplete()
         for await status in statuses { return (result, status) }
         throw GatewayUnderTest.StartFailure(description: "no end")
     }
@@ -54,28 +77,29 @@ struct ServedProgram {
         try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
     }
 
-    /// The port that the gateway says it serves on. What it logs after that is read and thrown away.
-    private static func port(from handle: FileHandle) async throws -> Int {
+    /// The ports that the gateway says it serves on.
+    private static func ports(from handle: FileHandle, _ log: Log) async throws -> (listener: Int, admin: Int?) {
         // Reading blocks, and a test's thread may not.
         let text: String = await withCheckedContinuation { continuation in
             let thread = Thread {
-                var text = ""
                 var serves = false
                 while true {
                     let data = handle.availableData
                     if data.isEmpty { break }
+                    log.add(String(decoding: data, as: UTF8.self))
                     if serves { continue }
-                    text += String(decoding: data, as: UTF8.self)
+                    let text = log.text
                     serves = text.contains("The gateway serves") && text.hasSuffix("\n")
                     if serves { continuation.resume(returning: text) }
                 }
-                if !serves { continuation.resume(returning: text) }
+                if !serves { continuation.resume(returning: log.text) }
+                log.close()
             }
             thread.start()
         }
         guard let port = text.firstMatch(of: /"listeners":"[^"]*127\.0\.0\.1:(\d+)/).flatMap({ Int($0.1) }) else {
             throw GatewayUnderTest.StartFailure(description: text)
         }
-        return port
+        return (port, text.firstMatch(of: /"admin":"127\.0\.0\.1:(\d+)"/).flatMap { Int($0.1) })
     }
 }
