@@ -36,7 +36,7 @@ public struct Gateway: CallServing {
             sessions: ports.sessions)
         authorization = Authorization(
             rules, ledger: ports.ledger, sessions: ports.sessions, history: ports.history,
-            historyLimiter: Limiter([.history], clocks: ports.clocks), clocks: ports.clocks)
+            historyLimiter: rules.limiter.beside([.history]), clocks: ports.clocks)
         repeating = Repeating(
             memory: rules.sends ?? SendMemory(clocks: ports.clocks), digester: ports.digester, limiter: rules.limiter,
             journal: ports.journal)
@@ -59,27 +59,29 @@ public struct Gateway: CallServing {
             logger: ports.logger)
     }
 
-    /// Decides and carries out one call, from bytes to answer.
+    /// Decides and carries out one call, from bytes to answer. A caller who is known is told how its limits stand.
     public func serve(_ request: ReceivedRequest) async -> Answer {
+        var told: ToldCaller?
         do throws(Refusal) {
             let call = try parsing.parse(request)
             let caller = try await authentication.identify(call)
+            told = ToldCaller(caller)
             let allowed = try await authorization.authorize(caller)
             let admitted: AdmittedCall
             switch try repeating.look(allowed) {
-            case .repeated(let answer): return answer
+            case .repeated(let answer): return limiting.tell(told, answer)
             case .new(let fresh): admitted = try limiting.limit(fresh)
             }
             switch try rewriting.rewrite(admitted) {
             case .own(let plan):
-                return await answering.answer(try recording.record(plan))
+                return limiting.tell(told, await answering.answer(try recording.record(plan)))
             case .upstream(let plan):
                 let recorded = try await recording.record(plan)
                 // From here on nothing throws and nothing is cancelled: every end is an outcome.
-                return await settling.settle(forwarding.forward(recorded))
+                return limiting.tell(told, await settling.settle(forwarding.forward(recorded)))
             }
         } catch {
-            return refusing.answer(error, of: request.id)
+            return limiting.tell(told, refusing.answer(error, of: request.id))
         }
     }
 

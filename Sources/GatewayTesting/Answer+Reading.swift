@@ -21,3 +21,12 @@ extension Answer {
         return RefusalCode(rawValue: String(type.dropFirst("urn:notify-gateway:problem:".count)))
     }
 }
+
+extension Answer {
+    /// The answer but for how the caller's limits stand, which has no part in what became of the call.
+    public var withoutLimits: Answer {
+        var answer = self
+        answer.fields.removeAll { $0.name.hasPrefix("RateLimit") }
+        return answer
+    }
+}

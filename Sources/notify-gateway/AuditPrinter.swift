@@ -24,10 +24,8 @@ struct AuditPrinter {
     /// The members of records, in the journal's order.
     private static let columns = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
-        "pns",
-        "platform", "registration", "tags", "session", "rule", "bytes", "digest", "idempotency", "result", "status",
-        "ms", "count",
-        "operator", "target",
+        "pns", "platform", "registration", "tags", "session", "rule", "would-limit", "bytes", "digest", "idempotency",
+        "result", "status", "ms", "count", "operator", "target",
     ]
 
     init(_ format: Format) { self.format = format }

@@ -22,8 +22,10 @@ struct ExplanationText {
         let limits = Self.items(item["limits"])
         if !limits.isEmpty {
             var table = ResultTable([
-                .init("limit", "LIMIT"), .init("user", "USER"), .init("recipient", "RECIPIENT"), .init("pns", "PNS"),
+                .init("limit", "LIMIT"), .init("user", "USER"), .init("group", "GROUP"),
+                .init("recipient", "RECIPIENT"), .init("pns", "PNS"), .init("address", "ADDRESS"),
                 .init("cost", "COST"), .init("left", "LEFT"), .init("burst", "BURST"), .init("seconds", "WAIT"),
+                .init("shadow", "TRIAL"),
             ])
             for limit in limits { table.add(limit) }
             parts.append(table.text)

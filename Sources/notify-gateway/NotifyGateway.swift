@@ -19,8 +19,8 @@ struct NotifyGateway: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
-            TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self, ExplainCommand.self,
-            ProbeCommand.self, ReloadCommand.self, AuditCommand.self, PluginCommand.self,
+            TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self, LimitsCommand.self,
+            ExplainCommand.self, ProbeCommand.self, ReloadCommand.self, AuditCommand.self, PluginCommand.self,
             VersionCommand.self,
         ])
 

@@ -72,7 +72,7 @@ import Testing
     @Test func registeredDevicesAreAnsweredAsTheirClientsExpect() async {
         for (status, body) in [(200, Sample.body("wns", Sample.wns)), (204, Sample.body())] {
             let gateway = TestGateway { $0.profile.client.updateStatuses = [.apns: 204] }
-            #expect(await gateway.serve(Sample.put(body)) == Answer(status: status))
+            #expect(await gateway.serve(Sample.put(body)).withoutLimits == Answer(status: status))
         }
     }
 

@@ -39,7 +39,7 @@ extension Limit {
 
 extension Authorization {
     func permit(
-        _ call: OwnCall, _ caller: Identity, login: LoginName?, since epoch: RevocationEpoch
+        _ call: OwnCall, _ caller: Identity, at peer: Peer, login: LoginName?, since epoch: RevocationEpoch
     ) async throws(Refusal) -> PermittedOwnCall {
         switch call {
         case .whoami:
@@ -54,7 +54,7 @@ extension Authorization {
             }
         case .listReceived(let since, let limit):
             // Asking the journal costs more than any other call, so it has a limit of its own.
-            try historyLimiter.admit(caller.user, sending: nil)
+            try historyLimiter.admit(caller, at: peer, sending: nil)
             do throws(HistoryUnavailable) {
                 return .listReceived(try await history.received(by: caller.user, since: since, limit: limit))
             } catch {

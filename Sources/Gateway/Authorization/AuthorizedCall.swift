@@ -75,7 +75,7 @@ struct Authorization: Sendable {
             let refusal = error
             // Whoever is refused here never comes to the limits, and trying all day must be neither free nor without end.
             do throws(Refusal) {
-                try limiter.admit(refusedCallOf: caller.user, payment)
+                try limiter.admit(refusedCallOf: caller, at: facts.peer, payment)
             } catch {
                 throw error.with(facts)
             }
@@ -108,7 +108,7 @@ struct Authorization: Sendable {
     ) async throws(Refusal) -> Permitted {
         switch call {
         case .own(let own):
-            let permitted = try await permit(own, caller, login: login, since: epoch)
+            let permitted = try await permit(own, caller, at: facts.peer, login: login, since: epoch)
             facts.session = permitted.session
             return .own(permitted)
         case .send(let send):

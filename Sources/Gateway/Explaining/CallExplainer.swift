@@ -39,7 +39,7 @@ public struct CallExplainer: Sendable {
         do throws(Refusal) {
             let parsed = try parsing.parse(request)
             explanation.call = ExplainedCall(parsed.call)
-            explanation.limits = limits(of: parsed.call, by: caller)
+            explanation.limits = limits(of: parsed.call, by: caller, at: request.peer)
             let assumed = Authentication.assume(caller, login: login, epoch: sessions.epoch, making: parsed)
             let allowed = try await authorization.authorize(assumed, .lookedAt)
             explanation.action = allowed.facts.action
@@ -62,15 +62,15 @@ public struct CallExplainer: Sendable {
         return explanation
     }
 
-    private func limits(of call: Call, by caller: Identity) -> [LimitStanding] {
+    private func limits(of call: Call, by caller: Identity, at peer: Peer) -> [LimitStanding] {
         switch call {
         case .send(let send):
-            return rules.limiter.standings(of: caller.user, sending: send)
+            return rules.limiter.standings(of: caller, at: peer, sending: send)
         case .sendToAudience(let send):
             let members = rules.policy.audiences[send.audience] ?? []
-            return rules.limiter.standings(of: caller.user, sending: send, to: members)
+            return rules.limiter.standings(of: caller, at: peer, sending: send, to: members)
         case .create, .update, .delete, .own:
-            return rules.limiter.standings(of: caller.user, sending: nil)
+            return rules.limiter.standings(of: caller, at: peer, sending: nil)
         }
     }
 

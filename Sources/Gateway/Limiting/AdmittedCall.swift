@@ -28,18 +28,27 @@ struct Limiting: Sendable {
     ) throws(Refusal) -> AdmittedCall {
         let send = authorized.permitted.requestedSend
         let audience = authorized.permitted.requestedAudience
+        let (caller, peer) = (authorized.caller, authorized.facts.peer)
         var members: AdmittedMembers?
         do throws(Refusal) {
             if let audience {
-                members = try limiter.admit(
-                    authorized.caller.user, sending: audience.send, to: audience.members, payment)
+                members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, payment)
+                authorized.facts.wouldLimit = members?.shadowed ?? []
             } else {
-                try limiter.admit(authorized.caller.user, sending: send, payment)
+                authorized.facts.wouldLimit = try limiter.admit(caller, at: peer, sending: send, payment)
             }
         } catch {
             throw error.with(authorized.facts)
         }
         return AdmittedCall(authorized, members: members)
+    }
+
+    /// The answer, with how the caller's own limits stand now, where the caller is known.
+    func tell(_ told: ToldCaller?, _ answer: Answer) -> Answer {
+        guard let told else { return answer }
+        var answer = answer
+        answer.fields += limiter.fields(for: told.caller, isSend: told.isSend)
+        return answer
     }
 
     /// What the gateway does by itself is nobody's to pay.

@@ -5,6 +5,8 @@ internal import Synchronization
 struct AdmittedMembers: Sendable {
     var reached: [UserName] = []
     var skipped: [SkippedMember] = []
+    /// The names of limits in trial that would have refused the send, or skipped a member.
+    var shadowed: [String] = []
 }
 
 /// A member of an audience that is spared a send.
@@ -15,45 +17,63 @@ struct SkippedMember: Sendable, Hashable {
 }
 
 extension Limiter {
-    /// Charges a send to an audience. What counts sends by sender or service is charged one a member, or the send is refused
-    /// whole; what counts by recipient is asked of each member, and whoever has spent it is skipped.
+    /// How many members are charged while the table is locked once: no other call waits for a whole audience.
+    private static let membersAtOnce = 16
+
+    /// Charges a send to an audience. What counts sends otherwise than by recipient is charged what its audiences cost, or the
+    /// send is refused whole; what counts by recipient is asked of each member, and whoever has spent it is skipped.
     func admit(
-        _ user: UserName, sending send: RequestedAudienceSend, to members: [UserName], _ payment: Payment = .charged
+        _ caller: Identity, at peer: Peer, sending send: RequestedAudienceSend, to members: [UserName],
+        _ payment: Payment = .charged
     ) throws(Refusal) -> AdmittedMembers {
-        let (common, each) = charges(user, sending: send, to: members)
-        let now = clocks.monotonic().nanoseconds
-        let outcome = table.withLock { table in
-            payment == .charged
-                ? table.admit(common, each: each, now: now) : table.look(common, each: each, now: now)
+        let subject = LimitSubject(caller, at: peer, sending: send)
+        let (common, each) = charges(subject, members)
+        let now = now
+        let verdict = store.table.withLock { table in
+            payment == .charged ? table.admit(common, now: now) : table.look(common, now: now)
         }
-        if let spent = outcome.spent { throw refusal(spent) }
+        if payment == .charged { note(verdict, subject) }
+        if let spent = verdict.spent { throw refusal(spent) }
+        var shadowed = verdict.shadowed
         var admitted = AdmittedMembers()
-        for (member, spent) in zip(members, outcome.spentOfEach) {
-            if let spent {
-                admitted.skipped.append(SkippedMember(user: member, limit: rules[spent.key.limit].limit.name))
-            } else {
-                admitted.reached.append(member)
+        admitted.reached.reserveCapacity(members.count)
+        for start in stride(from: 0, to: members.count, by: Self.membersAtOnce) {
+            let part = start..<min(start + Self.membersAtOnce, members.count)
+            let verdicts = store.table.withLock { table in
+                part.map { payment == .charged ? table.admit(each[$0], now: now) : table.look(each[$0], now: now) }
+            }
+            for (member, verdict) in zip(members[part], verdicts) {
+                if payment == .charged { note(verdict, subject, recipient: member) }
+                shadowed += verdict.shadowed
+                if let spent = verdict.spent {
+                    let limit = rules[spent.charge.rule].limit.name
+                    admitted.skipped.append(SkippedMember(user: member, limit: limit))
+                } else {
+                    admitted.reached.append(member)
+                }
             }
         }
+        admitted.shadowed = names(shadowed)
         return admitted
     }
 
     /// What a send to an audience is charged: once, and for each member.
-    func charges(
-        _ user: UserName, sending send: RequestedAudienceSend, to members: [UserName]
-    ) -> (common: [LimitTable.Charge], each: [[LimitTable.Charge]]) {
-        var common: [LimitTable.Charge] = []
-        for (index, rule) in rules.enumerated() where !rule.limit.per.contains(.recipient) {
-            let probe = RequestedSend(service: send.service, recipient: user, text: "")
-            guard let key = Self.key(rule.limit, index, user, probe) else { continue }
-            common.append(.init(key: key, rate: rule.rate, cost: rule.limit.per == [.user] ? 1 : members.count))
+    func charges(_ subject: LimitSubject, _ members: [UserName]) -> (common: [LimitCharge], each: [[LimitCharge]]) {
+        var common: [LimitCharge] = []
+        var digests = SubjectDigests(subject, store.digests)
+        for (index, rule) in rules.enumerated() where !rule.isByRecipient && !rule.limit.countsLogins {
+            let cost = rule.limit.audienceCost == .member ? members.count : 1
+            rule.append(subject, digests, cost: cost, to: &common, as: index)
         }
-        let each = members.map { member in
-            let one = RequestedSend(service: send.service, recipient: member, text: "")
-            return rules.enumerated().compactMap { index, rule -> LimitTable.Charge? in
-                guard rule.limit.per.contains(.recipient) else { return nil }
-                return Self.key(rule.limit, index, user, one).map { .init(key: $0, rate: rule.rate) }
-            }
+        let byRecipient = rules.enumerated().filter { $0.element.isByRecipient }
+        if byRecipient.isEmpty { return (common, members.map { _ in [] }) }
+        var one = subject
+        let each = members.map { member -> [LimitCharge] in
+            one.recipient = member
+            digests.recipient = store.digests.user(member)
+            var charges: [LimitCharge] = []
+            for (index, rule) in byRecipient { rule.append(one, digests, to: &charges, as: index) }
+            return charges
         }
         return (common, each)
     }

@@ -7,26 +7,45 @@ internal import Synchronization
 /// for itself would be as many limits as there are loops. Several limits are asked at once: all are checked, then all are
 /// charged, so that a refused call charges none.
 public final class Limiter: Sendable {
-    struct Rule {
-        let limit: Limit
-        let rate: CellRate
-    }
-
-    let rules: [Rule]
-    private let loginRules: [Int]
+    let rules: [LimitRule]
+    let store: LimitStore
     let clocks: Clocks
-    let table: Mutex<LimitTable>
+    let fields: RateLimitFields
+    private let loginRules: [Int]
 
-    /// A limiter for the limits. All keys of all limits together take at most `capacity` places.
-    public init(_ limits: [Limit], clocks: Clocks, capacity: Int = 1_000_000) {
-        rules = limits.map {
-            Rule(limit: $0, rate: CellRate(count: $0.count, period: $0.period, burst: $0.burst))
-        }
-        loginRules = limits.indices.filter { limits[$0].per == [.address] }
-        self.clocks = clocks
-        let memory = rules.map(\.rate.memory).max() ?? 1
-        table = Mutex(LimitTable(capacity: capacity, memory: memory, now: clocks.monotonic().nanoseconds))
+    /// A limiter for the limits, of which nobody has spent anything. All keys of all limits together take at most `capacity`
+    /// places of 40 bytes, of which at least three in eight are in use once there are many.
+    public convenience init(_ limits: [Limit], clocks: Clocks, capacity: Int = 1_000_000) {
+        let store = LimitStore(capacity: capacity, now: clocks.monotonic().nanoseconds)
+        self.init(limits, numbers: store.adopt(limits), store: store, clocks: clocks)
     }
+
+    private init(_ limits: [Limit], numbers: [UInt16], store: LimitStore, clocks: Clocks) {
+        rules = zip(limits, numbers).map { LimitRule($0, number: $1) }
+        loginRules = limits.indices.filter { limits[$0].countsLogins }
+        fields = RateLimitFields(rules)
+        self.store = store
+        self.clocks = clocks
+    }
+
+    /// A limiter for other limits that goes on where this one stands. From any thread; this one must not be asked for new calls
+    /// afterwards, and those that it has admitted end in good order.
+    ///
+    /// A limit of the same name that counts by the same keeps what its keys owe, as a time: with a new rate or burst a key has
+    /// its full burst again when it would have had it before, or once it could have run that debt up under the new limit, if that
+    /// is sooner. Whoever becomes exempt is not counted any more, and what a limit in trial has counted stays when it begins to
+    /// refuse. All other limits begin anew, and those that are gone are forgotten.
+    public func replacing(_ limits: [Limit]) -> Limiter {
+        Limiter(limits, numbers: store.adopt(limits), store: store, clocks: clocks)
+    }
+
+    /// A limiter for further limits in the same table, which outlast `replacing`.
+    func beside(_ limits: [Limit]) -> Limiter {
+        Limiter(limits, numbers: store.adopt(limits, areForGood: true), store: store, clocks: clocks)
+    }
+
+    /// The limits that it counts against.
+    public var limits: [Limit] { rules.map(\.limit) }
 
     /// Whether those who are asked about pay.
     enum Payment: Sendable, Hashable {
@@ -37,80 +56,91 @@ public final class Limiter: Sendable {
     }
 
     /// What a login was charged, to be given back if the credential was good.
-    struct LoginTicket {
-        fileprivate let charges: [LimitTable.Charge]
+    struct LoginTicket: Sendable {
+        fileprivate let charges: [LimitCharge]
     }
 
     /// Charges the peer's address for a credential that is about to be judged.
     func admitLogin(from peer: Peer) throws(Refusal) -> LoginTicket {
-        let charges = loginRules.map { index in
-            LimitTable.Charge(key: .address(limit: index, peer.limitKey), rate: rules[index].rate)
-        }
-        try admit(charges)
+        if loginRules.isEmpty { return LoginTicket(charges: []) }
+        var subject = LimitSubject()
+        subject.address = peer.limitKey
+        let digests = SubjectDigests(subject, store.digests)
+        var charges: [LimitCharge] = []
+        for index in loginRules { rules[index].append(subject, digests, to: &charges, as: index) }
+        _ = try admit(charges, subject, .charged)
         return LoginTicket(charges: charges)
     }
 
     /// Gives a login's charge back.
     func giveBack(_ ticket: LoginTicket) {
         if ticket.charges.isEmpty { return }
-        table.withLock { $0.giveBack(ticket.charges) }
+        let now = now
+        store.table.withLock { $0.giveBack(ticket.charges, now: now) }
     }
 
-    /// Charges an authorized call to its user, and a send to sender, recipient and pair.
-    func admit(
-        _ user: UserName, sending send: RequestedSend?, _ payment: Payment = .charged
-    ) throws(Refusal) {
-        try admit(charges(user, send), payment)
+    /// Charges an authorized call to all limits that count it.
+    ///
+    /// - Returns: the names of limits in trial that would have refused it.
+    @discardableResult func admit(
+        _ caller: Identity, at peer: Peer, sending send: RequestedSend?, _ payment: Payment = .charged
+    ) throws(Refusal) -> [String] {
+        let subject = LimitSubject(caller, at: peer, sending: send)
+        return try admit(charges(subject), subject, payment)
     }
 
-    /// What a call is charged.
-    func charges(_ user: UserName, _ send: RequestedSend?) -> [LimitTable.Charge] {
-        var charges: [LimitTable.Charge] = []
+    /// Charges a call that was refused before it came to the limits, as far as limits count every call.
+    @discardableResult func admit(
+        refusedCallOf caller: Identity, at peer: Peer, _ payment: Payment = .charged
+    ) throws(Refusal) -> [String] {
+        let subject = LimitSubject(caller, at: peer)
+        return try admit(charges(subject), subject, payment)
+    }
+
+    private func admit(
+        _ charges: [LimitCharge], _ subject: LimitSubject, _ payment: Payment
+    ) throws(Refusal) -> [String] {
+        let now = now
+        let verdict = store.table.withLock { table in
+            payment == .charged ? table.admit(charges, now: now) : table.look(charges, now: now)
+        }
+        if payment == .charged { note(verdict, subject) }
+        if let spent = verdict.spent { throw refusal(spent) }
+        return verdict.shadowed.isEmpty ? [] : names(verdict.shadowed)
+    }
+
+    /// What a call is charged by the limits that count it. Those of logins are asked elsewhere.
+    func charges(_ subject: LimitSubject) -> [LimitCharge] {
+        let digests = SubjectDigests(subject, store.digests)
+        var charges: [LimitCharge] = []
         charges.reserveCapacity(rules.count)
-        for (index, rule) in rules.enumerated() {
-            if let key = Self.key(rule.limit, index, user, send) { charges.append(.init(key: key, rate: rule.rate)) }
+        for (index, rule) in rules.enumerated() where !rule.limit.countsLogins {
+            rule.append(subject, digests, to: &charges, as: index)
         }
         return charges
     }
 
-    /// Charges a call that was refused before it came to the limits, as far as limits count by user alone.
-    func admit(refusedCallOf user: UserName, _ payment: Payment = .charged) throws(Refusal) {
-        var charges: [LimitTable.Charge] = []
-        for (index, rule) in rules.enumerated() where rule.limit.per == [.user] {
-            if let key = Self.key(rule.limit, index, user, nil) { charges.append(.init(key: key, rate: rule.rate)) }
-        }
-        try admit(charges, payment)
-    }
-
-    private func admit(_ charges: [LimitTable.Charge], _ payment: Payment = .charged) throws(Refusal) {
-        let now = clocks.monotonic().nanoseconds
-        let spent = table.withLock { table in
-            payment == .charged ? table.admit(charges, now: now) : table.look(charges, now: now)
-        }
-        if let spent { throw refusal(spent) }
-    }
-
-    func refusal(_ spent: LimitTable.Spent) -> Refusal {
-        let name = rules[spent.key.limit].limit.name
-        let seconds = Int(spent.wait / 1_000_000_000) + (spent.wait % 1_000_000_000 == 0 ? 0 : 1)
+    func refusal(_ spent: LimitVerdict.Spent) -> Refusal {
+        let name = rules[spent.charge.rule].limit.name
         return Refusal(
-            .rateLimited, "limit \(name)", extra: .limit(name: name, retryAfterSeconds: max(1, seconds)))
+            .rateLimited, "limit \(name)",
+            extra: .limit(name: name, retryAfterSeconds: max(1, spent.wait.secondsRoundedUp)))
     }
 
-    /// The key under which a limit counts a call, or nil where it does not count it.
-    static func key(
-        _ limit: Limit, _ index: Int, _ user: UserName, _ send: RequestedSend?
-    ) -> LimitTable.Key? {
-        var key = LimitTable.NamedKey(limit: index)
-        for part in limit.per {
-            switch (part, send) {
-            case (.user, _): key.caller = user
-            case (.sender, _?): key.caller = user
-            case (.recipient, let send?): key.recipient = send.recipient
-            case (.pns, let send?): key.service = send.service
-            case (.sender, nil), (.recipient, nil), (.pns, nil), (.address, _): return nil
-            }
+    /// The names of the charges' limits, each once.
+    func names(_ charges: [LimitCharge]) -> [String] {
+        var names: [String] = []
+        for charge in charges {
+            let name = rules[charge.rule].limit.name
+            if !names.contains(name) { names.append(name) }
         }
-        return .named(key)
+        return names
     }
+
+    var now: Int64 { clocks.monotonic().nanoseconds }
+}
+
+extension Int64 {
+    /// Nanoseconds in whole seconds, rounded up.
+    var secondsRoundedUp: Int { Int(self / 1_000_000_000) + (self % 1_000_000_000 > 0 ? 1 : 0) }
 }

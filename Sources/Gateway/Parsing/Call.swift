@@ -14,6 +14,14 @@ enum Call: Sendable {
     case sendToAudience(RequestedAudienceSend)
     /// Something that the gateway answers itself.
     case own(OwnCall)
+
+    /// Whether somebody is notified by it.
+    var isSend: Bool {
+        switch self {
+        case .send, .sendToAudience: true
+        case .create, .update, .delete, .own: false
+        }
+    }
 }
 
 /// A call that the backend knows nothing of.

@@ -36,10 +36,10 @@ struct Repeating: Sendable {
                     .idempotencyMismatch, "the key stands for another message",
                     hint: "This Idempotency-Key was used for another message.")
             case .answered(let answer, let result):
-                try pay(authorized.caller)
+                try pay(authorized.caller, authorized.facts)
                 return .repeated(replay(answer, result, authorized.facts))
             case .unknown:
-                try pay(authorized.caller)
+                try pay(authorized.caller, authorized.facts)
                 let refusal = Refusal(.backendTimedOut, "what became of the send is not known")
                 return .repeated(replay(ProblemDocument.answer(refusal), .backendTimedOut, authorized.facts))
             }
@@ -49,7 +49,9 @@ struct Repeating: Sendable {
     }
 
     /// A replay costs what any call costs, and no send.
-    private func pay(_ caller: Identity) throws(Refusal) { try limiter.admit(refusedCallOf: caller.user) }
+    private func pay(_ caller: Identity, _ facts: CallFacts) throws(Refusal) {
+        try limiter.admit(refusedCallOf: caller, at: facts.peer)
+    }
 
     private func replay(_ answer: Answer, _ result: CallResult, _ facts: CallFacts) -> Answer {
         journal.note(JournalRecord(.replay, facts: facts, result: result.rawValue))

@@ -28,6 +28,8 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case operatorRevokeRegistration = "operator-revoke-registration"
     /// An operator lifts a throttle.
     case operatorLiftBan = "operator-lift-ban"
+    /// An operator resets limits.
+    case operatorResetLimits = "operator-reset-limits"
     /// An operator imported registrations from before the gateway.
     case operatorImport = "operator-import"
     /// An operator has the files read again.

@@ -28,6 +28,8 @@ public struct CallFacts: Sendable, Hashable {
     public var tags: [Tag] = []
     /// What of the policy decided: a rule such as `send[0]`, `tags-dropped`, or `would-refuse`.
     public var rule: String?
+    /// The limits in trial that would have refused the call, or spared a member of its audience.
+    public var wouldLimit: [String] = []
     /// The length of the message text in UTF-8 bytes. The text itself is never recorded.
     public var bytes: Int?
     /// The keyed digest of the message text.

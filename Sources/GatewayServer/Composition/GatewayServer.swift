@@ -112,7 +112,7 @@ public struct GatewayServer: Sendable {
         do {
             control = try await openControl(
                 .init(
-                    throttle: throttle, names: configuration.names, reloading: reloading,
+                    throttle: throttle, limiter: { rules.limiter }, names: configuration.names, reloading: reloading,
                     explainer: CallExplainer(
                         rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
                         digester: stores.messageDigester),

@@ -63,7 +63,7 @@ extension ServerConfiguration {
                 reader.report(
                     entry.name, "stands in no rule of policy.send: nobody may send to it", severity: .warning)
             }
-            for limit in limits where limit.countsSendsOfOne && limit.burst < members.count {
+            for limit in limits where limit.asksForAllMembers && limit.burst < members.count {
                 reader.report(
                     entry.name,
                     "has \(members.count) members, and the limit \"\(limit.name)\" admits \(limit.burst) sends at once: "
@@ -75,6 +75,8 @@ extension ServerConfiguration {
 }
 
 extension Limit {
-    /// Whether a send to an audience is charged one a member, all at once.
-    fileprivate var countsSendsOfOne: Bool { !per.contains(.recipient) && per != [.user] && per != [.address] }
+    /// Whether a send to an audience costs one a member, all at once, and is refused where there is not that much.
+    fileprivate var asksForAllMembers: Bool {
+        audienceCost == .member && !per.contains(.recipient) && !countsLogins && !isShadow && exempt.isEmpty
+    }
 }

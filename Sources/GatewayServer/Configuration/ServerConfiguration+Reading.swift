@@ -20,7 +20,7 @@ extension ServerConfiguration {
         let audiences = root.mapping("audiences")
         let members = readAudiences(audiences, names)
         let policy = readPolicy(root, names, audiences: members)
-        let limits = readLimits(root)
+        let limits = readLimits(root, names)
         warnOfUnreachable(audiences, members, policy, limits)
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))

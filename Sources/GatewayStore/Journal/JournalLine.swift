@@ -24,6 +24,16 @@ struct JournalLine {
         append(words.isEmpty ? "[]" : "]")
     }
 
+    /// Appends `,"name":["text","text"]` with whatever the texts hold escaped.
+    mutating func member(_ name: StaticString, texts: [String]) {
+        open(name)
+        for (index, text) in texts.enumerated() {
+            append(index == 0 ? "[" : ",")
+            JSONWriter.write(string: text, to: &bytes)
+        }
+        append(texts.isEmpty ? "[]" : "]")
+    }
+
     /// Appends `,"name":"text"` with whatever the text holds escaped.
     mutating func member(_ name: StaticString, text: String?) {
         guard let text else { return }
@@ -59,6 +69,7 @@ struct JournalLine {
         if !facts.tags.isEmpty { member("tags", words: facts.tags.map(\.text)) }
         if let session = facts.session { member("session", word: session.text) }
         member("rule", text: facts.rule)
+        if !facts.wouldLimit.isEmpty { member("would-limit", texts: facts.wouldLimit) }
         member("bytes", number: facts.bytes)
         if let digest = facts.digest { member("digest", digest) }
         if let key = facts.idempotencyKey { member("idempotency", key) }

@@ -208,7 +208,7 @@ struct TokenCallTests {
         }
         #expect(await bench.call("DELETE /auth/sessions/\(phone)", as: "alice").status == 204)
         refusals.append(await bench.call("DELETE /auth/sessions/\(phone)", as: "alice"))
-        #expect(Set(refusals).count == 1)
+        #expect(Set(refusals.map(\.withoutLimits)).count == 1)
         #expect(refusals[0].code == .notOwner)
         #expect(await bench.call("GET /auth/whoami", token: "token-1").code == .credentialsRejected)
         #expect(await bench.call("GET /auth/whoami", token: "token-2").status == 200)

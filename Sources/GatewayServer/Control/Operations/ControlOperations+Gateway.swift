@@ -6,6 +6,8 @@ extension ControlOperations {
     /// What the operations of a gateway work on.
     struct Parts: Sendable {
         let throttle: LoginThrottle
+        /// The limiter of the configuration in force.
+        let limiter: @Sendable () -> Limiter
         let names: NameRules
         let reloading: ReloadService
         let explainer: CallExplainer
@@ -18,6 +20,8 @@ extension ControlOperations {
             ReloadOperation(reloading: parts.reloading),
             ListBansOperation(throttle: parts.throttle),
             LiftBansOperation(throttle: parts.throttle, names: parts.names),
+            ShowLimitsOperation(limiter: parts.limiter, names: parts.names),
+            ResetLimitsOperation(limiter: parts.limiter, names: parts.names),
             ExplainOperation(explainer: parts.explainer, names: parts.names),
         ] + parts.stores.all
     }

@@ -74,14 +74,18 @@ extension Explanation {
 }
 
 extension LimitStanding {
-    fileprivate var item: JSONValue {
+    /// The standing as one result.
+    var item: JSONValue {
         var members: [JSONValue.Member] = [.init("limit", .string(limit))]
         if let user { members.append(.init("user", .string(user.text))) }
+        if let group { members.append(.init("group", .string(group.text))) }
         if let recipient { members.append(.init("recipient", .string(recipient.text))) }
+        if let address { members.append(.init("address", .string(address.operatorText))) }
         if let service { members.append(.init("pns", .string(service.rawValue))) }
         members += [
             .init("left", .number(String(left))), .init("burst", .number(String(burst))),
             .init("cost", .number(String(cost))), .init("seconds", .number(String(seconds))),
+            .init("shadow", .bool(isShadow)),
         ]
         return .object(members)
     }

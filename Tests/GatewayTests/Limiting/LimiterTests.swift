@@ -183,33 +183,6 @@ import Testing
         #expect(spent { try limiter.admit(alice, sending: nil) } != nil)
     }
 
-    @Test func strangersShareAPlaceWhenTheTableIsFull() {
-        let limiter = limiter([Limit(name: "user", per: [.user], count: 3, period: .seconds(60))], capacity: 8)
-        let users = (0..<40).map { UserName(canonical: "user\($0)")! }
-        let admitted = users.filter { user in spent { try limiter.admit(user, sending: nil) } == nil }
-        // Four have a place of their own, and the others three calls together.
-        #expect(admitted.count == 7)
-        // Who has a place goes on undisturbed.
-        #expect(spent { try limiter.admit(users[0], sending: nil) } == nil)
-    }
-
-    /// Keys that are used in every generation must not pile up.
-    @Test func theTableNeverOutgrowsItsCapacity() {
-        var table = LimitTable(capacity: 100, memory: 10, now: 0)
-        let rate = CellRate(count: 10, period: 10, burst: 10)
-        var used: [LimitTable.Key] = []
-        for generation in 0..<20 {
-            let now = Int64(generation) * 10 + 1
-            for number in 0..<60 {
-                used.append(.address(limit: 0, .v4(UInt32(generation * 1000 + number))))
-                _ = table.admit([.init(key: used[used.count - 1], rate: rate)], now: now)
-            }
-            for key in used { _ = table.admit([.init(key: key, rate: rate)], now: now) }
-            // One more for the place that strangers share.
-            #expect(table.count <= 100 + 2)
-        }
-    }
-
     @Test func aCallOverALimitIsRefusedWithItsName() async {
         let gateway = TestGateway { rules in
             rules.limiter = Limiter(

@@ -1,0 +1,81 @@
+internal import GatewayCore
+internal import Synchronization
+
+/// What callers are told of their limits: `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11).
+///
+/// Only limits that count by sender and user alone: how one of a recipient, a group or an address stands would tell what
+/// others do. Nor limits in trial, which refuse nobody. What never changes is made once.
+struct RateLimitFields: Sendable {
+    /// The rules that callers are told of, by their places among all.
+    let rules: [(place: Int, rule: LimitRule)]
+    /// The policies that count a send, and those that count any other call.
+    private let ofSends: Answer.Field
+    private let ofOthers: Answer.Field
+
+    init(_ all: [LimitRule]) {
+        let rules = all.enumerated().filter { $0.element.policyItem != nil }.map {
+            (place: $0.offset, rule: $0.element)
+        }
+        self.rules = rules
+        ofSends = Self.policy(rules.map(\.rule))
+        ofOthers = Self.policy(rules.map(\.rule).filter { !$0.limit.countsSendsOnly })
+    }
+
+    /// One limit as `RateLimit-Policy` lists it: the name, `q` calls in each `w` seconds. Nil where callers are not told, and
+    /// for names that would need more than quotation marks (RFC 9651, section 3.3.3).
+    static func policyItem(of limit: Limit) -> String? {
+        let isPlain = limit.name.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+        guard limit.isOfCallerAlone, isPlain, !limit.name.isEmpty else { return nil }
+        return "\"\(limit.name)\";q=\(limit.count);w=\(max(1, limit.period.secondsRoundedUp))"
+    }
+
+    private static func policy(_ rules: [LimitRule]) -> Answer.Field {
+        Answer.Field("RateLimit-Policy", rules.compactMap(\.policyItem).joined(separator: ", "))
+    }
+
+    /// The policies that count a call; those of whoever is exempt from some are put together for the occasion.
+    func policy(of counted: [LimitRule], isSend: Bool) -> Answer.Field {
+        let usual = isSend ? rules.count : rules.count { !$0.rule.limit.countsSendsOnly }
+        return counted.count == usual ? (isSend ? ofSends : ofOthers) : Self.policy(counted)
+    }
+}
+
+extension Limiter {
+    /// What the caller is told of the limits that count a call like this one, as they stand now: `r` calls are left at once, and
+    /// after `t` seconds all are there again. Nothing where callers are told of none. Nobody is charged.
+    func fields(for caller: Identity, isSend: Bool) -> [Answer.Field] {
+        if fields.rules.isEmpty { return [] }
+        var subject = LimitSubject()
+        (subject.user, subject.groups, subject.isSend) = (caller.user, caller.groups, isSend)
+        let digests = SubjectDigests(subject, store.digests)
+        var charges: [LimitCharge] = []
+        for (place, rule) in fields.rules { rule.append(subject, digests, to: &charges, as: place) }
+        if charges.isEmpty { return [] }
+        let now = now
+        let arrivals = store.table.withLock { table in charges.map { table.arrival(of: $0.key) } }
+        var text = ""
+        text.reserveCapacity(32 * charges.count)
+        for (charge, arrival) in zip(charges, arrivals) {
+            let limit = rules[charge.rule].limit
+            if !text.isEmpty { text += ", " }
+            text += "\""
+            text += limit.name
+            text += "\";r="
+            text += String(min(limit.count, charge.rate.left(arrival: arrival, now: now)))
+            text += ";t="
+            text += String(charge.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
+        }
+        return [fields.policy(of: charges.map { rules[$0.rule] }, isSend: isSend), Answer.Field("RateLimit", text)]
+    }
+}
+
+/// Who is told how the limits stand, and of what kind of call.
+struct ToldCaller {
+    let caller: Identity
+    let isSend: Bool
+
+    init(_ identified: borrowing IdentifiedCall) {
+        caller = identified.caller
+        isSend = identified.call.isSend
+    }
+}

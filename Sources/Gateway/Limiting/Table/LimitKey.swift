@@ -1,0 +1,78 @@
+internal import GatewayCore
+
+/// Under what a limit counts: which limit, and digests of for whom. Of one size whatever the names are, so that the number of
+/// keys bounds the memory.
+struct LimitKey: Hashable, Sendable {
+    /// The caller; 0 where it does not count. So for all below.
+    var caller: UInt64 = 0
+    /// Who is sent to.
+    var recipient: UInt64 = 0
+    /// Where the call comes from.
+    var address: UInt64 = 0
+    /// One of the caller's groups.
+    var group: UInt32 = 0
+    /// The number of the limit; 0 is none, and marks a free place.
+    let limit: UInt16
+    /// The push service.
+    var service: UInt8 = 0
+
+    init(limit: UInt16) { self.limit = limit }
+
+    /// A service's number.
+    static func number(_ service: PushService) -> UInt8 {
+        switch service {
+        case .apns: 1
+        case .wns: 2
+        case .mpns: 3
+        case .fcm: 4
+        }
+    }
+
+    /// Where the key stands in a table. The parts are keyed digests already, so that mixing them is enough.
+    var position: UInt64 {
+        var mixed = caller ^ (recipient &* 0x9E37_79B9_7F4A_7C15) ^ (address &* 0xC2B2_AE3D_27D4_EB4F)
+        mixed ^= UInt64(group) << 24 | UInt64(limit) << 8 | UInt64(service)
+        for _ in 0..<2 {
+            mixed ^= mixed >> 32
+            mixed = mixed &* 0xD6E8_FEB8_6659_FD93
+        }
+        return mixed ^ (mixed >> 32)
+    }
+}
+
+/// Makes the digests. Keyed by random bits of the process (SipHash), so that nobody can choose names that share a key.
+struct LimitDigests: Sendable {
+    private let salt: [2 of UInt64] = [.random(in: .min ... .max), .random(in: .min ... .max)]
+
+    func user(_ user: UserName) -> UInt64 { digest(1) { $0.combine(user.text) } }
+    func address(_ address: Peer.Address) -> UInt64 { digest(2) { $0.combine(address) } }
+    func group(_ group: GroupName) -> UInt32 {
+        max(1, UInt32(truncatingIfNeeded: digest(3) { $0.combine(group.text) }))
+    }
+
+    private func digest(_ kind: UInt8, _ feed: (inout Hasher) -> Void) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(salt[0])
+        hasher.combine(salt[1])
+        hasher.combine(kind)
+        feed(&hasher)
+        return max(1, UInt64(bitPattern: Int64(hasher.finalize())))
+    }
+}
+
+/// The digests of one call's parts, each made once however many limits count by it.
+struct SubjectDigests: Sendable {
+    private let digests: LimitDigests
+    let caller: UInt64
+    let address: UInt64
+    var recipient: UInt64
+
+    init(_ subject: LimitSubject, _ digests: LimitDigests) {
+        self.digests = digests
+        caller = subject.user.map(digests.user) ?? 0
+        recipient = subject.recipient.map(digests.user) ?? 0
+        address = subject.address.map(digests.address) ?? 0
+    }
+
+    func group(_ group: GroupName) -> UInt32 { digests.group(group) }
+}

@@ -1,0 +1,72 @@
+/// A small hash table, one of the many that make up a `LimitTable`: small, so that growing it or sweeping it is a short step.
+///
+/// Open addressing with linear probing; nothing is ever taken out but by writing the whole anew.
+struct LimitSegment: Sendable {
+    struct Place: Sendable {
+        var key: LimitKey
+        /// The theoretical arrival time.
+        var arrival: Int64
+    }
+
+    /// A power of two, or none.
+    private var places: [Place] = []
+    private(set) var count = 0
+
+    /// The theoretical arrival time of a key.
+    func arrival(of key: LimitKey, at position: UInt64) -> Int64? {
+        index(of: key, at: position).map { places[$0].arrival }
+    }
+
+    /// Replaces the time of a key that is there; false where it is not.
+    mutating func replace(_ arrival: Int64, for key: LimitKey, at position: UInt64) -> Bool {
+        guard let index = index(of: key, at: position) else { return false }
+        places[index].arrival = arrival
+        return true
+    }
+
+    /// Adds a key that is not there.
+    mutating func insert(_ arrival: Int64, for key: LimitKey, at position: UInt64) {
+        if (count + 1) * 4 > places.count * 3 { rewrite(size: max(8, places.count * 2)) { _ in true } }
+        put(Place(key: key, arrival: arrival), at: position)
+    }
+
+    /// Removes what is not to be kept, and returns how many those were. The closure may set a place's time right.
+    mutating func keep(_ isKept: (inout Place) -> Bool) -> Int {
+        var kept = 0
+        for index in places.indices where places[index].key.limit != 0 {
+            // What is not kept is marked by a time that no clock has.
+            if isKept(&places[index]) { kept += 1 } else { places[index].arrival = .min }
+        }
+        let removed = count - kept
+        guard removed > 0 else { return 0 }
+        var size = 8
+        while kept * 4 > size * 2 { size *= 2 }
+        rewrite(size: kept == 0 ? 0 : size) { $0.arrival != .min }
+        return removed
+    }
+
+    private mutating func rewrite(size: Int, _ isKept: (Place) -> Bool) {
+        let old = places
+        places = Array(repeating: Place(key: LimitKey(limit: 0), arrival: 0), count: size)
+        count = 0
+        for place in old where place.key.limit != 0 && isKept(place) { put(place, at: place.key.position) }
+    }
+
+    private mutating func put(_ place: Place, at position: UInt64) {
+        var index = Int(truncatingIfNeeded: position) & (places.count - 1)
+        while places[index].key.limit != 0 { index = (index + 1) & (places.count - 1) }
+        places[index] = place
+        count += 1
+    }
+
+    private func index(of key: LimitKey, at position: UInt64) -> Int? {
+        guard !places.isEmpty else { return nil }
+        var index = Int(truncatingIfNeeded: position) & (places.count - 1)
+        // At most three quarters are taken, so the search ends.
+        while places[index].key.limit != 0 {
+            if places[index].key == key { return index }
+            index = (index + 1) & (places.count - 1)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import GatewayTesting
+import Testing
+
+@Suite("limits")
+struct LimitCommandTests {
+    private let directory: TestFiles
+
+    init() throws {
+        directory = try TestFiles()
+        try directory.write(GatewayUnderTest.users, to: "users.yaml")
+        try directory.write(
+            """
+            listen: [{ address: "127.0.0.1:0" }]
+            admin: { address: "127.0.0.1:0" }
+            control: control.sock
+            backend: { url: "embedded" }
+            authenticators: [{ static-users: { file: users.yaml } }]
+            policy: { send: [{ from: "*", to: "*" }] }
+            limits:
+              - { name: pair, per: [sender, recipient], rate: 1/h, exempt: ["group:staff"] }
+              - { name: calls, per: user, rate: 1/h, shadow: true }
+            journal: { directory: journal, minimum-free: 0 }
+            ledger: { file: ledger.sqlite }
+            """, to: "gateway.yaml")
+    }
+
+    private static let send = "/api/notifications?pns=apns&to_tag=carol"
+
+    @Test("Who is slowed down is seen, is let go on by a reset with a record, and what is on trial is recorded")
+    func showAndReset() async throws {
+        let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
+            func send(_ user: String) async throws -> Int {
+                try await gateway.client.call("POST", Self.send, as: user, body: #""hi""#).status
+            }
+            #expect(try await gateway.command("limits", "show").output.isEmpty)
+            #expect(try await send("alice") == 200)
+            #expect(try await send("alice") == 429)
+            // bob is of the staff, whom the limit does not count; the one on trial counts everybody and refuses nobody.
+            for _ in 0..<3 { #expect(try await send("bob") == 200) }
+
+            let table = try await gateway.command("limits", "show", "--limit", "pair")
+            let rows = table.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+            #expect(
+                rows.first == [
+                    "LIMIT", "USER", "GROUP", "RECIPIENT", "PNS", "ADDRESS", "LEFT", "BURST", "WAIT", "TRIAL",
+                ])
+            #expect(rows.dropFirst().map { $0.prefix(4) } == [["pair", "alice", "-", "carol"]])
+            let json = try await gateway.command("limits", "show", "--user", "bob", "--json")
+            #expect(json.output.hasPrefix(#"{"limit":"calls","user":"bob","left":0,"burst":1,"#))
+            #expect(json.output.contains(#""shadow":true}"#))
+
+            let reset = try await gateway.command("limits", "reset", "--user", "ALICE", "--limit", "pair")
+            #expect(reset.status == 0 && reset.errors.hasPrefix("Reset: 1."))
+            #expect(try await send("alice") == 200)
+            let nothing = try await gateway.command("limits", "reset", "--user", "eve")
+            #expect(nothing.status == 0 && nothing.errors.hasPrefix("There was nothing"))
+
+            let records = try GatewayUnderTest.journal(in: directory)
+            let record = try #require(records.first { $0["action"] as? String == "operator-reset-limits" })
+            #expect(record["user"] as? String == "alice" && record["target"] as? String == "limit pair")
+            #expect(record["operator"] as? Int == Int(getuid()) && record["result"] as? String == "accepted")
+            let intents = records.filter { $0["kind"] as? String == "intent" && $0["user"] as? String == "bob" }
+            #expect(intents.map { $0["would-limit"] as? [String] } == [nil, ["calls"], ["calls"]])
+
+            for wrong in [["--limit", "none"], ["--user", "a b"], ["--address", "here"], ["--pns", "smoke"]] {
+                #expect(try await gateway.command("limits", "reset", wrong[0], wrong[1]).status == 1)
+            }
+            #expect(try await gateway.command("limits", "reset").status == 2)
+            #expect(try await gateway.command("limits", "reset", "--all", "--user", "bob").status == 2)
+        }
+        #expect(status == 0)
+    }
+}

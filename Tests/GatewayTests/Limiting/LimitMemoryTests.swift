@@ -1,0 +1,72 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("The memory that limits take", .serialized, .timeLimit(.minutes(10)))
+struct LimitMemoryTests {
+    /// Bytes of this process that are in memory, as /proc/self/statm has them (proc(5)).
+    private static func resident() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+        let pages = try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+        return pages * Int(getpagesize())
+    }
+
+    @Test("A million keys of the longest names that all owe something take 128 MiB at most")
+    func residentMemory() throws {
+        let count = TestRun.count(full: 1_000_000, otherwise: 100_000)
+        // Whatever else runs in this process meanwhile takes memory too: the least of three counts.
+        var least = Int.max
+        for attempt in 0..<3 {
+            let clock = ManualClock()
+            let limit = Limit(name: "pair", per: [.sender, .recipient], count: 1, period: .seconds(86_400))
+            let before = try Self.resident()
+            let limiter = Limiter([limit], clocks: clock.clocks, capacity: count)
+            let sender = Identity.test(UserName(canonical: String(repeating: "s", count: 111))!)
+            for number in 0..<count {
+                let recipient = UserName(canonical: "\(number)-" + String(repeating: "r", count: 100))!
+                if !limiter.admits(sender, to: recipient) { Issue.record("\(number) was refused") }
+            }
+            #expect(limiter.keyCount == count)
+            least = min(least, try Self.resident() - before)
+            // Each is there: nobody has a second call.
+            for number in stride(from: 0, to: count, by: 997) {
+                let recipient = UserName(canonical: "\(number)-" + String(repeating: "r", count: 100))!
+                #expect(!limiter.admits(sender, to: recipient))
+            }
+            if attempt == 0, TestRun.isFull { print("limits: \(count) keys take \(least >> 10) KiB") }
+            if least <= (128 << 20) / (1_000_000 / count) { break }
+        }
+        #expect(least <= (128 << 20) / (1_000_000 / count))
+    }
+
+    @Test(
+        "A hostile sender who fills the table frees nobody from a limit that is spent, and blocks nobody who has a place"
+    )
+    func hostileSender() {
+        let clock = ManualClock()
+        let limiter = Limiter(
+            [
+                Limit(name: "pair", per: [.sender, .recipient], count: 2, period: .seconds(600)),
+                Limit(name: "sends", per: [.sender], count: 3, period: .seconds(600)),
+            ], clocks: clock.clocks, capacity: 2000)
+        let (spent, thrifty) = (Identity.test(.numbered(1)), Identity.test(.numbered(2)))
+        for _ in 0..<2 { #expect(limiter.admits(spent, to: .numbered(9))) }
+        #expect(limiter.admits(thrifty, to: .numbered(9)))
+        var admitted = 0
+        for number in 0..<5000 where limiter.admits(.test(.numbered(1000 + number)), to: .numbered(50_000 + number)) {
+            admitted += 1
+        }
+        #expect(limiter.keyCount == 2000)
+        // Half of the places are senders', the rest pairs'; what is above comes out of the places that newcomers share.
+        #expect((998...998 + 64 * 3).contains(admitted))
+        #expect(limiter.refusing(spent, to: .numbered(9))?.name == "pair")
+        #expect(limiter.admits(thrifty, to: .numbered(9)))
+        #expect(limiter.refusing(thrifty, to: .numbered(9))?.name == "pair")
+        clock.advance(by: .seconds(600))
+        #expect(limiter.admits(.test(.numbered(77_777)), to: .numbered(88_888)))
+        #expect(limiter.admits(spent, to: .numbered(9)))
+    }
+}

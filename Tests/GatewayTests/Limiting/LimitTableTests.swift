@@ -1,0 +1,119 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("The table of limits") struct LimitTableTests {
+    private let rate = CellRate(count: 10, period: 10_000, burst: 10)
+
+    private func key(_ number: Int, limit: UInt16 = 1) -> LimitKey {
+        var key = LimitKey(limit: limit)
+        key.caller = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1
+        return key
+    }
+
+    @Test("It answers as a dictionary would, whatever is added, charged and swept")
+    func againstADictionary() {
+        var random = SplitMix(seed: 51)
+        var table = LimitTable(capacity: 20_000, now: 0)
+        var model: [LimitKey: Int64] = [:]
+        let rate = CellRate(count: 10, period: 10_000_000_000, burst: 10)
+        table.use(1, memory: rate.memory)
+        var now: Int64 = 0
+        for _ in 0..<40_000 {
+            now += Int64.random(in: 0...3_000_000, using: &random)
+            let key = key(Int.random(in: 0..<4000, using: &random))
+            let expected = model[key].flatMap { $0 > now ? $0 : nil }
+            let found = table.arrival(of: key).flatMap { $0 > now ? $0 : nil }
+            if found != expected { Issue.record("\(String(describing: found)), not \(String(describing: expected))") }
+            let verdict = table.admit([LimitCharge(key: key, rate: rate)], now: now)
+            #expect((verdict.spent == nil) == (rate.wait(arrival: expected, now: now) == 0))
+            if verdict.spent == nil { model[key] = rate.charged(arrival: expected, now: now) }
+        }
+        #expect(table.count <= 4000)
+    }
+
+    @Test("Keys that owe nothing are forgotten, a segment at a time")
+    func sweeping() {
+        var table = LimitTable(capacity: 20_000, now: 0)
+        table.use(1, memory: rate.memory)
+        for number in 0..<10_000 { _ = table.admit([LimitCharge(key: key(number), rate: rate)], now: 0) }
+        #expect(table.count == 10_000)
+        // Each call makes one step at most, and only when it is time.
+        var now: Int64 = 1_000_000
+        var before = table.count
+        for _ in 0..<table.segmentCount {
+            now += 60_000_000_000
+            table.sweepIfDue(now: now)
+            #expect(before - table.count <= 512)
+            before = table.count
+            table.sweepIfDue(now: now)
+            #expect(table.count == before)
+        }
+        #expect(table.count == 0)
+    }
+
+    @Test("It never outgrows its capacity, and nobody gains by its being full")
+    func overflow() {
+        var table = LimitTable(capacity: 100, now: 0)
+        table.use(1, memory: rate.memory)
+        // The first hundred have spent all, and keep owing it.
+        for number in 0..<100 {
+            for _ in 0..<10 { #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).spent == nil) }
+        }
+        var admitted: [Int: Int] = [:]
+        for round in 0..<12 {
+            for number in 100..<5000 {
+                let verdict = table.admit([LimitCharge(key: key(number), rate: rate)], now: 0)
+                if verdict.spent == nil { admitted[number, default: 0] += 1 }
+                if round == 0, number % 100 == 0 { #expect(table.count <= 100) }
+            }
+            for number in 0..<100 {
+                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).spent != nil)
+            }
+        }
+        // All newcomers together have what the shared places give, and none more than its limit.
+        #expect(admitted.values.reduce(0, +) == Int(LimitTable.sharedPlaces) * 10)
+        #expect(admitted.values.allSatisfy { $0 <= 10 })
+        // Once there is room, a newcomer still owes what it owes.
+        let spender = admitted.keys.first!
+        let half = 5_000 as Int64
+        #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).spent == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).spent != nil)
+        // When there is room, it owes in its own place what it has owed in the shared one.
+        #expect(table.forget(inSegment: 0, now: half) { $0 == key(1) } == 1)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).spent != nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).spent == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: half).spent != nil)
+        #expect(table.count == 100)
+        let later = half + rate.memory
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 10)], now: later).spent == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: later).spent != nil)
+        #expect(table.count <= 100)
+    }
+
+    @Test("A limit that is out of use is forgotten, and what no key can owe is set right")
+    func outOfUse() {
+        var table = LimitTable(capacity: 1000, now: 0)
+        table.use(1, memory: rate.memory)
+        table.use(2, memory: rate.memory)
+        for limit in [1, 2] as [UInt16] {
+            _ = table.admit([LimitCharge(key: key(1, limit: limit), rate: rate)], now: 1_000_000)
+        }
+        table.use(1, memory: 0)
+        // The clock was set back.
+        for _ in 0..<2 * table.segmentCount { table.sweepIfDue(now: 5) }
+        var now: Int64 = 5
+        for _ in 0..<table.segmentCount {
+            now -= 60_000_000_000
+            table.sweepIfDue(now: now)
+        }
+        #expect(table.count == 1)
+        #expect(table.arrival(of: key(1)) == nil)
+        #expect(table.arrival(of: key(1, limit: 2)).map { $0 <= 5 + rate.memory } == true)
+    }
+
+    @Test("A place has 40 bytes")
+    func size() { #expect(MemoryLayout<LimitSegment.Place>.stride == 40) }
+}

@@ -1,0 +1,48 @@
+import GatewayCore
+import GatewayTesting
+import Synchronization
+
+@testable import Gateway
+
+extension UserName {
+    /// A user of limits' tests.
+    static func numbered(_ number: Int) -> UserName { UserName(canonical: "user\(number)")! }
+}
+
+extension Identity {
+    /// A caller of limits' tests.
+    static func test(_ user: UserName, _ groups: String...) -> Identity {
+        Identity(user: user, groups: Set(groups.map { GroupName($0)! }), authenticator: "test")
+    }
+}
+
+extension Limiter {
+    /// How many keys have a place of their own.
+    var keyCount: Int { store.table.withLock { $0.count } }
+
+    /// Charges a call of a user without groups, from the address of all tests.
+    @discardableResult func admit(
+        _ user: UserName, sending send: RequestedSend?
+    ) throws(Refusal) -> [String] { try admit(.test(user), at: .documentation, sending: send) }
+
+    /// Whether a call would be admitted; charged if so.
+    func admits(
+        _ caller: Identity, at peer: Peer = .documentation, to recipient: UserName? = nil,
+        _ service: PushService = .apns
+    ) -> Bool { refusing(caller, at: peer, to: recipient, service) == nil }
+
+    /// The name and the wait of the limit that refuses a call, or nil where it is charged.
+    func refusing(
+        _ caller: Identity, at peer: Peer = .documentation, to recipient: UserName? = nil,
+        _ service: PushService = .apns
+    ) -> (name: String, seconds: Int)? {
+        let send = recipient.map { RequestedSend(service: service, recipient: $0, text: "") }
+        do throws(Refusal) {
+            try admit(caller, at: peer, sending: send)
+            return nil
+        } catch {
+            guard error.code == .rateLimited, case .limit(let name, let seconds) = error.extra else { return ("?", 0) }
+            return (name, seconds)
+        }
+    }
+}
