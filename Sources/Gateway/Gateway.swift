@@ -64,6 +64,7 @@ public struct Gateway: CallServing {
         var told: ToldCaller?
         do throws(Refusal) {
             let call = try parsing.parse(request)
+            try forwarding.expectRoom(for: call)
             let caller = try await authentication.identify(call)
             told = ToldCaller(caller)
             let allowed = try await authorization.authorize(caller)

@@ -31,6 +31,7 @@ struct ConfigurationProblemTests {
         #expect(read.admin == .tcp(host: "127.0.0.1", port: 9090))
         #expect(read.limits.map(\.name) == ["sends", "pair", "inbox", "calls", "login"])
         #expect(read.journal.minimumFree == 256 << 20)
+        #expect(read.callsInFlight == 4096 && read.backend.connections == 256 && read.backend.waiting == 2048)
     }
 
     @Test("Five mistakes are five problems, each with line and column")
@@ -64,7 +65,7 @@ struct ConfigurationProblemTests {
             (
                 "lissen: []\n",
                 "gateway.yaml:1:1: lissen: is not known here; known are: admin, audiences, authentication, "
-                    + "authenticators, backend, control, identity, journal, ledger, limits, listen, log, policy"
+                    + "authenticators, backend, control, identity, journal, ledger, limits, listen, log, overload, policy"
             ),
             (
                 "control: /\(String(repeating: "d", count: 107))\n",
@@ -140,6 +141,14 @@ struct ConfigurationProblemTests {
             (
                 "limits: [\(Self.manyLimits)]\n",
                 "gateway.yaml:1:9: limits: must be at most 64"
+            ),
+            (
+                "overload: { calls: 0 }\n",
+                "gateway.yaml:1:20: overload.calls: must be a whole number from 1 to 1000000"
+            ),
+            (
+                "overload: { queue: 1 }\n",
+                "gateway.yaml:1:13: overload.queue: is not known here; known are: calls"
             ),
             (
                 "limits: [{ name: a, per: user, rate: 1/s, burst: 0 }]\n",

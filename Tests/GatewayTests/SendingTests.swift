@@ -5,6 +5,14 @@ import Testing
 @testable import Gateway
 
 @Suite struct SendingTests {
+    @Test func aFullQueueOfTheJournalIsOverload() async {
+        let gateway = TestGateway()
+        gateway.journal.refuse(JournalUnavailable("too many", isFull: true))
+        let answer = await gateway.expect(.overloaded, for: Sample.send())
+        #expect(answer.values("Retry-After") == ["1"])
+        #expect(gateway.backend.requests.isEmpty)
+    }
+
     @Test func theIntentIsOnDiskBeforeTheBackendSeesAnything() async throws {
         let gateway = TestGateway()
         #expect(await gateway.serve(Sample.send("\"say \"hi\"\"")).withoutLimits == Answer(status: 200))

@@ -84,6 +84,8 @@ struct Authentication: Sendable {
             throw Refusal(.identityUnmapped, reason?.description ?? "the user's name has no canonical form")
         case .rejected(let reason):
             throw Refusal(.credentialsRejected, reason.rawValue)
+        case .unavailable(.busy):
+            throw Refusal(.overloaded, "too many credentials wait to be judged", extra: .retryAfter(seconds: 1))
         case .unavailable(let reason):
             throw Refusal(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
         }

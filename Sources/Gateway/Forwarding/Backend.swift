@@ -9,6 +9,15 @@ public protocol Backend: Sendable {
     /// Called on the event loop of the call, returns on the same loop. Never throws and is never cancelled: whatever
     /// happens is an answer. A request that is not `mayBeRepeated` is put on the wire at most once.
     func exchange(_ request: borrowing RecordedRequest) async -> BackendAnswer
+
+    /// Whether one more request would be answered `.overloaded` at once, as far as can be told. Asked on the event loop of a call
+    /// before anything is decided; never waits.
+    var isFull: Bool { get }
+}
+
+extension Backend {
+    /// Never.
+    public var isFull: Bool { false }
 }
 
 /// What became of one request to the backend.

@@ -45,6 +45,15 @@ struct Forwarding: Sendable {
     /// How long the backend may take for one call, all steps together.
     let deadline: TimeAmount
 
+    /// Refuses a call that the backend has no room for: before anybody is asked who makes it, anything is counted or written down,
+    /// so that the answer comes at once, whatever else is going on.
+    func expectRoom(for parsed: borrowing ParsedCall) throws(Refusal) {
+        if case .own = parsed.call { return }
+        guard backend.isFull else { return }
+        throw Refusal(.overloaded, "too many calls wait for the backend", extra: .retryAfter(seconds: 1))
+            .with(parsed.facts)
+    }
+
     func forward(_ recorded: consuming RecordedPlan) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps

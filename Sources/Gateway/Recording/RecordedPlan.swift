@@ -36,7 +36,8 @@ struct Recording: Sendable {
             try await journal.record(records)
         } catch {
             throw Refusal(
-                .journalUnavailable, "journal: \(error.detail)", extra: .retryAfter(seconds: 5)
+                error.isFull ? .overloaded : .journalUnavailable, "journal: \(error.detail)",
+                extra: .retryAfter(seconds: error.isFull ? 1 : 5)
             ).with(facts)
         }
     }

@@ -16,9 +16,14 @@ public protocol Journal: Sendable {
 public struct JournalUnavailable: Error, Sendable, Hashable {
     /// For the log and for readiness.
     public let detail: String
+    /// Whether nothing is wrong but that too many records wait; a moment later there may be room.
+    public let isFull: Bool
 
     /// A failure as the store describes it.
-    public init(_ detail: String) { self.detail = detail }
+    public init(_ detail: String, isFull: Bool = false) {
+        self.detail = detail
+        self.isFull = isFull
+    }
 }
 
 /// One line of the journal but for `seq`, `at`, `prev` and `hash`, which the journal adds.

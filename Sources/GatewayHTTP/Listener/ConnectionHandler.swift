@@ -131,6 +131,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     private func serve(_ framed: FramedRequest) {
         let id = loop.ids.next()
+        guard loop.configuration.calls.admit() else { return refuseOneTooMany(id) }
         let request = framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
         loop.callsInFlight += 1
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
@@ -140,7 +141,14 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         }
     }
 
+    private func refuseOneTooMany(_ id: CallID) {
+        let refusal = Refusal(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1))
+        let answer = loop.serving.refuse(refusal, id: id)
+        if let framing = machine.answering() { write(answer, id: id, framing: framing) }
+    }
+
     private func finish(_ answer: Answer, id: CallID) {
+        loop.configuration.calls.leave()
         loop.finishedCall()
         guard let framing = machine.answering() else { return }
         write(answer, id: id, framing: framing)

@@ -60,6 +60,8 @@ public struct ListenerConfiguration: Sendable {
     public var deadlines = Deadlines()
     /// Numbers of connections.
     public var connections = Connections()
+    /// Calls in flight; listeners that are given the same count together. One more is answered 503 `overloaded`.
+    public var calls = CallCaps()
     /// The TLS that connections begin with; nil where they are in the clear.
     public var tls: ServerTLS?
     /// Whether credentials may travel in the clear beyond this machine. Where not, such calls are refused by the way of a call.

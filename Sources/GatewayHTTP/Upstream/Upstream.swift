@@ -20,6 +20,7 @@ public final class Upstream: Backend {
         }
         let eventLoops = Array(group.makeIterator())
         let maximum = max(1, configuration.connections / eventLoops.count)
+        configuration.waiting = (configuration.waiting + eventLoops.count - 1) / eventLoops.count
         var loops: [NIOLoopBound<UpstreamLoop>] = []
         for eventLoop in eventLoops {
             let loop = eventLoop.submit { [configuration] in
@@ -51,6 +52,12 @@ public final class Upstream: Backend {
                 }
             }
         }
+    }
+
+    /// Whether the pool of the loop that the call is on has neither a connection nor room to wait for one.
+    public var isFull: Bool {
+        guard let current = MultiThreadedEventLoopGroup.currentEventLoop else { return false }
+        return loops.first { $0.eventLoop === current }?.value.isFull ?? false
     }
 
     /// Closes all connections; requests that wait or are under way end as `.unreachable` or `.cutOff`.

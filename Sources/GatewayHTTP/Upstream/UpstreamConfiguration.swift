@@ -10,8 +10,8 @@ public struct UpstreamConfiguration: Sendable {
     public var connectTimeout: TimeAmount = .seconds(2)
     /// Connections in all; divided among the event loops, at least one each.
     public var connections = 256
-    /// Requests of one loop that may wait for a connection; one more is `.overloaded`.
-    public var waiting = 1024
+    /// Requests in all that may wait for a connection, divided among the event loops; one more is `.overloaded`.
+    public var waiting = 2048
     /// A request that must not be repeated takes a connection that was used no longer ago than this, or a new one.
     public var freshness: TimeAmount = .seconds(5)
     /// After this a connection without work is closed.

@@ -26,6 +26,9 @@ final class UpstreamLoop {
         idleTimer.start { self.closeIdle() }
     }
 
+    /// Whether one more request would find neither a connection nor room to wait for one.
+    var isFull: Bool { idle.isEmpty && open >= maximum && waiting.count >= configuration.waiting }
+
     /// Sends the request, now or when a connection is free; answers it in the end.
     func send(_ exchange: PendingExchange) {
         if isShutDown { return exchange.finish(.unreachable("the gateway is stopping")) }

@@ -59,8 +59,9 @@ struct GatewayService: Service {
         do {
             // The bound on connections is the gateway's, however many listeners there are.
             let caps = ConnectionCaps(ListenerConfiguration.Connections())
+            let calls = CallCaps(most: configuration.callsInFlight)
             for (section, tls) in zip(configuration.listeners, tls.listeners) {
-                listeners.append(try await start(section, tls, serving: gateway, caps: caps))
+                listeners.append(try await start(section, tls, serving: gateway, caps: caps, calls: calls))
             }
             guard let adminPort = await adminPorts.first(where: { _ in true }) else { throw CancellationError() }
             readiness.enter(.serving)
@@ -105,7 +106,8 @@ struct GatewayService: Service {
     }
 
     private func start(
-        _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway, caps: ConnectionCaps
+        _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway, caps: ConnectionCaps,
+        calls: CallCaps
     ) async throws -> Listener {
         var listener: ListenerConfiguration =
             switch section.address {
@@ -113,6 +115,7 @@ struct GatewayService: Service {
             case .unix(let path): ListenerConfiguration(address: .unix(path: path))
             }
         listener.tls = tls
+        listener.calls = calls
         listener.plaintextCredentials = section.allowsPlaintextCredentials
         return try await Listener.start(
             configuration: listener, serving: serving, group: group, clocks: clocks, caps: caps)
@@ -126,6 +129,8 @@ struct GatewayService: Service {
             }
         var upstream = UpstreamConfiguration(address: address)
         upstream.tls = tls.backend
+        upstream.connections = configuration.backend.connections
+        upstream.waiting = configuration.backend.waiting
         upstream.idle = TimeAmount(configuration.backend.profile.backend.idleTime)
         // Where a backend gives up connections sooner, a send must not meet one that it is giving up.
         upstream.freshness = min(upstream.freshness, upstream.idle)

@@ -19,6 +19,10 @@ extension ServerConfiguration {
         let messages = reader.word("messages", of: MessageReading.self) ?? .auto
         // How long the backend may take for one call; 65 s unless given.
         let timeout = reader.duration("timeout", in: .milliseconds(100)...(.seconds(600))) ?? .seconds(65)
+        // How many connections to it there may be; 256 unless given.
+        let connections = reader.integer("connections", in: 1...65_536) ?? 256
+        // How many calls may wait for one of them; one more is refused as overloaded. 2048 unless given.
+        let waiting = reader.integer("waiting", in: 0...1_000_000) ?? 2048
         // The port of the embedded backend on 127.0.0.1; 0, any, unless given.
         let embeddedPort = reader.integer("port", in: 0...65535)
         if embeddedPort != nil, let address, address != .embedded {
@@ -31,7 +35,8 @@ extension ServerConfiguration {
         guard let address else { return nil }
         return BackendSection(
             address: address, tls: tls, profile: profile.profile, profileName: profile.name, credential: credential,
-            messages: messages, handles: handles, timeout: timeout, embeddedPort: embeddedPort ?? 0)
+            messages: messages, handles: handles, timeout: timeout, connections: connections, waiting: waiting,
+            embeddedPort: embeddedPort ?? 0)
     }
 
     private static func readAddress(_ reader: ConfigurationReader) -> BackendAddress? {

@@ -22,6 +22,7 @@ extension ServerConfiguration {
         let policy = readPolicy(root, names, audiences: members)
         let limits = readLimits(root, names)
         warnOfUnreachable(audiences, members, policy, limits)
+        let callsInFlight = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
         let log = readLog(root.mapping("log"))
@@ -30,7 +31,7 @@ extension ServerConfiguration {
         return ServerConfiguration(
             listeners: listeners, admin: admin, control: control, backend: backend, authenticators: authenticators,
             authentication: authentication, names: names,
-            policy: policy, limits: limits, journal: journal, ledger: ledger, log: log)
+            policy: policy, limits: limits, callsInFlight: callsInFlight, journal: journal, ledger: ledger, log: log)
     }
 
     static func readListenAddress(_ reader: ConfigurationReader) -> ListenAddress? {
@@ -90,6 +91,12 @@ extension ServerConfiguration {
             handOversPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.handOvers,
             // Whether whatever the backend has from before the gateway is known to be sound; false until an import has shown it.
             isMigrated: reader?.bool("migrated") ?? false)
+    }
+
+    private static func readOverload(_ reader: ConfigurationReader?) -> Int {
+        defer { reader?.finish() }
+        // How many calls may be in flight, whatever they wait for; one more is refused as overloaded. 4096 unless given.
+        return reader?.integer("calls", in: 1...1_000_000) ?? 4096
     }
 
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {

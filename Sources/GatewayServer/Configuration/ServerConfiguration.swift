@@ -23,6 +23,8 @@ public struct ServerConfiguration: Sendable {
     public var policy: Policy
     /// How often.
     public var limits: [Limit]
+    /// How many calls may be in flight, whatever they wait for.
+    public var callsInFlight: Int
     /// Where calls are recorded.
     public var journal: JournalSection
     /// The database of registrations and sessions.
@@ -58,6 +60,10 @@ public struct ServerConfiguration: Sendable {
         public var handles: HandleRules
         /// How long it may take for one call.
         public var timeout: Duration
+        /// How many connections to it there may be.
+        public var connections: Int
+        /// How many calls may wait for one of them.
+        public var waiting: Int
         /// The port of the embedded backend; 0 takes any.
         public var embeddedPort: Int
     }

@@ -90,7 +90,7 @@ final class JournalQueue: Sendable {
             // Outcomes take the room that was kept for them; an intent takes its own and that of its outcome.
             let needed = records.count + intents - min(outcomes, state.reserved)
             guard state.queued + state.reserved + needed <= limit else {
-                return (JournalUnavailable("too many records wait to be written"), false)
+                return (JournalUnavailable("too many records wait to be written", isFull: true), false)
             }
             state.reserved += intents - min(outcomes, state.reserved)
             return (nil, Self.append(item, &state))

@@ -108,8 +108,8 @@ struct GatewayUnderTest {
 
     /// Runs the body with a gateway in front of a backend that is there already.
     static func run<Result: Sendable>(
-        backend url: String, profile: String = "classic", credential: String = "mirror", policy: String = policy,
-        more: String = "",
+        backend url: String, profile: String = "classic", credential: String = "mirror", backendKeys: String = "",
+        policy: String = policy, more: String = "",
         keys: String = keys, timeout: String = "65s", listen: String = "127.0.0.1:0", socket: String? = nil,
         hub: NotificationHub = NotificationHub(),
         seen: SeenRequests = SeenRequests(),
@@ -122,7 +122,7 @@ struct GatewayUnderTest {
             listen: [{ address: "\(socket.map { "unix:\($0)" } ?? listen)" }]
             admin: { address: "127.0.0.1:0" }
             control: control.sock
-            backend: { url: "\(url)", profile: \(profile), credential: \(credential), timeout: \(timeout) }
+            backend: { url: "\(url)", profile: \(profile), credential: \(credential), timeout: \(timeout)\(backendKeys) }
             authenticators:
               - static-users: { file: users.yaml }
               - hmac-token: { keys: token-keys.yaml, issuer: notify-gateway, audience: notify, lifetime: 1h }

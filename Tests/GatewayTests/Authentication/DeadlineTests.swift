@@ -147,6 +147,8 @@ struct DeadlineTests {
     func outages() async {
         let gateway = TestGateway(asking: ScriptedAuthenticator(always: .unavailable(.busy)))
         for _ in 0..<200 { #expect(await gateway.login("alice", "x") == 503) }
+        let answer = await gateway.expect(.overloaded, for: Sample.send())
+        #expect(answer.values("Retry-After") == ["1"])
         #expect(gateway.gateway.verdicts.count == 0)
         #expect(gateway.gateway.throttle.list().isEmpty)
     }

@@ -1,0 +1,173 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+/// More calls than there is room for, in front of a backend that answers nobody until the test says so.
+@Suite("Overload", .serialized, .timeLimit(.minutes(5)))
+struct OverloadTests {
+    private static let send = "/api/notifications?pns=apns&to_tag=bob"
+    /// How many calls one loop has room for: as many on a connection to the backend as waiting for one.
+    private static let room = 4 * System.coreCount
+
+    private static func configuration(calls: Int) -> String {
+        """
+        limits: []
+        overload: { calls: \(calls) }
+        """
+    }
+
+    private static func bytes(_ method: String, _ target: String, body: String) -> String {
+        let credential = Data("alice:alice".utf8).base64EncodedString()
+        return "\(method) \(target) HTTP/1.1\r\nHost: gateway\r\nAuthorization: Basic \(credential)\r\n"
+            + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private static let call = bytes("POST", send, body: #""x""#)
+
+    @Test("What the backend has no room for is told so at once, and what it has room for is carried out")
+    func backend() async throws {
+        let backend = try await HeldBackend.start()
+        try await GatewayUnderTest.run(
+            backend: "http://127.0.0.1:\(backend.port)",
+            backendKeys: ", connections: \(Self.room / 2), waiting: \(Self.room / 2)",
+            more: Self.configuration(calls: 10_000)
+        ) { gateway in
+            // From here on the password is known, and costs no wait.
+            #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
+            let (client, start) = (gateway.client, ContinuousClock.now)
+            try await withThrowingTaskGroup(of: (RawClient.Response, Duration).self) { calls in
+                for _ in 0..<2 * Self.room {
+                    calls.addTask { (try await client.send(Self.call), ContinuousClock.now - start) }
+                }
+                // The backend answers nothing yet, so whatever comes is the gateway's own.
+                for _ in 0..<Self.room { Self.expectOverloaded(try await calls.next()?.0) }
+                let written = try gateway.journal().count { $0["kind"] as? String == "intent" }
+
+                // While all is full: nothing is asked, written or waited for.
+                let port = try #require(gateway.client.port)
+                let latencies = try await Blocking.run {
+                    let connection = try KeptConnection(port: port)
+                    return try (0..<50).map { _ in
+                        let start = ContinuousClock.now
+                        Self.expectOverloaded(try connection.call(Self.call))
+                        return ContinuousClock.now - start
+                    }
+                }
+                #expect(Latencies(latencies).percentile(50) < .milliseconds(10), "\(Latencies(latencies))")
+                #expect(try gateway.journal().count { $0["kind"] as? String == "intent" } == written)
+                // What needs no backend is answered as ever.
+                #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
+
+                backend.open()
+                for _ in 0..<Self.room { #expect(try await calls.next()?.0.status == 200) }
+            }
+            // And with room there is an answer again.
+            #expect(try await gateway.client.send(Self.call).status == 200)
+            #expect(backend.requests == Self.room + 1)
+        }
+        try await backend.stop()
+    }
+
+    @Test(
+        "More calls in flight than there may be are told so at once, whatever they are, and the others are carried out")
+    func callsInFlight() async throws {
+        let backend = try await HeldBackend.start()
+        try await GatewayUnderTest.run(
+            backend: "http://127.0.0.1:\(backend.port)", more: Self.configuration(calls: 5)
+        ) { gateway in
+            #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
+            let client = gateway.client
+            try await withThrowingTaskGroup(of: RawClient.Response.self) { calls in
+                for _ in 0..<10 { calls.addTask { try await client.send(Self.call) } }
+                for _ in 0..<5 { Self.expectOverloaded(try await calls.next()) }
+                let port = try #require(gateway.client.port)
+                let latencies = try await Blocking.run {
+                    let connection = try KeptConnection(port: port)
+                    return try (0..<50).map { number in
+                        let start = ContinuousClock.now
+                        let request = number % 2 == 0 ? Self.call : Self.bytes("GET", "/auth/whoami", body: "")
+                        Self.expectOverloaded(try connection.call(request))
+                        return ContinuousClock.now - start
+                    }
+                }
+                #expect(Latencies(latencies).percentile(50) < .milliseconds(10), "\(Latencies(latencies))")
+                backend.open()
+                for _ in 0..<5 { #expect(try await calls.next()?.status == 200) }
+            }
+            #expect(try await gateway.client.send(Self.call).status == 200)
+        }
+        try await backend.stop()
+    }
+
+    private static func expectOverloaded(_ response: RawClient.Response?) {
+        #expect(response?.status == 503 && response?.problem == "overloaded")
+        #expect(response?.field("Retry-After") == "1")
+    }
+}
+
+/// A backend that takes requests and answers none before it is opened, and then all of them.
+private final class HeldBackend: Sendable {
+    private struct State {
+        var held: [any Channel] = []
+        var isOpen = false
+        var requests = 0
+    }
+
+    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    private let state = Mutex(State())
+    private let channel = Mutex<(any Channel)?>(nil)
+
+    static func start() async throws -> HeldBackend {
+        let backend = HeldBackend()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(backend: backend))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        backend.channel.withLock { $0 = channel }
+        return backend
+    }
+
+    var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
+
+    var requests: Int { state.withLock(\.requests) }
+
+    func open() {
+        let held = state.withLock { state in
+            defer { (state.held, state.isOpen) = ([], true) }
+            return state.held
+        }
+        for channel in held { channel.writeAndFlush(ByteBuffer(string: Self.answer), promise: nil) }
+    }
+
+    func stop() async throws { try await channel.withLock(\.self)?.close() }
+
+    private func take(_ channel: any Channel) {
+        let isOpen = state.withLock { state in
+            state.requests += 1
+            if !state.isOpen { state.held.append(channel) }
+            return state.isOpen
+        }
+        if isOpen { channel.writeAndFlush(ByteBuffer(string: Self.answer), promise: nil) }
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let backend: HeldBackend
+        private var received = ByteBuffer()
+
+        init(backend: HeldBackend) { self.backend = backend }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received.writeImmutableBuffer(unwrapInboundIn(data))
+            // The message is the body's last byte but one; nothing else of a send ends with a quotation mark.
+            guard String(buffer: received).hasSuffix("\"") else { return }
+            received.clear()
+            backend.take(context.channel)
+        }
+    }
+}
