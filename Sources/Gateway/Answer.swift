@@ -1,3 +1,5 @@
+public import GatewayCore
+
 /// What the client is told. The listener adds `Date`, `Content-Length`, `X-Request-Id` and `Connection`, and nothing else.
 public struct Answer: Sendable, Hashable {
     /// The status code.
@@ -8,6 +10,8 @@ public struct Answer: Sendable, Hashable {
     public var fields: [Field]
     /// The body.
     public var body: [UInt8]
+    /// The refusal that it tells of, for metrics; nil where the call was carried out. Not sent.
+    public internal(set) var refusal: RefusalCode?
 
     /// One header field.
     public struct Field: Sendable, Hashable {

@@ -14,6 +14,8 @@ public struct Gateway: CallServing {
     private let settling: Settling
     private let answering: Answering
     private let refusing: Refusing
+    private let metrics: CallMetrics
+    private let limitCounters: [String: Counter]
 
     /// Who is slowed down for wrong passwords.
     public let throttle: LoginThrottle
@@ -21,10 +23,13 @@ public struct Gateway: CallServing {
     public let verdicts: VerdictCache
 
     /// A gateway that decides by `rules` and reaches stores and backend through `ports`.
-    public init(rules: GatewayRules, ports: GatewayPorts) {
+    ///
+    /// - Parameter former: the gateway whose place it takes: what that remembers of callers and of refusals goes on, while the
+    ///   calls that it has begun end under its own rules. Limits, throttle, verdicts and sends are those that `rules` bring.
+    public init(rules: GatewayRules, ports: GatewayPorts, succeeding former: Gateway? = nil) {
         parsing = Parsing(rules)
-        throttle = rules.throttle ?? LoginThrottle(clocks: ports.clocks)
-        verdicts = rules.verdicts ?? VerdictCache(clocks: ports.clocks)
+        throttle = rules.throttle ?? former?.throttle ?? LoginThrottle(clocks: ports.clocks)
+        verdicts = rules.verdicts ?? former?.verdicts ?? VerdictCache(clocks: ports.clocks)
         authentication = Authentication(
             judging: Judging(
                 chain: rules.authenticators, names: rules.names, rules: rules.authentication, limiter: rules.limiter,
@@ -38,7 +43,8 @@ public struct Gateway: CallServing {
             rules, ledger: ports.ledger, sessions: ports.sessions, history: ports.history,
             historyLimiter: rules.limiter.beside([.history]), clocks: ports.clocks)
         repeating = Repeating(
-            memory: rules.sends ?? SendMemory(clocks: ports.clocks), digester: ports.digester, limiter: rules.limiter,
+            memory: rules.sends ?? former?.repeating.memory ?? SendMemory(clocks: ports.clocks),
+            digester: ports.digester, limiter: rules.limiter,
             journal: ports.journal)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(rules, digester: ports.digester, randomness: ports.randomness)
@@ -55,34 +61,52 @@ public struct Gateway: CallServing {
             chain: rules.authenticators, sessions: ports.sessions, journal: ports.journal, clocks: ports.clocks,
             randomness: ports.randomness, challenges: challenges, logger: ports.logger)
         refusing = Refusing(
-            challenges: challenges, recording: RefusalRecording(journal: ports.journal, clocks: ports.clocks),
+            challenges: challenges,
+            recording: former?.refusing.recording ?? RefusalRecording(journal: ports.journal, clocks: ports.clocks),
             logger: ports.logger)
+        metrics = ports.metrics
+        limitCounters = metrics.counters(
+            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names)
     }
 
     /// Decides and carries out one call, from bytes to answer. A caller who is known is told how its limits stand.
     public func serve(_ request: ReceivedRequest) async -> Answer {
+        var phases = PhaseTimer(metrics)
         var told: ToldCaller?
         do throws(Refusal) {
             let call = try parsing.parse(request)
             try forwarding.expectRoom(for: call)
+            phases.enter(.identify)
             let caller = try await authentication.identify(call)
             told = ToldCaller(caller)
+            phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
+            phases.enter(.limit)
+            let action = allowed.facts.action
             let admitted: AdmittedCall
             switch try repeating.look(allowed) {
-            case .repeated(let answer): return limiting.tell(told, answer)
+            case .repeated(let answer): return phases.end(action, limiting.tell(told, answer))
             case .new(let fresh): admitted = try limiting.limit(fresh)
             }
+            phases.enter(.rewrite)
             switch try rewriting.rewrite(admitted) {
             case .own(let plan):
-                return limiting.tell(told, await answering.answer(try recording.record(plan)))
+                phases.enter(.record)
+                let recorded = try await recording.record(plan)
+                phases.enter(.answer)
+                return phases.end(action, limiting.tell(told, await answering.answer(recorded)))
             case .upstream(let plan):
+                phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 // From here on nothing throws and nothing is cancelled: every end is an outcome.
-                return limiting.tell(told, await settling.settle(forwarding.forward(recorded)))
+                phases.enter(.forward)
+                let forwarded = await forwarding.forward(recorded)
+                phases.enter(.settle)
+                return phases.end(action, limiting.tell(told, await settling.settle(forwarded)))
             }
         } catch {
-            return limiting.tell(told, refusing.answer(error, of: request.id))
+            if case .limit(let name, _) = error.extra { limitCounters[name]?.add() }
+            return phases.end(error.facts?.action, limiting.tell(told, refusing.answer(error, of: request.id)))
         }
     }
 
@@ -108,6 +132,7 @@ public struct Gateway: CallServing {
 
     /// The answer to a request that could not be framed.
     public func refuse(_ refusal: Refusal, id: CallID) -> Answer {
-        refusing.answer(refusal, of: id)
+        metrics.count(refusal.code)
+        return refusing.answer(refusal, of: id)
     }
 }

@@ -23,6 +23,8 @@ public struct GatewayPorts: Sendable {
     public var randomness: @Sendable () -> UInt64
     /// Where refusals and faults are logged.
     public var logger: Logger
+    /// Where calls are counted.
+    public var metrics: CallMetrics
 
     /// Ports from their parts.
     public init(
@@ -30,7 +32,7 @@ public struct GatewayPorts: Sendable {
         history: any NotificationHistory, backend: any Backend,
         clocks: Clocks, loops: any CallLoops, digester: KeyedDigester,
         randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
-        logger: Logger
+        logger: Logger, metrics: CallMetrics? = nil
     ) {
         self.ledger = ledger
         self.sessions = sessions
@@ -42,5 +44,6 @@ public struct GatewayPorts: Sendable {
         self.digester = digester
         self.randomness = randomness
         self.logger = logger
+        self.metrics = metrics ?? CallMetrics(clocks: clocks)
     }
 }

@@ -49,6 +49,7 @@ struct DemoDirectory {
             - { user: "*", allow: ["topic:*", "myTag"] }
         journal: { directory: journal, minimum-free: 0 }
         ledger: { file: ledger.sqlite }
+        drain: { grace: 0s }
         log: { level: notice, format: text }
 
         """

@@ -20,7 +20,8 @@ struct NotifyGateway: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
             TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self, LimitsCommand.self,
-            ExplainCommand.self, ProbeCommand.self, ReloadCommand.self, AuditCommand.self, PluginCommand.self,
+            ExplainCommand.self, ProbeCommand.self, ReloadCommand.self, AuditCommand.self, LedgerCommand.self,
+            PluginCommand.self,
             VersionCommand.self,
         ])
 

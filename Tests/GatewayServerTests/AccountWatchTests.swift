@@ -164,7 +164,7 @@ struct AccountWatchTests {
                 })
         ])
         let review = SessionReview(
-            sessions: bench.sessions, chain: chain, revocation: bench.revocation,
+            sessions: bench.sessions, chain: Current(chain), revocation: bench.revocation,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         await review.review()
         #expect(bench.sessions.allSessions.count == 2)
@@ -175,7 +175,7 @@ struct AccountWatchTests {
         #expect(bench.journal.records.map(\.facts?.user) == [Self.bob])
         // An authenticator that is configured no more vouches for nobody.
         let other = SessionReview(
-            sessions: bench.sessions, chain: AuthenticatorChain([]), revocation: bench.revocation,
+            sessions: bench.sessions, chain: Current(AuthenticatorChain([])), revocation: bench.revocation,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         await other.review()
         #expect(bench.sessions.allSessions.isEmpty)

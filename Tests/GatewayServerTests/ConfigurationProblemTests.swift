@@ -65,7 +65,8 @@ struct ConfigurationProblemTests {
             (
                 "lissen: []\n",
                 "gateway.yaml:1:1: lissen: is not known here; known are: admin, audiences, authentication, "
-                    + "authenticators, backend, control, identity, journal, ledger, limits, listen, log, overload, policy"
+                    + "authenticators, backend, control, drain, identity, journal, ledger, limits, listen, log, overload, "
+                    + "policy, version"
             ),
             (
                 "control: /\(String(repeating: "d", count: 107))\n",
@@ -387,6 +388,7 @@ struct ConfigurationProblemTests {
         arguments: [
             "Host", "content-length", "TRANSFER-ENCODING", "TE", "Trailer", "Expect", "Connection", "Proxy-Connection",
             "Keep-Alive", "Upgrade", "Proxy-Authorization", "Authorization", "Accept", "Content-Type", "X-Request-Id",
+            "Traceparent", "tracestate",
             "Content--Length", "-Host", "TransferEncoding", "X User", "X_User", "X:", "-", "é", "X-User\r\nHost",
         ])
     func reservedFields(field: String) {

@@ -126,7 +126,7 @@ import Testing
     private func check(_ request: SeenRequest, _ facts: CallFacts, _ profile: BackendProfile.BuiltIn) throws {
         let side = BackendProfile(profile).backend
         let allowed: Set<String> = [
-            "Host", "Authorization", "Accept", "X-Request-Id", "Content-Type", "Content-Length",
+            "Host", "Authorization", "Accept", "X-Request-Id", "traceparent", "Content-Type", "Content-Length",
         ]
         #expect(Set(request.fields.map(\.name)).isSubset(of: allowed))
         #expect(Set(request.fields.map(\.name)).count == request.fields.count)

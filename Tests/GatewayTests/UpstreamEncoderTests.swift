@@ -15,12 +15,14 @@ import Testing
     ) -> String? {
         let encoder = UpstreamEncoder(
             backend: BackendProfile(profile).backend, host: "backend.test:5000", credential: credential)
-        return encoder.request(for: step, caller: alice, reserved: reserved, call: call).map { String(buffer: $0) }
+        return encoder.request(
+            for: step, caller: alice, reserved: reserved, call: call, traceparent: "00-trace-span-00"
+        ).map { String(buffer: $0) }
     }
 
     private func head(_ line: String) -> String {
         "\(line) HTTP/1.1\r\nHost: backend.test:5000\r\nAuthorization: Basic YWxpY2U6YWxpY2U=\r\n"
-            + "Accept: application/json\r\nX-Request-Id: 000000000000feed0000000000000001\r\n"
+            + "Accept: application/json\r\nX-Request-Id: 000000000000feed0000000000000001\r\ntraceparent: 00-trace-span-00\r\n"
     }
 
     private func registration(_ handle: DeviceHandle, tags: [String] = []) -> UpstreamRegistration {

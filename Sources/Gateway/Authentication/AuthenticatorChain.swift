@@ -16,21 +16,28 @@ public struct AuthenticatorChain: Sendable {
         public let verdictDependsOnPeer: Bool
         /// The authenticator.
         public let authenticator: any Authenticator
+        /// Where its answers are counted; nil for nowhere.
+        public let metrics: AuthenticatorMetrics?
 
         /// A link from its parts.
         public init(
             name: PluginName, takes: Set<CredentialKind>, bounds: VouchingBounds = VouchingBounds(),
-            verdictDependsOnPeer: Bool = true, authenticator: any Authenticator
+            verdictDependsOnPeer: Bool = true, authenticator: any Authenticator,
+            metrics: AuthenticatorMetrics? = nil
         ) {
             self.name = name
             self.takes = takes
             self.bounds = bounds
             self.verdictDependsOnPeer = verdictDependsOnPeer
             self.authenticator = authenticator
+            self.metrics = metrics
         }
     }
 
     private let links: [Link]
+    /// Tells this chain from those of other configurations: what one of them said is never taken for the word of another.
+    private let generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
+    private static let generations = Atomic<UInt64>(0)
     /// Those who judge tokens, of whom it is not known before whose they are.
     let tokenPanel: Panel
     // Whoever hangs beyond its deadline still holds what it holds, so there is an end to how many may.
@@ -40,7 +47,7 @@ public struct AuthenticatorChain: Sendable {
     /// A chain, asked in this order.
     public init(_ links: [Link]) {
         self.links = links
-        tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) })
+        tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) }, of: generation)
     }
 
     /// Who issues tokens: the first that can.
@@ -82,7 +89,8 @@ public struct AuthenticatorChain: Sendable {
     /// asked about it.
     func passwordPanel(of user: UserName?) -> Panel {
         Panel(
-            links.enumerated().filter { $0.element.takes.contains(.password) && $0.element.bounds.contain(user) })
+            links.enumerated().filter { $0.element.takes.contains(.password) && $0.element.bounds.contain(user) },
+            of: generation)
     }
 
     /// Those of the authenticators that are asked about one credential.
@@ -93,8 +101,8 @@ public struct AuthenticatorChain: Sendable {
         let dependsOnPeer: Bool
         fileprivate let links: [Link]
 
-        fileprivate init(_ asked: [(offset: Int, element: Link)]) {
-            name = asked.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
+        fileprivate init(_ asked: [(offset: Int, element: Link)], of generation: UInt64) {
+            name = "\(generation)\n" + asked.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
             dependsOnPeer = asked.contains { $0.element.verdictDependsOnPeer }
             links = asked.map(\.element)
         }
@@ -114,7 +122,10 @@ public struct AuthenticatorChain: Sendable {
         }
         defer { underWay.count.subtract(1, ordering: .relaxed) }
         for link in panel.links {
-            switch await link.authenticator.authenticate(credential, from: peer) {
+            let start = link.metrics?.now() ?? 0
+            let outcome = await link.authenticator.authenticate(credential, from: peer)
+            link.metrics?.note(outcome, since: start)
+            switch outcome {
             case .notMine: continue
             case .accepted(let identity): return link.judged(identity, credential.kind, of: user, logger)
             case .rejected(let reason): return .rejected(reason)
@@ -127,8 +138,10 @@ public struct AuthenticatorChain: Sendable {
     /// The verdict on a token where everybody who is asked gives it without a wait, or nil.
     func verdictAtOnce(on token: Credential, from peer: Peer, logger: Logger) -> AuthenticationOutcome? {
         for link in tokenPanel.links {
-            switch link.authenticator.verdictAtOnce(on: token, from: peer) {
-            case nil: return nil
+            let start = link.metrics?.now() ?? 0
+            guard let outcome = link.authenticator.verdictAtOnce(on: token, from: peer) else { return nil }
+            link.metrics?.note(outcome, since: start)
+            switch outcome {
             case .notMine: continue
             case .accepted(let identity): return link.judged(identity, .bearer, of: nil, logger)
             case .rejected(let reason): return .rejected(reason)

@@ -81,7 +81,10 @@ public struct CallExplainer: Sendable {
             if case .reserve(.some) = planned.step { steps.append((.reserve(handle: nil), .ifIDIsAnothers)) }
             steps += planned.ifGone.map { ($0, .ifGone) }
             return steps.compactMap { step, condition in
-                encoder.request(for: step, caller: caller, reservedText: "{id}", call: call).map {
+                encoder.request(
+                    for: step, caller: caller, reservedText: "{id}", call: call,
+                    traceparent: "{traceparent}"
+                ).map {
                     ExplainedRequest(condition, $0, credential: rules.credential)
                 }
             }

@@ -15,7 +15,8 @@ public struct ExplainedRequest: Sendable, Hashable {
 
     /// When it is sent.
     public let condition: Condition
-    /// Head and body. `{id}` stands for the id that the backend gives first, `(hidden)` for a credential.
+    /// Head and body. `{id}` stands for the id that the backend gives first, `{traceparent}` for that of the request,
+    /// which no other has, `(hidden)` for a credential.
     public let text: String
 
     init(_ condition: Condition, _ bytes: ByteBuffer, credential: UpstreamCredential) {

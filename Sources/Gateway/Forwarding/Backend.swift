@@ -32,6 +32,8 @@ public enum BackendAnswer: Sendable {
     case timedOut
     /// The gateway stopped before the answer came; the backend may have acted, or may yet.
     case cutOff
+    /// The backend could not be reached again and again, and is left alone for a moment; not a byte of the request left.
+    case suspended
     /// All connections are in use and the queue before them is full; not a byte of the request left.
     case overloaded
 }

@@ -59,13 +59,13 @@ struct Forwarding: Sendable {
         let steps = recorded.plan.steps
         if recorded.plan.audience != nil {
             let ends = await sendToAll(
-                steps, call: recorded.plan.facts.call, caller: recorded.plan.caller.user, from: start)
+                steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, from: start)
             return ForwardedPlan(
                 recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberEnds: ends)
         }
         var run = StepRun(
             call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
-            deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline)
+            deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline, trace: recorded.plan.facts.trace)
         await perform(steps, &run)
         let milliseconds = Int((clocks.monotonic().nanoseconds - start) / 1_000_000)
         return ForwardedPlan(recorded.plan, run.end, milliseconds: milliseconds)
@@ -107,7 +107,8 @@ struct Forwarding: Sendable {
     func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         guard
             let bytes = encoder.request(
-                for: step, caller: run.caller, reserved: run.end.reserved, call: run.call)
+                for: step, caller: run.caller, reserved: run.end.reserved, call: run.call,
+                traceparent: run.trace.nextTraceparent())
         else {
             run.end.detail = "the plan has a step that the backend has no word for"
             return .failed

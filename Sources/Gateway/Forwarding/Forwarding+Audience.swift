@@ -15,7 +15,9 @@ extension Forwarding {
     static let audienceTime = TimeAmount.seconds(55)
 
     /// Sends to the members, each once, some at a time. The tasks are children of the call's and so stay on its loop.
-    func sendToAll(_ steps: [PlannedStep], call: CallID, caller: UserName, from start: Int64) async -> [MemberEnd] {
+    func sendToAll(
+        _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, from start: Int64
+    ) async -> [MemberEnd] {
         let until = NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) + min(deadline, Self.audienceTime)
         return await withTaskGroup(of: (Int, MemberEnd).self) { group in
             var ends = [MemberEnd?](repeating: nil, count: steps.count)
@@ -24,7 +26,7 @@ extension Forwarding {
                 guard next < steps.count else { return }
                 let (index, step) = (next, steps[next].step)
                 next += 1
-                group.addTask { (index, await send(step, call: call, caller: caller, until: until)) }
+                group.addTask { (index, await send(step, of: facts, caller: caller, until: until)) }
             }
             for _ in 0..<Self.audienceWidth { startNext() }
             while let (index, end) = await group.next() {
@@ -35,9 +37,11 @@ extension Forwarding {
         }
     }
 
-    private func send(_ step: UpstreamStep, call: CallID, caller: UserName, until: NIODeadline) async -> MemberEnd {
+    private func send(
+        _ step: UpstreamStep, of facts: CallFacts, caller: UserName, until: NIODeadline
+    ) async -> MemberEnd {
         let start = clocks.monotonic().nanoseconds
-        var run = StepRun(call: call, caller: caller, deadline: until)
+        var run = StepRun(call: facts.call, caller: caller, deadline: until, trace: facts.trace)
         guard NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) < until else {
             // The backend never heard of it, and so it is not a send whose end is unknown.
             run.end.result = .overloaded

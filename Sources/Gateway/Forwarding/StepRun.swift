@@ -6,9 +6,12 @@ struct StepRun {
     let call: CallID
     let caller: UserName
     let deadline: NIODeadline
+    let trace: TraceContext
     var end = ForwardResult(result: .backendFailed)
 
-    init(call: CallID, caller: UserName, deadline: NIODeadline) {
+    /// - Parameter trace: the trace that the call belongs to; nil where it begins its own.
+    init(call: CallID, caller: UserName, deadline: NIODeadline, trace: TraceContext?) {
+        self.trace = trace ?? TraceContext(of: call)
         self.call = call
         self.caller = caller
         self.deadline = deadline
@@ -35,6 +38,9 @@ struct StepRun {
         case .cutOff:
             end.result = .unknownAtStop
             end.detail = "the gateway stopped first"
+        case .suspended:
+            end.result = end.status == nil ? .overloaded : .backendFailed
+            end.detail = "no address of the backend can be reached"
         case .overloaded:
             end.result = end.status == nil ? .overloaded : .backendFailed
             end.detail = "all connections are in use"

@@ -28,6 +28,10 @@ struct Parsing: Sendable {
 
     func parse(_ request: ReceivedRequest) throws(Refusal) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
+        // A trace that cannot be read is none (W3C Trace Context, section 4.3), and nothing to refuse a call for.
+        if case .single(let bytes) = request.traceparent {
+            facts.trace = TraceContext(traceparent: bytes.readableBytesView)
+        }
         do throws(Refusal) {
             let (route, segment) = try routes.route(request)
             facts.action = route.action

@@ -22,6 +22,8 @@ public struct ReceivedRequest: Sendable {
     public var contentEncoding: FieldValue
     /// `Idempotency-Key`.
     public var idempotencyKey: FieldValue
+    /// `traceparent`, where the peer is trusted to say it.
+    public var traceparent: FieldValue
     /// The body, complete, of at most the listener's limit.
     public var body: ByteBuffer
     /// Who is at the other end.
@@ -43,7 +45,8 @@ public struct ReceivedRequest: Sendable {
     public init(
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
         authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,
-        idempotencyKey: FieldValue = .absent, body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool
+        idempotencyKey: FieldValue = .absent, traceparent: FieldValue = .absent, body: ByteBuffer = ByteBuffer(),
+        peer: Peer, credentialsMayTravel: Bool
     ) {
         self.id = id
         self.method = method
@@ -53,6 +56,7 @@ public struct ReceivedRequest: Sendable {
         self.contentType = contentType
         self.contentEncoding = contentEncoding
         self.idempotencyKey = idempotencyKey
+        self.traceparent = traceparent
         self.body = body
         self.peer = peer
         self.credentialsMayTravel = credentialsMayTravel

@@ -26,9 +26,11 @@ enum ProblemDocument {
         case nil:
             break
         }
-        return Answer(
+        var answer = Answer(
             status: status, contentType: "application/problem+json", fields: fields,
             body: JSONWriter.bytes(of: .object(members)))
+        answer.refusal = refusal.code
+        return answer
     }
 
     /// `WWW-Authenticate` for each scheme that somebody takes (RFC 9110, section 11.6.1).

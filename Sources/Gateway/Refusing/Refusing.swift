@@ -23,6 +23,8 @@ struct Refusing: Sendable {
                 "detail": "\(refusal.detail)",
                 "peer": "\(refusal.facts.map(\.peer.text) ?? "-")",
                 "user": "\(refusal.facts.flatMap(\.user).map(\.text) ?? "-")",
+                // Where a peer began the trace it has another id than the call.
+                "trace": "\(refusal.facts?.trace?.id ?? call.text)",
             ])
     }
 }

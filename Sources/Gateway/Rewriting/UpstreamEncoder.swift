@@ -15,22 +15,38 @@ struct UpstreamEncoder: Sendable {
     }
 
     /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
-    func request(for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID) -> ByteBuffer? {
-        request(for: step, caller: caller, reservedText: reserved?.text, call: call)
+    func request(
+        for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID, traceparent: String
+    ) -> ByteBuffer? {
+        request(for: step, caller: caller, reservedText: reserved?.text, Origin(call: call, traceparent: traceparent))
+    }
+
+    /// By what a request is found again, in the logs of the backend and in ours.
+    private struct Origin {
+        let call: CallID
+        let traceparent: String
     }
 
     /// The same, with any text in the place of the id that is not known before the backend has given it.
-    func request(for step: UpstreamStep, caller: UserName, reservedText: String?, call: CallID) -> ByteBuffer? {
+    func request(
+        for step: UpstreamStep, caller: UserName, reservedText: String?, call: CallID, traceparent: String
+    ) -> ByteBuffer? {
+        request(for: step, caller: caller, reservedText: reservedText, Origin(call: call, traceparent: traceparent))
+    }
+
+    private func request(
+        for step: UpstreamStep, caller: UserName, reservedText: String?, _ origin: Origin
+    ) -> ByteBuffer? {
         switch step {
         case .reserve(let handle):
             let query = handle.map { "?handle=\(Self.percentEncoded($0.text))" } ?? ""
-            return request("POST", "\(backend.registerPath)\(query)", as: caller, body: nil, call)
+            return request("POST", "\(backend.registerPath)\(query)", as: caller, body: nil, origin)
         case .upsert(.known(let id), let registration):
-            return upsert(id.text, registration, call)
+            return upsert(id.text, registration, origin)
         case .upsert(.reserved, let registration):
-            return reservedText.flatMap { upsert($0, registration, call) }
+            return reservedText.flatMap { upsert($0, registration, origin) }
         case .delete(let id, let owner):
-            return request("DELETE", path(of: id.text), as: owner, body: nil, call)
+            return request("DELETE", path(of: id.text), as: owner, body: nil, origin)
         case .send(let send):
             guard let word = backend.pnsWords[send.service] else { return nil }
             let recipient = Self.percentEncoded(send.recipient.text)
@@ -39,11 +55,11 @@ struct UpstreamEncoder: Sendable {
             JSONWriter.write(stringOfUTF8: send.text, to: &body)
             return request(
                 "POST", "\(backend.notificationsPath)?pns=\(word.text)&to_tag=\(recipient)", as: send.sender,
-                body: body, call)
+                body: body, origin)
         }
     }
 
-    private func upsert(_ id: String, _ registration: UpstreamRegistration, _ call: CallID) -> ByteBuffer? {
+    private func upsert(_ id: String, _ registration: UpstreamRegistration, _ origin: Origin) -> ByteBuffer? {
         guard let word = backend.platformWords[registration.handle.service] else { return nil }
         let body = JSONWriter.bytes(
             of: .object([
@@ -51,7 +67,7 @@ struct UpstreamEncoder: Sendable {
                 .init("Handle", .string(registration.handle.text)),
                 .init("Tags", .array(registration.tags.map { .string($0.text) })),
             ]))
-        return request("PUT", path(of: id), as: registration.owner, body: body, call)
+        return request("PUT", path(of: id), as: registration.owner, body: body, origin)
     }
 
     private func path(of id: String) -> String {
@@ -62,10 +78,10 @@ struct UpstreamEncoder: Sendable {
     }
 
     private func request(
-        _ method: StaticString, _ target: String, as user: UserName, body: [UInt8]?, _ call: CallID
+        _ method: StaticString, _ target: String, as user: UserName, body: [UInt8]?, _ origin: Origin
     ) -> ByteBuffer {
         var bytes = ByteBuffer()
-        bytes.reserveCapacity(384 + target.utf8.count + (body?.count ?? 0))
+        bytes.reserveCapacity(448 + target.utf8.count + (body?.count ?? 0))
         bytes.writeStaticString(method)
         bytes.writeStaticString(" ")
         bytes.writeString(target)
@@ -73,7 +89,9 @@ struct UpstreamEncoder: Sendable {
         bytes.writeString(host)
         write(user, to: &bytes)
         bytes.writeStaticString("\r\nAccept: application/json\r\nX-Request-Id: ")
-        bytes.writeString(call.text)
+        bytes.writeString(origin.call.text)
+        bytes.writeStaticString("\r\ntraceparent: ")
+        bytes.writeString(origin.traceparent)
         if body != nil { bytes.writeStaticString("\r\nContent-Type: application/json; charset=utf-8") }
         if body != nil || method.utf8Start.pointee == UInt8(ascii: "P") {
             bytes.writeStaticString("\r\nContent-Length: ")

@@ -32,6 +32,8 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case operatorResetLimits = "operator-reset-limits"
     /// An operator imported registrations from before the gateway.
     case operatorImport = "operator-import"
-    /// An operator has the files read again.
+    /// An operator has the configuration read again.
     case operatorReload = "operator-reload"
+    /// An operator copies the ledger.
+    case operatorBackup = "operator-backup"
 }

@@ -4,6 +4,8 @@ public struct CallFacts: Sendable, Hashable {
     public var call: CallID
     /// Who is at the other end.
     public var peer: Peer
+    /// The trace that a trusted peer began; nil where the call begins its own. For the log and the backend, not recorded.
+    public var trace: TraceContext?
     /// What the call does; nil before it was parsed.
     public var action: Action?
     /// The caller, once somebody has vouched for it.

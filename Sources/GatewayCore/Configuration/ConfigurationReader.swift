@@ -47,7 +47,7 @@ public final class ConfigurationReader {
         return entriesInOrder
     }
 
-    private var entriesInOrder: [ConfigurationNode.Entry] {
+    var entriesInOrder: [ConfigurationNode.Entry] {
         entries.values.sorted { left, right in
             (left.location.line, left.location.column) < (right.location.line, right.location.column)
         }

@@ -56,7 +56,7 @@ public enum RefusalCode: String, Sendable, Hashable, CaseIterable {
     case authenticatorUnavailable = "authenticator-unavailable"
     /// The call cannot be recorded, and so is not carried out.
     case journalUnavailable = "journal-unavailable"
-    /// More calls than can be served.
+    /// More calls than can be served, or none at all for a moment because the backend is out of reach.
     case overloaded
     /// The gateway is stopping.
     case draining

@@ -105,7 +105,7 @@ public enum CallResult: String, Sendable, Hashable, CaseIterable {
     case backendUnreachable = "backend-unreachable"
     /// No answer in time; the backend may have acted, or may yet.
     case backendTimedOut = "backend-timed-out"
-    /// Too many calls were waiting; the backend did not act.
+    /// Too many calls were waiting, or the backend was left alone for a moment since it was out of reach; it did not act.
     case overloaded
     /// The backend carried it out, and the gateway then failed to write that down.
     case ledgerFailed = "ledger-failed"

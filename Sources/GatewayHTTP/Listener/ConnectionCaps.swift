@@ -1,4 +1,4 @@
-internal import GatewayCore
+public import GatewayCore
 internal import Synchronization
 
 /// Counts the connections of one listener or several, in all and by peer. Asked once a connection, from any loop.
@@ -8,6 +8,8 @@ public final class ConnectionCaps: Sendable {
         var byPeer: [Peer.Address: Int] = [:]
     }
 
+    /// Connections that were one too many.
+    public let refused = Counter()
     private let limits: ListenerConfiguration.Connections
     private let counts = Mutex(Counts())
 
@@ -16,6 +18,12 @@ public final class ConnectionCaps: Sendable {
 
     /// Counts a connection in; false if it is one too many, and then it is not counted.
     func admit(_ peer: Peer) -> Bool {
+        let isAdmitted = count(peer)
+        if !isAdmitted { refused.add() }
+        return isAdmitted
+    }
+
+    private func count(_ peer: Peer) -> Bool {
         counts.withLock { counts in
             guard counts.total < limits.total else { return false }
             if peer.address != .local {

@@ -35,6 +35,9 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 
+    /// Has the next answer be the last.
+    func announceEnd() { machine.announceEnd() }
+
     /// Ends the connection after the request that is in it, or at once.
     func drain() {
         machine.drain()
@@ -184,7 +187,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
             case .head: now + deadlines.head
             case .idle: now + deadlines.idle
             case .body, .lastAnswer: now + deadlines.body
-            case .linger: now + deadlines.linger
+            case .linger, .lastChance: now + deadlines.linger
             }
         timer.set(deadline)
     }

@@ -23,6 +23,7 @@ struct ConnectionStateMachine {
     enum Deadline: Equatable {
         case none
         case firstByte
+        case lastChance
         case idle(answered: Int)
         case head(answered: Int)
         case body(answered: Int)
@@ -50,6 +51,7 @@ struct ConnectionStateMachine {
     private var thrownAway = 0
     private var inputClosed = false
     private var isDraining = false
+    private var isLeaving = false
 
     init(limits: ListenerConfiguration.Limits) { framer = RequestFramer(limits: limits) }
 
@@ -67,7 +69,7 @@ struct ConnectionStateMachine {
         case .lingering: .linger
         case .reading:
             switch framer.progress {
-            case .untouched: answered == 0 ? .firstByte : .idle(answered: answered)
+            case .untouched: answered > 0 ? .idle(answered: answered) : isDraining ? .lastChance : .firstByte
             case .head: .head(answered: answered)
             case .body: .body(answered: answered)
             }
@@ -85,6 +87,9 @@ struct ConnectionStateMachine {
     /// The client will send no more; it may still wait for answers.
     mutating func closedInput() { inputClosed = true }
 
+    /// The next answer is the last one, and says so.
+    mutating func announceEnd() { isLeaving = true }
+
     /// The connection shall end as soon as nothing of a request is in it.
     mutating func drain() { isDraining = true }
 
@@ -98,7 +103,8 @@ struct ConnectionStateMachine {
         case .lingering:
             return inputClosed || thrownAway > Self.lingerBytes ? .close : .wait
         case .reading:
-            if isDraining, framer.progress == .untouched { return .close }
+            // A new connection was made for a request, which may be on its way; a kept one has been told by its last answer.
+            if isDraining, framer.progress == .untouched, answered > 0 { return .close }
             switch framer.next() {
             case .needMore:
                 // Half a request that will never be whole has no one to be answered.
@@ -119,7 +125,7 @@ struct ConnectionStateMachine {
     mutating func answering() -> AnswerWriter.Framing? {
         guard case .serving(let head) = state else { return nil }
         answered += 1
-        let isLast = !head.keepsAlive || isDraining || (inputClosed && framer.bufferedBytes == 0)
+        let isLast = !head.keepsAlive || isDraining || isLeaving || (inputClosed && framer.bufferedBytes == 0)
         state = isLast ? .concluding : .reading
         return AnswerWriter.Framing(
             omitsBody: head.isHead, connection: isLast ? .closed : head.isVersion11 ? .kept : .keptExplicitly)
@@ -149,7 +155,7 @@ struct ConnectionStateMachine {
     mutating func deadlinePassed() -> Action {
         switch deadline {
         case .none: return .wait
-        case .firstByte, .idle, .lastAnswer, .linger: return .close
+        case .firstByte, .lastChance, .idle, .lastAnswer, .linger: return .close
         case .head, .body:
             state = .concluding
             let part = framer.progress == .body ? "the body did not come in time" : "the head did not come in time"

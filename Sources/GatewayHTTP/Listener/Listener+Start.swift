@@ -16,10 +16,12 @@ extension Listener {
     ///   - group: Connections are spread over its loops. It must outlive the listener.
     ///   - clocks: The wall clock is that of `Date`.
     ///   - caps: Counts connections for several listeners; unless given, this one counts for itself.
+    ///   - inherited: A socket that listens at the address already and is not this process's alone; unless given, one is made.
+    ///     Of a Unix socket the file then stays where it is.
     /// - Throws: What the system says if the address cannot be had; `ListenerError` for the path of a Unix socket.
     public static func start(
         configuration: ListenerConfiguration, serving: any CallServing, group: MultiThreadedEventLoopGroup,
-        clocks: Clocks = .system, caps: ConnectionCaps? = nil
+        clocks: Clocks = .system, caps: ConnectionCaps? = nil, inherited: CInt? = nil
     ) async throws -> Listener {
         let caps = caps ?? ConnectionCaps(configuration.connections)
         switch configuration.address {
@@ -31,14 +33,28 @@ extension Listener {
             let mayTravel = configuration.plaintextCredentials || Peer(address)?.isThisMachine == true
             let loops = try await makeLoops(configuration, serving, group, mayTravel, clocks)
             let bootstrap = bootstrap(configuration, group, loops, caps)
-            let channel = try await bootstrap.bind(to: address).get()
+            let channel: any Channel
+            if let inherited {
+                channel = try await bootstrap.withBoundSocket(inherited).get()
+            } else {
+                channel = try await bootstrap.bind(to: address).get()
+            }
             return Listener(
                 channel: channel, localAddress: channel.localAddress ?? address, loops: loops, socketFile: nil)
         case .unix(let path, let mode):
-            let file = try await NIOThreadPool.singleton.runIfActive { try UnixSocketFile.make(path: path, mode: mode) }
+            var file: UnixSocketFile?
+            let descriptor: CInt
+            if let inherited {
+                descriptor = inherited
+            } else {
+                let made = try await NIOThreadPool.singleton.runIfActive {
+                    try UnixSocketFile.make(path: path, mode: mode)
+                }
+                (file, descriptor) = (made, made.descriptor)
+            }
             let loops = try await makeLoops(configuration, serving, group, true, clocks)
             // The bootstrap owns the descriptor from here on, also where it fails.
-            let channel = try await bootstrap(configuration, group, loops, caps).withBoundSocket(file.descriptor).get()
+            let channel = try await bootstrap(configuration, group, loops, caps).withBoundSocket(descriptor).get()
             return Listener(
                 channel: channel, localAddress: try SocketAddress(unixDomainSocketPath: path), loops: loops,
                 socketFile: file)

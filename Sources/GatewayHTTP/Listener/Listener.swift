@@ -1,3 +1,4 @@
+public import Gateway
 public import NIOCore
 
 /// An HTTP/1.1 listener: frames requests, hands them to the way of a call on the connection's own event loop, writes answers.
@@ -6,7 +7,7 @@ public final class Listener: Sendable {
     public let localAddress: SocketAddress
 
     private let channel: any Channel
-    private let loops: [NIOLoopBound<ListenerLoop>]
+    let loops: [NIOLoopBound<ListenerLoop>]
     private let socketFile: UnixSocketFile?
 
     /// The TCP port, nil for a Unix socket.
@@ -28,12 +29,35 @@ public final class Listener: Sendable {
         channel.close(promise: nil)
     }
 
+    /// Has the calls that begin from now on served by another. Those that are under way end as they began.
+    ///
+    /// Each loop has its own reference, so that no call takes a lock for it. Returns when every loop has the new one.
+    public func serve(by serving: any CallServing) async {
+        await onAllLoops { loop in
+            loop.serving = serving
+            return loop.eventLoop.makeSucceededVoidFuture()
+        }
+    }
+
+    /// Has clients leave in good order while they are still served: each answer from now on says `Connection: close`, and a
+    /// request that is on its way on a kept connection does not meet its end. New connections are taken until `drain`.
+    public func announceEnd() async {
+        await onAllLoops { loop in
+            loop.announceEnd()
+            return loop.eventLoop.makeSucceededVoidFuture()
+        }
+    }
+
     /// Ends the listener in good order.
     ///
     /// No new connections; idle ones are closed; a request that has begun to arrive, and a call that is served, is answered
     /// with `Connection: close`. Returns when nothing is left. At the deadline what is left is cut; calls then still go on,
     /// as they are never cancelled, but no client is told of their end: `finishCalls` waits for it.
     public func drain(deadline: NIODeadline) async {
+        // Whoever was accepted is let in first: with the listening socket NIO closes those whose pipeline is still being made.
+        try? await channel.setOption(.autoRead, value: false).get()
+        await onAllLoops { $0.eventLoop.makeSucceededVoidFuture() }
+        try? await channel.eventLoop.submit {}.get()
         stopAccepting()
         // An error would say only that it is closed already.
         try? await channel.closeFuture.get()

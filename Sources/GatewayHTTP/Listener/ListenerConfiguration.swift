@@ -34,7 +34,8 @@ public struct ListenerConfiguration: Sendable {
         public var body: TimeAmount = .seconds(30)
         /// From an answer to the next request's first byte.
         public var idle: TimeAmount = .seconds(60)
-        /// For a peer to close after the last answer, before the connection is cut.
+        /// For a peer to close after the last answer, before the connection is cut; and for a request on a new connection while the
+        /// listener ends.
         public var linger: TimeAmount = .seconds(2)
 
         /// The defaults.

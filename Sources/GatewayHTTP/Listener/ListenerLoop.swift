@@ -4,6 +4,8 @@ internal import NIOCore
 
 /// Something on a client's connection that is told when the listener ends.
 protocol ListenerConnection: AnyObject {
+    /// Has the next answer be the last.
+    func announceEnd()
     /// Ends the connection after what is in it.
     func drain()
     /// Ends it at once.
@@ -14,7 +16,8 @@ protocol ListenerConnection: AnyObject {
 final class ListenerLoop {
     let eventLoop: any EventLoop
     let executor: LoopExecutor
-    let serving: any CallServing
+    /// What serves the calls that begin from now on.
+    var serving: any CallServing
     let configuration: ListenerConfiguration
     /// Whether a credential that comes this way may be judged.
     let credentialsMayTravel: Bool
@@ -26,6 +29,9 @@ final class ListenerLoop {
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
     private var callsEnded: EventLoopPromise<Void>?
+    private var isLeaving = false
+    private var isOver = false
+    private var accepted: UInt64 = 0
 
     init(
         eventLoop: any EventLoop, serving: any CallServing, configuration: ListenerConfiguration,
@@ -42,8 +48,15 @@ final class ListenerLoop {
     /// A connection is there.
     func join(_ connection: any ListenerConnection) {
         connections[ObjectIdentifier(connection)] = connection
-        // It was accepted before the listener stopped, and got here after.
-        if drained != nil { connection.cut() }
+        accepted += 1
+        if isLeaving { connection.announceEnd() }
+        // It was accepted before the listener stopped, and got here after: its request may be on its way.
+        if isOver { connection.cut() } else if drained != nil { connection.drain() }
+    }
+
+    /// How it stands.
+    var reading: ListenerReading {
+        ListenerReading(connections: connections.count, calls: callsInFlight, accepted: accepted)
     }
 
     /// A connection is gone; calls of it may go on.
@@ -59,6 +72,12 @@ final class ListenerLoop {
         checkDrained()
     }
 
+    /// Has every connection end after its next answer; those too that are still to come.
+    func announceEnd() {
+        isLeaving = true
+        for connection in connections.values { connection.announceEnd() }
+    }
+
     /// Ends all connections after what is in them, and cuts those that are left at the deadline. The future succeeds when no
     /// connection and no call is left, or at the deadline. Asked again, the earlier deadline holds.
     func drain(until deadline: NIODeadline) -> EventLoopFuture<Void> {
@@ -67,6 +86,7 @@ final class ListenerLoop {
         for connection in Array(connections.values) { connection.drain() }
         checkDrained()
         let timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
+            self.isOver = true
             for connection in Array(self.connections.values) { connection.cut() }
             promise.succeed()
         }

@@ -69,3 +69,11 @@ public final class ClientTLS: Sendable {
         do { return try NIOSSLContext(configuration: configuration) } catch { throw .mismatch }
     }
 }
+
+extension ClientTLS: Hashable {
+    /// The same one; what it goes by may change.
+    public static func == (left: ClientTLS, right: ClientTLS) -> Bool { left === right }
+
+    /// By identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

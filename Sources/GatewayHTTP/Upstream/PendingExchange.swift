@@ -1,34 +1,37 @@
 internal import Gateway
 internal import NIOCore
 
-/// One request on its way to the backend and the call that waits for its answer. Loop-bound; answered exactly once.
+/// One request on its way to the backend and who waits for its answer. Loop-bound; answered exactly once.
 final class PendingExchange {
     let bytes: ByteBuffer
     let mayBeRepeated: Bool
     let deadline: NIODeadline
     /// Whether the request is on its second connection, and so was put on the wire before.
     var isRepeated = false
+    /// The destinations that a connection was asked of.
+    var tried: [ObjectIdentifier] = []
 
-    private var continuation: CheckedContinuation<BackendAnswer, Never>?
+    private var answered: ((BackendAnswer) -> Void)?
     private var timer: Scheduled<Void>?
 
+    /// - Parameter answered: called once, on the loop.
     init(
-        bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline,
-        continuation: CheckedContinuation<BackendAnswer, Never>
+        bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline, answered: @escaping (BackendAnswer) -> Void
     ) {
         self.bytes = bytes
         self.mayBeRepeated = mayBeRepeated
         self.deadline = deadline
-        self.continuation = continuation
+        self.answered = answered
     }
 
-    var isFinished: Bool { continuation == nil }
+    var isFinished: Bool { answered == nil }
 
     /// Answers the call; what comes after the first answer is dropped.
     func finish(_ answer: BackendAnswer) {
         stopTimer()
-        continuation?.resume(returning: answer)
-        continuation = nil
+        let answered = answered
+        self.answered = nil
+        answered?(answer)
     }
 
     /// Runs the deadline while there is no connection that does.

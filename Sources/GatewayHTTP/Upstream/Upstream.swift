@@ -1,34 +1,46 @@
 public import Gateway
 internal import NIOCore
 public import NIOPosix
+internal import Synchronization
 
 /// The backend over HTTP/1.1: kept-alive connections, a pool of them for each event loop.
 ///
 /// A request that may not be repeated is put on the wire at most once, whatever happens.
 public final class Upstream: Backend {
-    private let loops: [NIOLoopBound<UpstreamLoop>]
+    let loops: [NIOLoopBound<UpstreamLoop>]
+    private let isShutDown = Atomic(false)
 
     private init(loops: [NIOLoopBound<UpstreamLoop>]) { self.loops = loops }
+
+    /// Whoever could have sent by it is gone: its kept connections are of no use to anybody.
+    deinit {
+        if isShutDown.load(ordering: .relaxed) { return }
+        for loop in loops { loop.eventLoop.execute { _ = loop.value.shutDown() } }
+    }
 
     /// Makes a pool for each loop of the group; connections are made when they are needed. The group must outlive it.
     public static func start(
         configuration: UpstreamConfiguration, group: MultiThreadedEventLoopGroup
     ) async throws -> Upstream {
         var configuration = configuration
-        if case .tls = configuration.address, configuration.tls == nil {
+        if configuration.tls == nil, configuration.addresses.contains(where: \.isSecure) {
             configuration.tls = try await NIOThreadPool.singleton.runIfActive { try ClientTLS(ClientTLS.Settings()) }
         }
         let eventLoops = Array(group.makeIterator())
         let maximum = max(1, configuration.connections / eventLoops.count)
         configuration.waiting = (configuration.waiting + eventLoops.count - 1) / eventLoops.count
+        let health = configuration.addresses.map { _ in DestinationHealth() }
         var loops: [NIOLoopBound<UpstreamLoop>] = []
         for eventLoop in eventLoops {
             let loop = eventLoop.submit { [configuration] in
-                let loop = UpstreamLoop(eventLoop: eventLoop, configuration: configuration, maximum: maximum)
+                let loop = UpstreamLoop(
+                    eventLoop: eventLoop, configuration: configuration, health: health, maximum: maximum)
                 return NIOLoopBound(loop, eventLoop: eventLoop)
             }
             loops.append(try await loop.get())
         }
+        // One loop asks for all of them.
+        if configuration.check != nil, let first = loops.first { first.eventLoop.execute { first.value.startChecks() } }
         return Upstream(loops: loops)
     }
 
@@ -40,7 +52,8 @@ public final class Upstream: Backend {
             if let current, let loop = loops.first(where: { $0.eventLoop === current }) {
                 loop.value.send(
                     PendingExchange(
-                        bytes: bytes, mayBeRepeated: mayBeRepeated, deadline: deadline, continuation: continuation))
+                        bytes: bytes, mayBeRepeated: mayBeRepeated, deadline: deadline,
+                        answered: { continuation.resume(returning: $0) }))
             } else {
                 // A group has one loop at least.
                 let loop = loops[0]
@@ -48,7 +61,7 @@ public final class Upstream: Backend {
                     loop.value.send(
                         PendingExchange(
                             bytes: bytes, mayBeRepeated: mayBeRepeated, deadline: deadline,
-                            continuation: continuation))
+                            answered: { continuation.resume(returning: $0) }))
                 }
             }
         }
@@ -62,6 +75,7 @@ public final class Upstream: Backend {
 
     /// Closes all connections; requests that wait or are under way end as `.unreachable` or `.cutOff`.
     public func shutdown() async {
+        isShutDown.store(true, ordering: .relaxed)
         for loop in loops {
             // The future never fails; an event loop that is shut down already has no connections.
             try? await loop.eventLoop.flatSubmit { loop.value.shutDown() }.get()

@@ -51,6 +51,14 @@ public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether it is reached through TLS.
+    public var isSecure: Bool {
+        switch self {
+        case .tls: true
+        case .tcp, .unix: false
+        }
+    }
+
     /// The address in the form that makes it.
     public var description: String {
         switch self {

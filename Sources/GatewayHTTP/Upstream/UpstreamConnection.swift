@@ -15,6 +15,11 @@ final class UpstreamConnection: ChannelInboundHandler {
     /// Whether the pool counts it no longer.
     var isRetired = false
 
+    /// The address that it is to.
+    let destination: UpstreamDestination
+    /// When it was made.
+    let opened: NIODeadline
+
     private let pool: UpstreamLoop
     private let timer: DeadlineTimer
     private var context: ChannelHandlerContext?
@@ -23,9 +28,11 @@ final class UpstreamConnection: ChannelInboundHandler {
     private var completed: (response: BackendResponse, isReusable: Bool)?
     private var reason = "the backend closed the connection"
 
-    init(pool: UpstreamLoop) {
+    init(pool: UpstreamLoop, destination: UpstreamDestination) {
         self.pool = pool
-        self.lastUsed = pool.eventLoop.now
+        self.destination = destination
+        self.opened = pool.eventLoop.now
+        self.lastUsed = opened
         self.framer = ResponseFramer(bodyLimit: pool.configuration.body)
         self.timer = DeadlineTimer(on: pool.eventLoop)
     }
@@ -101,6 +108,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         timer.set(nil)
         lastUsed = pool.eventLoop.now
         isReused = true
+        destination.circuit.succeeded()
         exchange.finish(.answered(completed.response))
         if completed.isReusable, let context, context.channel.isActive, !hasUnwrittenBytes(context) {
             pool.release(self)

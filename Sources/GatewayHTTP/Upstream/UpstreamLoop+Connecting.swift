@@ -2,15 +2,16 @@ internal import NIOCore
 internal import NIOPosix
 
 extension UpstreamLoop {
-    /// Makes a connection, over TLS where the address asks for it: the channel is there when a request may be written.
-    func makeChannel() -> EventLoopFuture<any Channel> {
-        switch configuration.address {
+    /// Makes a connection to the destination, over TLS where its address asks for it: the channel is there when a request may be
+    /// written.
+    func makeChannel(to destination: UpstreamDestination) -> EventLoopFuture<any Channel> {
+        switch destination.address {
         case .unix(let path):
-            return bootstrap(host: nil).connect(unixDomainSocketPath: path)
+            return bootstrap(destination, host: nil).connect(unixDomainSocketPath: path)
         case .tcp(let host, let port):
-            return Self.connect(bootstrap(host: nil), host, port)
+            return Self.connect(bootstrap(destination, host: nil), host, port)
         case .tls(let host, let port):
-            return Self.connect(bootstrap(host: host), host, port).assumeIsolated().flatMap { channel in
+            return Self.connect(bootstrap(destination, host: host), host, port).assumeIsolated().flatMap { channel in
                 guard let waiter = try? channel.pipeline.syncOperations.handler(type: HandshakeWaiter.self) else {
                     // It is gone: the handshake ended before anybody could look, one way or the other.
                     return channel.eventLoop.makeSucceededFuture(channel)
@@ -28,8 +29,9 @@ extension UpstreamLoop {
     }
 
     // - Parameter host: whom the connection is verified to be with, by TLS; nil for none.
-    private func bootstrap(host: String?) -> ClientBootstrap {
+    private func bootstrap(_ destination: UpstreamDestination, host: String?) -> ClientBootstrap {
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        let place = NIOLoopBound(destination, eventLoop: eventLoop)
         return ClientBootstrap(group: eventLoop)
             .connectTimeout(configuration.connectTimeout)
             .channelInitializer { [eventLoop] channel in
@@ -43,7 +45,8 @@ extension UpstreamLoop {
                             HandshakeWaiter(on: pool.eventLoop, timeout: pool.configuration.connectTimeout),
                         ])
                     }
-                    try channel.pipeline.syncOperations.addHandler(UpstreamConnection(pool: pool))
+                    try channel.pipeline.syncOperations.addHandler(
+                        UpstreamConnection(pool: pool, destination: place.value))
                 }
             }
     }

@@ -24,13 +24,24 @@ actor AccountWatch {
         _ lists: [(name: PluginName, list: any AccountList)], sessions: SessionRegister, revocation: UserRevocation,
         clocks: Clocks, logger: Logger
     ) {
-        watched = Dictionary(grouping: lists, by: \.name).sorted { $0.key.text < $1.key.text }.map { name, lists in
-            Watched(name: name, lists: lists.map(\.list))
-        }
+        watched = Self.watched(lists)
         self.sessions = sessions
         self.revocation = revocation
         self.clocks = clocks
         self.logger = logger
+    }
+
+    /// Watches these lists from now on. What was settled of a kind that stays is gone on from.
+    func watch(_ lists: [(name: PluginName, list: any AccountList)]) {
+        let settled = Dictionary(watched.map { ($0.name, $0.settled) }) { first, _ in first }
+        watched = Self.watched(lists)
+        for index in watched.indices { watched[index].settled = settled[watched[index].name] ?? nil }
+    }
+
+    private static func watched(_ lists: [(name: PluginName, list: any AccountList)]) -> [Watched] {
+        Dictionary(grouping: lists, by: \.name).sorted { $0.key.text < $1.key.text }.map { name, lists in
+            Watched(name: name, lists: lists.map(\.list))
+        }
     }
 
     /// The lists have been read again: the next look goes through all of them.

@@ -8,10 +8,25 @@ internal import ServiceLifecycle
 /// change would tell.
 struct SessionReview: Service {
     let sessions: SessionRegister
-    let chain: AuthenticatorChain
+    let chain: Current<AuthenticatorChain>
     let revocation: UserRevocation
     let logger: Logger
     var period = Duration.seconds(600)
+    private let looks: AsyncStream<Void>
+    private let look: AsyncStream<Void>.Continuation
+
+    init(
+        sessions: SessionRegister, chain: Current<AuthenticatorChain>, revocation: UserRevocation, logger: Logger
+    ) {
+        self.sessions = sessions
+        self.chain = chain
+        self.revocation = revocation
+        self.logger = logger
+        (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Has all accounts looked at now: other authenticators are configured.
+    func wake() { look.yield() }
 
     /// How many accounts are looked at at once: logins need the workers too.
     private static let atOnce = 2
@@ -24,7 +39,15 @@ struct SessionReview: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: period)) != nil { await review() }
+            await withTaskGroup { tasks in
+                tasks.addTask {
+                    while (try? await Task.sleep(for: period)) != nil { look.yield() }
+                    look.finish()
+                }
+                tasks.addTask {
+                    for await _ in looks { await review() }
+                }
+            }
         }
     }
 
@@ -52,7 +75,7 @@ struct SessionReview: Service {
     }
 
     private func look(at session: Session) async {
-        guard case .ended = await chain.standing(of: session) else { return }
+        guard case .ended = await chain.value.standing(of: session) else { return }
         do throws(LedgerUnavailable) {
             try await revocation.revoke(session.user, because: .ended, authenticator: session.authenticator)
         } catch {

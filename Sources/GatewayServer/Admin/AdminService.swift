@@ -7,6 +7,7 @@ internal import ServiceLifecycle
 struct AdminService: Service {
     let address: ListenAddress
     let readiness: Readiness
+    let metrics: MetricsCollector
     let logger: Logger
     let onListening: @Sendable (Int?) async -> Void
 
@@ -32,6 +33,11 @@ struct AdminService: Service {
                 return Self.answer(.serviceUnavailable, status: "not-ready", reason: obstacle)
             }
             return Self.answer(.ok, status: "ready", reason: nil)
+        }
+        router.get("/metrics") { [metrics] _, _ in
+            Response(
+                status: .ok, headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: PrometheusText.write(await metrics.families()))))
         }
         return router
     }

@@ -9,6 +9,8 @@ struct AuthenticatorAssembly {
     let pool: BlockingPool
     let clocks: Clocks
     let logger: Logger
+    /// Where what they say is counted; nil for nowhere.
+    var metrics: CallMetrics?
 
     /// Everything wrong with any of them.
     func problems() async -> [ConfigurationProblem] {
@@ -23,6 +25,9 @@ struct AuthenticatorAssembly {
     struct Made {
         /// All, in the order of the configuration.
         var chain: AuthenticatorChain
+        /// What each was made of.
+        fileprivate var links: [(plugin: ConfiguredPlugin, isLastOfItsKind: Bool, authenticator: any Authenticator)] =
+            []
         /// Those that live on files.
         var reloadable: [any ReloadableAuthenticator] = []
         /// Those that have a list of their accounts.
@@ -30,17 +35,28 @@ struct AuthenticatorAssembly {
     }
 
     /// Makes them, for a gateway that knows what was revoked.
-    func make(revocations: any RevocationList) async throws -> Made {
+    ///
+    /// - Parameter former: what was made of an earlier configuration. Whoever is configured as before and lives on no files is
+    ///   taken over as it is, with its workers and its connections; the rest is made anew.
+    func make(revocations: any RevocationList, keepingFrom former: Made? = nil) async throws -> Made {
         var made = Made(chain: AuthenticatorChain([]))
         var links: [AuthenticatorChain.Link] = []
         for (index, plugin) in plugins.enumerated() {
-            let authenticator = try await plugin.make(context(of: index, revocations: revocations))
+            let context = context(of: index, revocations: revocations)
+            let authenticator: any Authenticator
+            if let known = former?.authenticator(of: plugin, isLastOfItsKind: context.isLastOfItsKind) {
+                authenticator = known
+            } else {
+                authenticator = try await plugin.make(context)
+            }
+            made.links.append((plugin, context.isLastOfItsKind, authenticator))
             if let lives = authenticator as? any ReloadableAuthenticator { made.reloadable.append(lives) }
             if let lists = authenticator as? any AccountList { made.lists.append((plugin.name, lists)) }
             links.append(
                 .init(
                     name: plugin.name, takes: plugin.takes, bounds: plugin.bounds,
-                    verdictDependsOnPeer: plugin.verdictDependsOnPeer, authenticator: authenticator))
+                    verdictDependsOnPeer: plugin.verdictDependsOnPeer, authenticator: authenticator,
+                    metrics: metrics?.authenticator(plugin.name)))
         }
         made.chain = AuthenticatorChain(links)
         return made
@@ -53,5 +69,24 @@ struct AuthenticatorAssembly {
         return PluginContext(
             logger: logger, blockingPool: pool, clocks: clocks, names: names,
             isLastOfItsKind: plugins[index].takes.isDisjoint(with: later), revocations: revocations)
+    }
+}
+
+extension AuthenticatorAssembly.Made {
+    /// The authenticator that was made of the same settings, unless it lives on files.
+    fileprivate func authenticator(of plugin: ConfiguredPlugin, isLastOfItsKind: Bool) -> (any Authenticator)? {
+        links.first { link in
+            link.plugin.name == plugin.name && link.plugin.settings == plugin.settings
+                && link.isLastOfItsKind == isLastOfItsKind && !(link.authenticator is any ReloadableAuthenticator)
+        }?.authenticator
+    }
+}
+
+extension AuthenticatorAssembly.Made {
+    /// How busy those are that have workers or connections of their own.
+    var loads: [(name: PluginName, load: [AuthenticatorLoad])] {
+        links.compactMap { link in
+            (link.authenticator as? any MeasuredAuthenticator).map { (link.plugin.name, $0.load) }
+        }
     }
 }

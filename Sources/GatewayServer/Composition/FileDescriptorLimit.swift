@@ -10,18 +10,40 @@ enum FileDescriptorLimit {
     ///
     /// Systems begin at 1,024 for the sake of programs that use select(2). Left there, a few hundred connections of clients
     /// would keep the gateway from reaching its backend and the journal from its next segment.
-    static func raise(logger: Logger) {
+    ///
+    /// - Returns: how many of them clients and backend may take.
+    static func raise(logger: Logger) -> Shares {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { return }
+        guard getrlimit(resource, &limit) == 0 else { return Shares(of: Int(wanted)) }
         if limit.rlim_cur < limit.rlim_max {
             let before = limit
             limit.rlim_cur = limit.rlim_max
             if setrlimit(resource, &limit) != 0 { limit = before }
         }
-        guard limit.rlim_cur < wanted else { return }
+        let shares = Shares(of: Int(clamping: limit.rlim_cur))
+        guard limit.rlim_cur < wanted else { return shares }
         logger.warning(
             "Few files and connections may be open at once",
             metadata: ["limit": "\(limit.rlim_cur)", "wanted": "\(wanted)"])
+        return shares
+    }
+
+    /// Who may have how many, so that none is wanting where it matters: without one a connection can be neither taken nor refused,
+    /// and a call that was taken in does not reach the backend.
+    struct Shares: Sendable, Hashable {
+        /// Connections of clients.
+        let clients: Int
+        /// Connections to the backend.
+        let backend: Int
+
+        /// For stores, admin, the control socket, event loops and what authenticators have open.
+        private static let others = 96
+
+        init(of limit: Int) {
+            let room = max(32, limit - Self.others)
+            backend = min(256, room / 3)
+            clients = min(10_000, room - backend)
+        }
     }
 }

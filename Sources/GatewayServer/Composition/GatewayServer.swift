@@ -1,16 +1,18 @@
+internal import Foundation
 internal import Gateway
 public import GatewayCore
+internal import GatewayHTTP
 internal import GatewayStore
 public import Logging
 internal import NIOCore
 internal import NIOPosix
 internal import NotifyBackend
 internal import ServiceLifecycle
-internal import UnixSignals
 
 /// The whole gateway as one thing that runs: stores, backend, listeners, admin, put together from a configuration.
 public struct GatewayServer: Sendable {
     private let configuration: ServerConfiguration
+    private let source: ConfigurationSource?
     private let logger: Logger
     private let clocks: Clocks
     private let acceptsIdentityChange: Bool
@@ -19,14 +21,18 @@ public struct GatewayServer: Sendable {
     /// A gateway for a configuration.
     ///
     /// - Parameters:
+    ///   - source: where the configuration came from, to be read again on SIGHUP and when an operator asks; without one only the
+    ///     files of users and keys are.
     ///   - acceptsIdentityChange: whether it starts although `identity` is not what the ledger's names were made by.
     ///   - onStarted: called once, when all listeners accept connections.
     public init(
-        configuration: ServerConfiguration, logger: Logger, clocks: Clocks = .system,
+        configuration: ServerConfiguration, from source: ConfigurationSource? = nil, logger: Logger,
+        clocks: Clocks = .system,
         acceptsIdentityChange: Bool = false,
         onStarted: @escaping @Sendable (StartedGateway) async -> Void = { _ in }
     ) {
         self.configuration = configuration
+        self.source = source
         self.logger = logger
         self.clocks = clocks
         self.acceptsIdentityChange = acceptsIdentityChange
@@ -34,24 +40,27 @@ public struct GatewayServer: Sendable {
     }
 
     /// Runs until SIGTERM, SIGINT, graceful shutdown of the surrounding service group, or cancellation. Calls in flight are
-    /// finished first.
+    /// finished first; a second signal cuts them, and each is recorded with the outcome `unknown-at-stop`.
     ///
     /// - Throws: `ConfigurationFault` for what `check` would have found, and the errors of stores and sockets.
     public func run() async throws {
-        FileDescriptorLimit.raise(logger: logger)
+        let shares = FileDescriptorLimit.raise(logger: logger)
         if !configuration.policy.isEnforced {
             logger.warning("The policy is not enforced: what its rules do not allow is only recorded")
         }
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let pulse = LoopPulse(group: group, clocks: clocks)
         let outcome: Result<Void, any Error>
         do {
-            try await run(group: group, pool: BlockingPool(threads: threads, capacity: 256))
+            try await run(
+                group: group, shares: shares, pulse: pulse, pool: BlockingPool(threads: threads, capacity: 256))
             outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
+        pulse.stop()
         try? await group.shutdownGracefully()
         try? await threads.shutdownGracefully()
         // The last lines say why it stopped.
@@ -59,10 +68,16 @@ public struct GatewayServer: Sendable {
         try outcome.get()
     }
 
-    private func run(group: MultiThreadedEventLoopGroup, pool: BlockingPool) async throws {
+    private func run(
+        group: MultiThreadedEventLoopGroup, shares: FileDescriptorLimit.Shares, pulse: LoopPulse, pool: BlockingPool
+    ) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let inherited = try InheritedSockets(environment: environment)
+        let notifier = ServiceNotifier(environment: environment, clocks: clocks)
+        let metrics = CallMetrics(clocks: clocks)
         let assembly = AuthenticatorAssembly(
             plugins: configuration.authenticators, names: configuration.names, pool: pool, clocks: clocks,
-            logger: logger)
+            logger: logger, metrics: metrics)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
         let tls = try ConfiguredTLS(configuration, pool: pool, clocks: clocks, logger: logger)
@@ -80,64 +95,59 @@ public struct GatewayServer: Sendable {
             logger.warning("Registrations from before the gateway", metadata: ["detail": "\(warning)"])
         }
         let readiness = Readiness { [journal = stores.journal] in journal.outage?.detail }
+        let history = RecordedHistory(
+            directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
+        let (parts, rules, revocation) = makeParts(stores, made, history, metrics, pool)
+        // What ended while nothing ran is over before the first call.
+        await parts.accounts.look()
+        let reload = source.map {
+            GatewayReload(
+                from: $0, configuration: configuration, made: made, tls: tls, parts: parts, logger: logger)
+        }
+        let reloading = ReloadService(
+            parts.remembered(made) + tls.reloadable, accounts: parts.accounts, whole: reload,
+            notifier: notifier, logger: logger)
 
         let (embeddedPorts, embeddedPort) = AsyncStream<Int>.makeStream()
         let (adminPorts, adminPort) = AsyncStream<Int?>.makeStream()
         // Started in this order, and stopped in the opposite one: calls in flight still need the backend.
-        var services: [any Service] = []
+        let signals = StopSignals(logger: logger)
+        let serving = Current<RunningGateway?>(nil)
+        var services: [any Service] = [Watchdog(notifier: notifier, pulse: pulse, logger: logger)]
         if configuration.backend.address == .embedded { services.append(embeddedBackend(embeddedPort)) }
         services.append(
-            AdminService(address: configuration.admin, readiness: readiness, logger: logger) { adminPort.yield($0) })
-        let (verdicts, throttle) = (VerdictCache(clocks: clocks), LoginThrottle(clocks: clocks))
-        let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
-        let sends = SendMemory(clocks: clocks)
-        sends.restore(stores.keyedSends)
-        let revocation = UserRevocation(
-            sessions: stores.sessions, verdicts: verdicts, throttle: throttle, sends: sends, journal: stores.journal,
-            sweeper: sweeper, logger: logger)
-        let accounts = AccountWatch(
-            made.lists, sessions: stores.sessions, revocation: revocation, clocks: clocks, logger: logger)
-        // What ended while nothing ran is over before the first call.
-        await accounts.look()
-        let reloading = ReloadService(
-            made.reloadable.map { RememberedAuthenticator($0, remembered: verdicts) } + tls.reloadable,
-            accounts: accounts, logger: logger)
-        services.append(reloading)
-        services.append(
-            SessionReview(sessions: stores.sessions, chain: made.chain, revocation: revocation, logger: logger))
-        let rules = configuration.rules(
-            chain: made.chain, limiter: Limiter(configuration.limits, clocks: clocks), throttle: throttle,
-            verdicts: verdicts, sends: sends)
+            AdminService(
+                address: configuration.admin, readiness: readiness,
+                metrics: MetricsCollector(parts: parts, readiness: readiness, pulse: pulse, running: serving),
+                logger: logger
+            ) { adminPort.yield($0) })
+        services += [reloading, parts.review]
         let control: ControlServer?
         do {
             control = try await openControl(
                 .init(
-                    throttle: throttle, limiter: { rules.limiter }, names: configuration.names, reloading: reloading,
-                    explainer: CallExplainer(
-                        rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
-                        digester: stores.messageDigester),
+                    throttle: parts.throttle, limiter: { parts.current.limiter.value }, names: configuration.names,
+                    reloading: reloading,
+                    explainer: parts.current.explainer,
                     stores: StoreOperations(
-                        ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,
-                        names: configuration.names, handles: configuration.backend.handles, clocks: clocks)),
+                        ledger: stores.ledger, sessions: stores.sessions, revocation: revocation,
+                        sweeper: parts.sweeper, names: configuration.names, handles: parts.current.handles,
+                        clocks: clocks)),
                 stores, group)
         } catch {
             await stores.close(logger: logger)
             throw error
         }
         if let control { services.append(ControlService(server: control)) }
-        let history = RecordedHistory(
-            directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         services.append(
             GatewayService(
-                configuration: configuration, tls: tls, rules: rules, stores: stores, history: history,
-                sweeper: sweeper,
-                readiness: readiness, group: group, clocks: clocks, logger: logger,
-                embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
+                configuration: configuration, tls: tls, rules: rules, parts: parts, reload: reload,
+                readiness: readiness,
+                serving: serving, shares: shares, notifier: notifier, haste: signals.haste, inherited: inherited,
+                group: group, embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
         let outcome: Result<Void, any Error>
         do {
-            try await ServiceGroup(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
-            ).run()
+            try await signals.run(ServiceGroup(services: services, logger: logger))
             outcome = .success(())
         } catch {
             outcome = .failure(error)
@@ -146,6 +156,39 @@ public struct GatewayServer: Sendable {
         history.close()
         await stores.close(logger: logger)
         try outcome.get()
+    }
+
+    /// What lasts, and what the gateway begins to decide by.
+    private func makeParts(
+        _ stores: OpenStores, _ made: AuthenticatorAssembly.Made, _ history: RecordedHistory,
+        _ metrics: CallMetrics, _ pool: BlockingPool
+    ) -> (GatewayParts, GatewayRules, UserRevocation) {
+        let (verdicts, throttle) = (VerdictCache(clocks: clocks), LoginThrottle(clocks: clocks))
+        let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
+        let sends = SendMemory(clocks: clocks)
+        sends.restore(stores.keyedSends)
+        let revocation = UserRevocation(
+            sessions: stores.sessions, verdicts: verdicts, throttle: throttle, sends: sends, journal: stores.journal,
+            sweeper: sweeper, logger: logger)
+        let chain = Current(made.chain)
+        let limiter = Limiter(configuration.limits, clocks: clocks)
+        let rules = configuration.rules(
+            chain: made.chain, limiter: limiter, throttle: throttle, verdicts: verdicts, sends: sends)
+        let explainer = CallExplainer(
+            rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
+            digester: stores.messageDigester)
+        let parts = GatewayParts(
+            stores: stores, verdicts: verdicts, throttle: throttle, sends: sends, history: history, sweeper: sweeper,
+            accounts: AccountWatch(
+                made.lists, sessions: stores.sessions, revocation: revocation, clocks: clocks, logger: logger),
+            review: SessionReview(
+                sessions: stores.sessions, chain: chain, revocation: revocation, logger: logger),
+            current: GatewayParts.CurrentRules(
+                chain: chain, made: Current(made), handles: Current(configuration.backend.handles),
+                explainer: Current(explainer),
+                limiter: Current(limiter), drain: Current(configuration.drain)),
+            metrics: metrics, pool: pool, clocks: clocks, logger: logger)
+        return (parts, rules, revocation)
     }
 
     private func openControl(

@@ -13,21 +13,22 @@ struct GatewayService: Service {
     let configuration: ServerConfiguration
     let tls: ConfiguredTLS
     let rules: GatewayRules
-    let stores: OpenStores
-    let history: RecordedHistory
-    let sweeper: RegistrationSweeper
+    let parts: GatewayParts
+    /// What exchanges the gateway while it serves; nil where nothing does.
+    let reload: GatewayReload?
     let readiness: Readiness
+    /// Told of the gateway once it serves.
+    let serving: Current<RunningGateway?>
+    let shares: FileDescriptorLimit.Shares
+    let notifier: ServiceNotifier
+    /// Has a value when nothing is to be waited for any more.
+    let haste: AsyncStream<Void>
+    let inherited: InheritedSockets
     let group: MultiThreadedEventLoopGroup
-    let clocks: Clocks
-    let logger: Logger
     let embeddedPorts: AsyncStream<Int>
     let adminPorts: AsyncStream<Int?>
     let onStarted: @Sendable (StartedGateway) async -> Void
 
-    /// How long calls in flight may take once the gateway is stopping: what the backend may take, and at least 70 s.
-    private var drainTime: TimeAmount {
-        max(.seconds(70), .seconds(configuration.backend.timeout.components.seconds + 5))
-    }
     /// How long the ends of calls that were cut may take to be written down.
     private static let settlingTime = TimeAmount.seconds(5)
 
@@ -38,47 +39,59 @@ struct GatewayService: Service {
             // The stream ends without a port where the run is cancelled before the backend listens.
             guard embeddedPort != nil else { return }
         }
-        let upstream = try await makeUpstream(embeddedPort: embeddedPort)
-        let loops = try await EventLoops.start(group: group)
-        let gateway = makeGateway(upstream, loops)
-        let sweeping = loops.start { [sweeper] in
+        let running = try await RunningGateway(
+            configuration, tls: tls.backend, rules: rules, parts: parts, embeddedPort: embeddedPort,
+            connections: shares.backend,
+            group: group)
+        let sweeping = running.start { [sweeper = parts.sweeper] in
             // Of a lane of its own: no call has one of these ids.
             let ids = Mutex(CallIDs())
-            await sweeper.run { id in await gateway.sweep(id, as: ids.withLock { $0.next() }) }
+            await sweeper.run { id in await running.current.value.sweep(id, as: ids.withLock { $0.next() }) }
         }
-        let merging = Task { [history] in
+        let merging = Task { [history = parts.history] in
             var seconds = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                gateway.settleRefusals()
+                running.current.value.settleRefusals()
                 seconds += 1
                 if seconds % 60 == 0 { history.refresh() }
             }
-            gateway.settleRefusals(all: true)
+            running.current.value.settleRefusals(all: true)
         }
         var listeners: [Listener] = []
         do {
             // The bound on connections is the gateway's, however many listeners there are.
-            let caps = ConnectionCaps(ListenerConfiguration.Connections())
+            var bounds = ListenerConfiguration.Connections()
+            bounds.total = min(bounds.total, shares.clients)
+            let caps = ConnectionCaps(bounds)
             let calls = CallCaps(most: configuration.callsInFlight)
+            var sockets = inherited
             for (section, tls) in zip(configuration.listeners, tls.listeners) {
-                listeners.append(try await start(section, tls, serving: gateway, caps: caps, calls: calls))
+                let socket = sockets.take(section.address)
+                listeners.append(
+                    try await start(
+                        section, tls, serving: running.current.value, caps: caps, calls: calls, inherited: socket))
             }
+            try sockets.requireAllTaken()
             guard let adminPort = await adminPorts.first(where: { _ in true }) else { throw CancellationError() }
+            await running.attach(listeners, countedBy: caps)
+            await reload?.attach(running)
+            serving.value = running
             readiness.enter(.serving)
             let started = StartedGateway(
                 listeners: zip(configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
                 admin: configuration.admin.bound(to: adminPort), embeddedBackendPort: embeddedPort)
-            logger.notice(
+            parts.logger.notice(
                 "The gateway serves",
                 metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
+            notifier.ready()
             await onStarted(started)
             try? await gracefulShutdown()
         } catch {
-            await stop(listeners, upstream, sweeping)
+            await stop(listeners, running, sweeping)
             await finish(merging)
             throw error
         }
-        await stop(listeners, upstream, sweeping)
+        await stop(listeners, running, sweeping)
         await finish(merging)
     }
 
@@ -88,15 +101,24 @@ struct GatewayService: Service {
         await merging.value
     }
 
-    private func stop(_ listeners: [Listener], _ upstream: Upstream, _ sweeping: Task<Void, Never>) async {
+    private func stop(_ listeners: [Listener], _ running: RunningGateway, _ sweeping: Task<Void, Never>) async {
         // What it has begun is finished, or cut with the connections.
         sweeping.cancel()
         readiness.enter(.draining)
-        let deadline = NIODeadline.now() + drainTime
-        await withTaskGroup { tasks in
-            for listener in listeners { tasks.addTask { await listener.drain(deadline: deadline) } }
+        notifier.stopping()
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await drain(listeners) }
+            tasks.addTask {
+                for await _ in haste {
+                    await cut(listeners)
+                    break
+                }
+            }
+            // Where there is no haste at all the other ends first.
+            _ = await tasks.next()
+            tasks.cancelAll()
         }
-        await upstream.shutdown()
+        await running.shutdownUpstream()
         await sweeping.value
         // What was cut has its outcome now, and the stores are there for it until this returns.
         let end = NIODeadline.now() + Self.settlingTime
@@ -105,9 +127,26 @@ struct GatewayService: Service {
         }
     }
 
+    /// Goes on for the grace, so that whoever spreads calls over gateways notices, and clients with kept connections leave; then
+    /// waits for the calls in flight.
+    private func drain(_ listeners: [Listener]) async {
+        for listener in listeners { await listener.announceEnd() }
+        try? await Task.sleep(for: parts.current.drain.value.grace)
+        let deadline = NIODeadline.now() + TimeAmount(parts.current.drain.value.limit)
+        await withTaskGroup { tasks in
+            for listener in listeners { tasks.addTask { await listener.drain(deadline: deadline) } }
+        }
+    }
+
+    private func cut(_ listeners: [Listener]) async {
+        await withTaskGroup { tasks in
+            for listener in listeners { tasks.addTask { await listener.close() } }
+        }
+    }
+
     private func start(
         _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway, caps: ConnectionCaps,
-        calls: CallCaps
+        calls: CallCaps, inherited: CInt?
     ) async throws -> Listener {
         var listener: ListenerConfiguration =
             switch section.address {
@@ -118,31 +157,8 @@ struct GatewayService: Service {
         listener.calls = calls
         listener.plaintextCredentials = section.allowsPlaintextCredentials
         return try await Listener.start(
-            configuration: listener, serving: serving, group: group, clocks: clocks, caps: caps)
-    }
-
-    private func makeUpstream(embeddedPort: Int?) async throws -> Upstream {
-        let address: UpstreamAddress =
-            switch configuration.backend.address {
-            case .remote(let address): address
-            case .embedded: .tcp(host: "127.0.0.1", port: embeddedPort ?? 0)
-            }
-        var upstream = UpstreamConfiguration(address: address)
-        upstream.tls = tls.backend
-        upstream.connections = configuration.backend.connections
-        upstream.waiting = configuration.backend.waiting
-        upstream.idle = TimeAmount(configuration.backend.profile.backend.idleTime)
-        // Where a backend gives up connections sooner, a send must not meet one that it is giving up.
-        upstream.freshness = min(upstream.freshness, upstream.idle)
-        return try await Upstream.start(configuration: upstream, group: group)
-    }
-
-    private func makeGateway(_ upstream: Upstream, _ loops: EventLoops) -> Gateway {
-        Gateway(
-            rules: rules,
-            ports: GatewayPorts(
-                ledger: stores.ledger, sessions: stores.sessions, journal: stores.journal, history: history,
-                backend: upstream, clocks: clocks, loops: loops, digester: stores.messageDigester, logger: logger))
+            configuration: listener, serving: serving, group: group, clocks: parts.clocks, caps: caps,
+            inherited: inherited)
     }
 }
 

@@ -7,6 +7,7 @@ struct OpenStores: Sendable {
     let ledger: SQLiteLedger
     let sessions: SessionRegister
     let journal: JournalFile
+    let journalMetrics: JournalMetrics
     let messageDigester: KeyedDigester
     /// The sends of the last day that may be presented again.
     let keyedSends: [KeyedSend]
@@ -27,6 +28,7 @@ struct OpenStores: Sendable {
             settings.checkpointCopy = section.checkpointCopy
             settings.keep = section.keep
             settings.keepBytes = section.keepBytes
+            journalMetrics = settings.metrics
             journal = try JournalFile(settings)
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
             keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday)
@@ -62,6 +64,14 @@ struct OpenStores: Sendable {
         limits.registrations = configuration.ledger.registrationsPerUser
         limits.handOvers = configuration.ledger.handOversPerDay
         return limits
+    }
+
+    /// Keeps what changes of a configuration without a restart.
+    func adopt(_ configuration: ServerConfiguration) {
+        let section = configuration.journal
+        ledger.limits = Self.ledgerLimits(configuration)
+        journal.adopt(
+            JournalFile.Bounds(minimumFree: section.minimumFree, keep: section.keep, keepBytes: section.keepBytes))
     }
 
     func close(logger: Logger) async {

@@ -82,8 +82,8 @@ public enum BackendAddress: Sendable, Hashable {
     /// Whether it is reached through TLS.
     var isSecure: Bool {
         switch self {
-        case .remote(.tls): true
-        case .remote(.tcp), .remote(.unix), .embedded: false
+        case .remote(let address): address.isSecure
+        case .embedded: false
         }
     }
 }

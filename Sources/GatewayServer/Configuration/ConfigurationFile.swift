@@ -35,7 +35,7 @@ public enum ConfigurationFile {
         }
     }
 
-    private static func document(_ path: String) throws(ConfigurationProblem) -> ConfigurationNode {
+    static func document(_ path: String) throws(ConfigurationProblem) -> ConfigurationNode {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw ConfigurationProblem(at: SourceLocation(file: path), path: "", "cannot be read")
         }

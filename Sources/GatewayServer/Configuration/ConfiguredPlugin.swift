@@ -11,6 +11,8 @@ public struct ConfiguredPlugin: Sendable {
     public let bounds: VouchingBounds
     /// Whether its answer may depend on the peer's address.
     public let verdictDependsOnPeer: Bool
+    /// What it is configured with, its bounds included: the same for the same.
+    public let settings: ConfigurationFingerprint
     /// Everything wrong with settings that read well.
     public let problems: @Sendable (PluginContext) async -> [ConfigurationProblem]
     /// Makes the authenticator.
@@ -43,7 +45,7 @@ public struct PluginCatalog: Sendable {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
             name: plugin.name, takes: plugin.takes(settings), bounds: bounds,
-            verdictDependsOnPeer: plugin.verdictDependsOnPeer,
+            verdictDependsOnPeer: plugin.verdictDependsOnPeer, settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })
     }

@@ -1,5 +1,6 @@
 internal import Gateway
 internal import GatewayCore
+internal import GatewayHTTP
 
 extension ServerConfiguration {
     static func readBackend(_ root: ConfigurationReader) -> BackendSection? {
@@ -8,9 +9,12 @@ extension ServerConfiguration {
             return nil
         }
         defer { reader.finish() }
-        let address = readAddress(reader)
+        let (address, others) = readAddresses(reader)
         // Whom a backend of https is verified by, and who the gateway says that it is.
         let tls = readBackendTLS(reader, isSecure: address?.isSecure)
+        let check = readCheck(reader.mapping("health"))
+        // After which time a connection takes no further request, so that what a name stands for may change; 10 min.
+        let age = reader.duration("connection-age", in: .seconds(1) ... .seconds(86_400)) ?? .seconds(600)
         // What clients and backend speak; classic unless given.
         let profile = readProfile(reader)
         // How the backend is told who the user is; mirror unless given.
@@ -34,21 +38,64 @@ extension ServerConfiguration {
         let handles = readHandleHosts(reader.mapping("handle-hosts"))
         guard let address else { return nil }
         return BackendSection(
-            address: address, tls: tls, profile: profile.profile, profileName: profile.name, credential: credential,
+            address: address, tls: tls, otherAddresses: others, check: check, connectionAge: age,
+            profile: profile.profile,
+            profileName: profile.name, credential: credential,
             messages: messages, handles: handles, timeout: timeout, connections: connections, waiting: waiting,
             embeddedPort: embeddedPort ?? 0)
     }
 
-    private static func readAddress(_ reader: ConfigurationReader) -> BackendAddress? {
-        guard let text = reader.required("url") else { return nil }
+    /// `url`: one address, or a list of several of the same backend.
+    private static func readAddresses(
+        _ reader: ConfigurationReader
+    ) -> (address: BackendAddress?, others: [UpstreamAddress]) {
+        guard let node = reader.node("url"), case .sequence(let values) = node.shape else {
+            return (reader.required("url").flatMap { readAddress($0, under: "url", reader) }, [])
+        }
+        let addresses = values.enumerated().compactMap { index, value in
+            reader.string(of: value, under: "url[\(index)]").flatMap { readAddress($0, under: "url", reader) }
+        }
+        if values.isEmpty || values.count > 16 { reader.report("url", "must name from 1 to 16 addresses") }
+        if Set(addresses).count < addresses.count { reader.report("url", "names an address more than once") }
+        let remote = addresses.compactMap { address -> UpstreamAddress? in
+            if case .remote(let address) = address { address } else { nil }
+        }
+        if remote.count < addresses.count, addresses.count > 1 {
+            reader.report("url", "embedded stands alone: it has no other address")
+        }
+        if Set(remote.map(\.isSecure)).count > 1 {
+            reader.report("url", "names addresses of https and others; all of one backend are reached alike")
+        }
+        return (addresses.first, Array(remote.dropFirst()))
+    }
+
+    private static func readAddress(
+        _ text: String, under name: String, _ reader: ConfigurationReader
+    ) -> BackendAddress? {
         guard let address = BackendAddress(text) else {
             reader.report(
-                "url",
+                name,
                 "\"\(text)\" is not a backend; write http://host:port, https://host:port, unix: and an absolute path, or embedded"
             )
             return nil
         }
         return address
+    }
+
+    private static func readCheck(_ reader: ConfigurationReader?) -> Check? {
+        guard let reader else { return nil }
+        defer { reader.finish() }
+        // What each address is asked for; it is well where it answers with a status below 500.
+        let path = reader.required("path")
+        // How often; 10 s.
+        let period = reader.duration("every", in: .seconds(1) ... .seconds(3600)) ?? .seconds(10)
+        guard let path else { return nil }
+        guard path.hasPrefix("/"), path.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), path.utf8.count <= 256 else {
+            reader.report(
+                "path", "\"\(path)\" is not a path; it begins with / and has neither blanks nor anything beyond ASCII")
+            return nil
+        }
+        return Check(path: path, period: period)
     }
 
     private static func readHandleHosts(_ reader: ConfigurationReader?) -> HandleRules {

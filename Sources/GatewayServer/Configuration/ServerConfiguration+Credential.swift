@@ -43,7 +43,7 @@ extension ServerConfiguration {
         "host", "content-length", "transfer-encoding", "te", "trailer", "expect",
         "connection", "proxy-connection", "keep-alive", "upgrade", "proxy-authenticate", "proxy-authentication-info",
         "proxy-authorization",
-        "authorization", "accept", "content-type", "content-encoding", "x-request-id",
+        "authorization", "accept", "content-type", "content-encoding", "x-request-id", "traceparent", "tracestate",
     ]
 
     private static let reservedLetters = Set(reservedFields.map(letters))

@@ -6,6 +6,7 @@ internal import Logging
 extension ServerConfiguration {
     /// Reads the root of `gateway.yaml`. Every problem goes to the reader; nil where one leaves no usable configuration.
     public static func read(_ root: ConfigurationReader, catalog: PluginCatalog) -> ServerConfiguration? {
+        readVersion(root)
         let names = readIdentity(root.mapping("identity"))
         // Where clients are listened to: a list, by default 127.0.0.1:8080 alone.
         let listeners = readListeners(root)
@@ -26,12 +27,15 @@ extension ServerConfiguration {
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
         let log = readLog(root.mapping("log"))
+        let drain = readDrain(root.mapping("drain"))
+        warnOfCutCalls(root, drain, backend)
         root.finish()
         guard let backend, let policy else { return nil }
         return ServerConfiguration(
             listeners: listeners, admin: admin, control: control, backend: backend, authenticators: authenticators,
             authentication: authentication, names: names,
-            policy: policy, limits: limits, callsInFlight: callsInFlight, journal: journal, ledger: ledger, log: log)
+            policy: policy, limits: limits, callsInFlight: callsInFlight, journal: journal, ledger: ledger, log: log,
+            drain: drain)
     }
 
     static func readListenAddress(_ reader: ConfigurationReader) -> ListenAddress? {

@@ -1,5 +1,6 @@
 public import Gateway
 public import GatewayCore
+public import GatewayHTTP
 public import GatewayStore
 public import Logging
 
@@ -31,9 +32,11 @@ public struct ServerConfiguration: Sendable {
     public var ledger: LedgerSection
     /// What is logged, and how.
     public var log: LogSection
+    /// How the gateway stops.
+    public var drain: DrainSection
 
     /// One listener.
-    public struct ListenerSection: Sendable {
+    public struct ListenerSection: Sendable, Hashable {
         /// Where.
         public var address: ListenAddress
         /// Whether credentials are judged that come in the clear over a network.
@@ -48,6 +51,12 @@ public struct ServerConfiguration: Sendable {
         public var address: BackendAddress
         /// How it is verified; nil where it is reached in the clear.
         public var tls: BackendTLSSection?
+        /// Further addresses of the same backend.
+        public var otherAddresses: [UpstreamAddress]
+        /// How its addresses are checked without a call; nil for not at all.
+        public var check: Check?
+        /// After which time a connection takes no further request.
+        public var connectionAge: Duration
         /// What its clients send and what it takes.
         public var profile: BackendProfile
         /// The profile's name, for the embedded backend.
@@ -66,6 +75,14 @@ public struct ServerConfiguration: Sendable {
         public var waiting: Int
         /// The port of the embedded backend; 0 takes any.
         public var embeddedPort: Int
+    }
+
+    /// A request that each address of the backend must answer.
+    public struct Check: Sendable, Hashable {
+        /// The path that is asked for.
+        public var path: String
+        /// How often.
+        public var period: Duration
     }
 
     /// The journal.
@@ -94,6 +111,20 @@ public struct ServerConfiguration: Sendable {
         public var handOversPerDay: Int
         /// Whether the operator vouches for all registrations from before the gateway.
         public var isMigrated: Bool
+    }
+
+    /// How the gateway stops.
+    public struct DrainSection: Sendable, Hashable {
+        /// How long it goes on taking calls after it has said that it is not ready.
+        public var grace = Duration.seconds(5)
+        /// How long calls in flight may take after that.
+        public var limit = Duration.seconds(70)
+
+        /// A section from its parts.
+        public init(grace: Duration = .seconds(5), limit: Duration = .seconds(70)) {
+            self.grace = grace
+            self.limit = limit
+        }
     }
 
     /// The log.

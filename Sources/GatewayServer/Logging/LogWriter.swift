@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Logging
 internal import Synchronization
 
 /// Writes log lines to standard error on a thread of its own, so that a slow terminal or a full pipe never holds a call up.
@@ -18,6 +19,15 @@ final class LogWriter: Sendable {
     private let writing = Mutex(())
     private let signal = DispatchSemaphore(value: 0)
     private let descriptor: Int32
+    private let threshold = Atomic(LogWriter.levels.firstIndex(of: .info) ?? 0)
+    private static let levels = Logger.Level.allCases
+
+    /// The least level of lines that handlers without one of their own write here; may change at any time.
+    var level: Logger.Level {
+        get { Self.levels[threshold.load(ordering: .relaxed)] }
+        // Every level is among all.
+        set { threshold.store(Self.levels.firstIndex(of: newValue) ?? 0, ordering: .relaxed) }
+    }
 
     /// The one writer of the process.
     static let standardError = LogWriter(descriptor: 2)

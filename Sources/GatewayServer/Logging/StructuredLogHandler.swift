@@ -4,7 +4,12 @@ internal import Logging
 
 /// Log lines as JSON objects or for people, one a line whatever is in them: values are escaped and cut at 256 bytes.
 struct StructuredLogHandler: LogHandler {
-    var logLevel: Logger.Level
+    /// The level of this handler alone; nil where it is the writer's.
+    private var ownLevel: Logger.Level?
+    var logLevel: Logger.Level {
+        get { ownLevel ?? writer.level }
+        set { ownLevel = newValue }
+    }
     var metadata: Logger.Metadata = [:]
     let label: String
     let format: ServerConfiguration.LogSection.Format
@@ -12,6 +17,18 @@ struct StructuredLogHandler: LogHandler {
     let clocks: Clocks
 
     private static let longestValue = 256
+
+    /// - Parameter logLevel: the least level; nil for the writer's, whatever that is at the time.
+    init(
+        logLevel: Logger.Level? = nil, label: String, format: ServerConfiguration.LogSection.Format, writer: LogWriter,
+        clocks: Clocks
+    ) {
+        ownLevel = logLevel
+        self.label = label
+        self.format = format
+        self.writer = writer
+        self.clocks = clocks
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

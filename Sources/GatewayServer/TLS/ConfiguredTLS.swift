@@ -47,6 +47,33 @@ struct ConfiguredTLS {
         if !problems.isEmpty { throw ConfigurationFault(problems) }
     }
 
+    /// The TLS of another configuration with as many listeners: theirs goes on with whatever files it names now, and that towards
+    /// the backend too, unless it is another backend. The files are read when what lives on them is reloaded. Blocks for a moment.
+    func renewed(
+        from old: ServerConfiguration, to new: ServerConfiguration, pool: BlockingPool
+    ) throws(ConfigurationProblem) -> ConfiguredTLS {
+        var renewed = self
+        renewed.reloadable = []
+        for (section, tls) in zip(new.listeners, listeners) {
+            guard let files = section.tls, let tls else { continue }
+            renewed.reloadable.append(ReloadableCertificates(files, for: tls, pool: pool))
+        }
+        if new.backend.tls != old.backend.tls {
+            renewed.backend = nil
+            if let section = new.backend.tls {
+                let settings = try CertificateFiles.clientSettings(section)
+                do throws(TLSFault) {
+                    renewed.backend = try ClientTLS(settings, name: section.name)
+                } catch { throw section.problem(error) }
+            }
+        }
+        if let section = new.backend.tls, let tls = renewed.backend {
+            let certificates = ReloadableCertificates(section, for: tls, pool: pool)
+            if !certificates.files.isEmpty { renewed.reloadable.append(certificates) }
+        }
+        return renewed
+    }
+
     /// Everything wrong with the files, and what is to be said of their certificates, without anything being started. Blocks.
     static func problems(_ configuration: ServerConfiguration, clocks: Clocks) -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []

@@ -34,6 +34,8 @@ public final class JournalFile: Journal {
         public var clocks: Clocks
         /// For failures and recoveries.
         public var logger: Logger
+        /// Where batches are counted.
+        public var metrics = JournalMetrics()
         /// The wait between attempts to open a segment after a failure: at first none, then this, then twice that, and so on.
         var shortestDelay = Duration.milliseconds(50)
         /// The longest such wait.
@@ -100,6 +102,29 @@ public final class JournalFile: Journal {
 
     /// Queues a record. An expected outcome always finds room; others are dropped, counted and reported where too much waits.
     public func note(_ record: JournalRecord) { queue.note(record) }
+
+    /// What of a journal may change while it is written.
+    public struct Bounds: Sendable, Hashable {
+        /// How many bytes must be free for calls to be recorded; 0 never looks.
+        public var minimumFree: Int
+        /// How long a segment is kept after its last record.
+        public var keep: Duration
+        /// How many bytes the segments may have together.
+        public var keepBytes: Int
+
+        /// Bounds from their parts.
+        public init(minimumFree: Int, keep: Duration, keepBytes: Int) {
+            self.minimumFree = minimumFree
+            self.keep = keep
+            self.keepBytes = keepBytes
+        }
+    }
+
+    /// Keeps to other bounds from the next batch on.
+    public func adopt(_ bounds: Bounds) { queue.set(bounds) }
+
+    /// How many records wait to be written.
+    public var waiting: Int { queue.load.queued }
 
     /// Why `record` throws at present, or nil.
     public var outage: JournalUnavailable? { queue.outage }

@@ -58,6 +58,7 @@ final class JournalQueue: Sendable {
         var awaited = 0
         var isFinished = false
         var closers: [CheckedContinuation<Void, Never>] = []
+        var bounds: JournalFile.Bounds?
     }
 
     let state = Mutex(State())
@@ -132,6 +133,20 @@ final class JournalQueue: Sendable {
     func requestClose() {
         state.withLock { $0.isClosing = true }
         wake.signal()
+    }
+
+    /// Has the writer keep to other bounds from its next batch on.
+    func set(_ bounds: JournalFile.Bounds) {
+        state.withLock { $0.bounds = bounds }
+        wake.signal()
+    }
+
+    /// For the writer: the bounds that were set since the last time, if any were.
+    func takeBounds() -> JournalFile.Bounds? {
+        state.withLock { state in
+            defer { state.bounds = nil }
+            return state.bounds
+        }
     }
 
     /// Returns whether the writer has to be woken.

@@ -8,7 +8,7 @@ internal import Logging
 final class JournalWriter {
     let queue: JournalQueue
     let files: any JournalFileSystem
-    let settings: JournalFile.Configuration
+    private(set) var settings: JournalFile.Configuration
     /// Where the journal stands, and what of it is signed; both move only when a batch is on disk.
     var chain: JournalChain
     var signer: JournalSigner?
@@ -67,6 +67,7 @@ final class JournalWriter {
             } else {
                 queue.waitForWork(atMost: patience)
             }
+            if let bounds = queue.takeBounds() { keep(to: bounds) }
             // Read before the queue is emptied: nothing is added afterwards but notes, and the last ones are taken below.
             let isClosing = queue.isClosing
             // The last attempt begins after the close was asked for: what failed a moment before says nothing of now.
@@ -148,9 +149,13 @@ final class JournalWriter {
     /// Puts the batch on disk; only then the journal stands where the batch ends.
     func commit() throws(JournalUnavailable) {
         if !batch.bytes.isEmpty {
+            let start = settings.clocks.monotonic().nanoseconds
             do throws(FileFailure) {
                 try segment?.append(batch.bytes)
+                settings.metrics.syncTimes.observe(settings.clocks.monotonic().nanoseconds - start)
+                settings.metrics.batchLines.observe(Int64(clamping: batch.chain.next &- chain.next))
             } catch {
+                settings.metrics.failures.add()
                 throw JournalUnavailable(error.description)
             }
         }
@@ -197,6 +202,18 @@ final class JournalWriter {
         segmentBegan = now
         // The length of what is kept has changed.
         retentionLooked = nil
+    }
+
+    private func keep(to bounds: JournalFile.Bounds) {
+        settings.minimumFree = bounds.minimumFree
+        settings.keep = bounds.keep
+        settings.keepBytes = bounds.keepBytes
+        // Both are looked at anew, by the new bounds.
+        (spaceLooked, retentionLooked) = (nil, nil)
+        if bounds.minimumFree == 0, lacksSpace {
+            lacksSpace = false
+            queue.set(nil)
+        }
     }
 
     /// Asks for the free space, once a second at most.

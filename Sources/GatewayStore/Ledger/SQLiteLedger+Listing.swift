@@ -52,21 +52,4 @@ extension SQLiteLedger {
     }
 
     private static var aDayAgo: WallTime { Clocks.system.wall().adding(-handOverPeriod) }
-
-    /// Copies the ledger as it stands to a new file, and its key to a file beside that: the one is of no use without the other.
-    ///
-    /// Both get mode 0600. Throws where one of them is there already.
-    public func backup(to path: String) async throws(LedgerUnavailable) {
-        let key = Self.keyFile(of: file)
-        try await read { tables in
-            guard let bytes = try PrivateFiles.read(key, atMost: 32) else {
-                throw LedgerUnavailable("\(key) is missing")
-            }
-            try PrivateFiles.write(bytes, toNew: Self.keyFile(of: path))
-            guard try PrivateFiles.makeFile(path) else { throw LedgerUnavailable("\(path) is there already") }
-            let copy = try DatabaseQueue(path: path)
-            try copy.writeWithoutTransaction { try tables.database.backup(to: $0) }
-            try copy.close()
-        }
-    }
 }

@@ -1,5 +1,6 @@
 internal import GRDB
 public import GatewayCore
+internal import Synchronization
 
 /// The registration ledger in a SQLite file of its own, with its key and its lock in two files beside it.
 ///
@@ -31,7 +32,12 @@ public final class SQLiteLedger: Sendable {
     let database: DatabasePool
     let digester: HandleDigester
     let claims: ClaimTable
-    let limits: Limits
+    /// How much of what is kept. Those of waiting calls are as they were when the ledger was opened.
+    public var limits: Limits {
+        get { present.withLock(\.self) }
+        set { present.withLock { $0 = newValue } }
+    }
+    private let present: Mutex<Limits>
     let file: String
     private let lock: LockFile
 
@@ -58,7 +64,7 @@ public final class SQLiteLedger: Sendable {
             throw LedgerUnavailable(describing: error)
         }
         claims = ClaimTable(waitersPerKey: limits.waitersPerKey, waitersInAll: limits.waitersInAll)
-        self.limits = limits
+        present = Mutex(limits)
         self.file = file
     }
 

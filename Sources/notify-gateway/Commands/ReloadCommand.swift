@@ -5,10 +5,13 @@ import GatewayServer
 /// `reload`: has the running gateway read its files of users and keys again.
 struct ReloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reload", abstract: "Have the running gateway read its users and keys again, as SIGHUP does.",
+        commandName: "reload",
+        abstract: "Have the running gateway read its configuration, users and keys again, as SIGHUP does.",
         discussion: """
-            Prints what is wrong with the files, one problem a line, and exits 1 if there is any; a file with problems changes
-            nothing. Files that change are read within a second without this. gateway.yaml itself is read at the start only.
+            All of it is read and looked over first, and counts then for the calls that begin; those under way end by what was
+            before. Prints what is wrong, one problem a line, and exits 1 if that is an error: nothing is changed then. What
+            cannot change while the gateway runs, such as an address that it listens on, is such an error. Files of users and
+            keys that change are read within a second without this.
 
             Example: notify-gateway reload --config gateway.yaml
             """)
@@ -20,7 +23,7 @@ struct ReloadCommand: AsyncParsableCommand {
             try gateway.results.json ? gateway.results.say(item) : Console.say(Self.line(item))
         }
         if let fault { throw fault }
-        Console.complain("All files were read again.")
+        Console.complain("The configuration and its files count as they are now.")
     }
 
     private static func line(_ item: JSONValue) -> String {
@@ -28,7 +31,8 @@ struct ReloadCommand: AsyncParsableCommand {
             file: item["file"]?.string ?? "", line: Int(item["line"]?.integer ?? 0),
             column: Int(item["column"]?.integer ?? 0))
         return ConfigurationProblem(
-            at: location, path: item["path"]?.string ?? "", item["message"]?.string ?? ""
+            at: location, path: item["path"]?.string ?? "", item["message"]?.string ?? "",
+            severity: item["severity"]?.string.flatMap(ConfigurationProblem.Severity.init) ?? .error
         ).description.printable
     }
 }

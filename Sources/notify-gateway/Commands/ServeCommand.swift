@@ -21,7 +21,8 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try file.load()
         let server = GatewayServer(
-            configuration: configuration, logger: .server(configuration.log),
+            configuration: configuration, from: ConfigurationSource(file: file.config, catalog: .all),
+            logger: .server(configuration.log),
             acceptsIdentityChange: acceptIdentityChange)
         try await server.runReportingProblems()
     }

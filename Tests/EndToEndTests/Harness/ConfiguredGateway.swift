@@ -40,9 +40,14 @@ enum ConfiguredGateway {
         let (configuration, problems) = ConfigurationFile.read(
             text, file: "gateway.yaml", directory: directory.path, catalog: catalog)
         guard let configuration else { throw GatewayUnderTest.StartFailure(description: "\(problems)") }
+        // What the test puts in its place later is what a reload reads.
+        let source = ConfigurationSource(file: try directory.write(text, to: "gateway.yaml"), catalog: catalog)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         return try await Running.run { started in
-            try await GatewayServer(configuration: configuration, logger: logger, clocks: clocks) { started($0) }.run()
+            try await GatewayServer(configuration: configuration, from: source, logger: logger, clocks: clocks) {
+                started($0)
+            }
+            .run()
         } whileRunning: { (gateway: StartedGateway) in
             try await body(gateway)
         }

@@ -34,13 +34,21 @@ struct ServedProgram {
 
     /// Runs the body while the gateway of `gateway.yaml` serves on a port of 127.0.0.1, and then stops it as an operator would.
     ///
+    /// - Parameter descriptors: how many it may have open; nil for as many as the system allows.
     /// - Returns: what the body returns, and the status that the process ended with.
     static func run<Result>(
-        in directory: TestFiles, _ body: (ServedProgram) async throws -> Result
+        in directory: TestFiles, descriptors: Int? = nil, _ body: (ServedProgram) async throws -> Result
     ) async throws -> (result: Result, status: Int32) {
+        let configuration = try directory.text(of: "gateway.yaml")
+        // Nobody in these tests watches whether it is ready.
+        if !configuration.contains("drain:") {
+            try directory.write(configuration + "\ndrain: { grace: 0s }\n", to: "gateway.yaml")
+        }
         let process = Process()
-        process.executableURL = URL(filePath: Program.path)
-        process.arguments = ["serve", "--config", "\(directory.path)/gateway.yaml"]
+        let command = [Program.path, "serve", "--config", "\(directory.path)/gateway.yaml"]
+        let limited = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0):\($0)"] + command } ?? command
+        process.executableURL = URL(filePath: limited[0])
+        process.arguments = Array(limited.dropFirst())
         let pipe = Pipe()
         let log = Log()
         process.standardError = pipe

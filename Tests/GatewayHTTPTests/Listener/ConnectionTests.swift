@@ -143,6 +143,36 @@ import Testing
         try drained.wait()
     }
 
+    @Test func drainWaitsALittleForTheRequestOfANewConnection() throws {
+        let used = try EmbeddedConnection()
+        let drained = used.shared.drain(until: .distantFuture)
+        used.loop.run()
+        #expect(used.isOpen)
+        try used.send(Self.get)
+        #expect(try used.answers() == ["200 /a close"])
+        used.loop.run()
+        try drained.wait()
+
+        let silent = try EmbeddedConnection()
+        let cut = silent.shared.drain(until: .distantFuture)
+        silent.loop.advanceTime(by: .milliseconds(1999))
+        #expect(silent.isOpen)
+        silent.loop.advanceTime(by: .milliseconds(1))
+        #expect(!silent.isOpen)
+        try cut.wait()
+    }
+
+    @Test func anAnnouncedEndComesWithTheNextAnswer() throws {
+        let connection = try EmbeddedConnection()
+        try connection.send(Self.get)
+        #expect(try connection.answers() == ["200 /a"])
+        connection.shared.announceEnd()
+        #expect(connection.isOpen)
+        try connection.send(Self.get)
+        #expect(try connection.answers() == ["200 /a close"])
+        #expect(!connection.isOpen)
+    }
+
     @Test func drainLetsARequestThatHasBegunBeAnswered() throws {
         let connection = try EmbeddedConnection()
         try connection.send("GET /late HT")

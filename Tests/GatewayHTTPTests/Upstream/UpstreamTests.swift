@@ -355,6 +355,7 @@ extension BackendAnswer {
         case .timedOut: "timed out"
         case .cutOff: "cut off"
         case .overloaded: "overloaded"
+        case .suspended: "suspended"
         }
     }
 }

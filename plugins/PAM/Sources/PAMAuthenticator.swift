@@ -5,7 +5,7 @@ internal import Logging
 ///
 /// Modules block, fork, leak and crash; none of that reaches the gateway. A login waits without a thread until a worker is
 /// free, and costs at most the deadline.
-public final class PAMAuthenticator: AccountAuthenticator {
+public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator {
     private let settings: PAMPlugin.Settings
     private let context: PluginContext
     let pool: LoginPool
@@ -17,6 +17,15 @@ public final class PAMAuthenticator: AccountAuthenticator {
     }
 
     deinit { pool.stop() }
+
+    /// Workers that are `busy` and `idle`, and logins that are `waiting`.
+    public var load: [AuthenticatorLoad] {
+        let load = pool.load
+        return [
+            AuthenticatorLoad("busy", load.busy), AuthenticatorLoad("idle", load.idle),
+            AuthenticatorLoad("waiting", load.waiting),
+        ]
+    }
 
     /// Judges a password. Resumes on the caller's loop, within the deadline.
     ///

@@ -135,6 +135,9 @@ public final class LoginThrottle: Sendable {
         }
     }
 
+    /// The names of what it counts by, as refusals have them.
+    static let names = ["login-address", "login-pair", "login-user"]
+
     private static func refusal(_ name: String, _ wait: Int64) -> Refusal {
         let seconds = Int((wait + second - 1) / second)
         return Refusal(.rateLimited, "throttle \(name)", extra: .limit(name: name, retryAfterSeconds: seconds))

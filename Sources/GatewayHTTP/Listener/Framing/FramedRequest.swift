@@ -14,13 +14,18 @@ struct FramedRequest {
     var body: ByteBuffer
 
     /// The request as the way of a call takes it; slices, no copies.
-    func received(id: CallID, peer: Peer, credentialsMayTravel: Bool) -> ReceivedRequest {
+    ///
+    /// - Parameter isTrusted: whether what the peer says of the trace counts.
+    func received(
+        id: CallID, peer: Peer, credentialsMayTravel: Bool, isTrusted: Bool = false
+    ) -> ReceivedRequest {
         ReceivedRequest(
             id: id, method: head.method, path: head.path.isEmpty ? Self.root : slice(head.path),
             query: head.query.map(slice),
             authorization: value(head.authorization), contentType: value(head.contentType),
             contentEncoding: value(head.contentEncoding), idempotencyKey: value(head.idempotencyKey),
-            body: body, peer: peer, credentialsMayTravel: credentialsMayTravel)
+            traceparent: isTrusted ? value(head.traceparent) : .absent, body: body, peer: peer,
+            credentialsMayTravel: credentialsMayTravel)
     }
 
     private func slice(_ range: Range<Int>) -> ByteBuffer {

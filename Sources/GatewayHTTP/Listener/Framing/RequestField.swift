@@ -3,7 +3,7 @@ internal import GatewayCore
 /// The fields of a request that the gateway looks at; every other name is nothing to it.
 enum RequestField {
     case host, contentLength, transferEncoding, connection, expect, authorization, contentType, contentEncoding
-    case idempotencyKey
+    case idempotencyKey, traceparent
 
     /// The field of that name, nil for a name that is ignored.
     ///
@@ -16,6 +16,7 @@ enum RequestField {
             case (4, UInt8(ascii: "h")): ("host", .host)
             case (6, UInt8(ascii: "e")): ("expect", .expect)
             case (10, UInt8(ascii: "c")): ("connection", .connection)
+            case (11, UInt8(ascii: "t")): ("traceparent", .traceparent)
             case (12, UInt8(ascii: "c")): ("content-type", .contentType)
             case (13, UInt8(ascii: "a")): ("authorization", .authorization)
             case (14, UInt8(ascii: "c")): ("content-length", .contentLength)

@@ -30,6 +30,8 @@ extension RequestHead {
             contentEncoding.add(line.value)
         case .idempotencyKey:
             idempotencyKey.add(line.value)
+        case .traceparent:
+            traceparent.add(line.value)
         }
     }
 

@@ -34,6 +34,8 @@ struct RequestHead {
     var contentEncoding = Occurrence.absent
     /// `Idempotency-Key`.
     var idempotencyKey = Occurrence.absent
+    /// `traceparent`.
+    var traceparent = Occurrence.absent
 
     /// How often a field that may be there once is there.
     enum Occurrence: Equatable {

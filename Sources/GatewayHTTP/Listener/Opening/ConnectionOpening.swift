@@ -30,6 +30,9 @@ final class ConnectionOpening: ListenerConnection {
         timer.set(opened + loop.configuration.deadlines.head)
     }
 
+    // Whoever carries the requests is told when it joins.
+    func announceEnd() {}
+
     // No request has begun.
     func drain() { cut() }
 

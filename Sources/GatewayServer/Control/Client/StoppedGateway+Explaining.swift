@@ -41,7 +41,7 @@ extension StoppedGateway {
             // The digest of a message is for the journal, which is not written.
             digester: KeyedDigester(key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max) })))
         let operations = ControlOperations(
-            [ExplainOperation(explainer: explainer, names: configuration.names)], journal: ClosedJournal(),
+            [ExplainOperation(explainer: Current(explainer), names: configuration.names)], journal: ClosedJournal(),
             logger: logger)
         let fault = try await hand(over: request, to: operations, by: operatorID, onItem: onItem)
         do throws(LedgerUnavailable) {

@@ -36,7 +36,7 @@ public struct StoppedGateway: Sendable {
         let operations = ControlOperations(
             StoreOperations(
                 ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,
-                names: configuration.names, handles: configuration.backend.handles, clocks: clocks
+                names: configuration.names, handles: Current(configuration.backend.handles), clocks: clocks
             ).all,
             journal: stores.journal, logger: logger)
         do {

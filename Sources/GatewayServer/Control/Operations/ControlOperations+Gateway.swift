@@ -10,7 +10,7 @@ extension ControlOperations {
         let limiter: @Sendable () -> Limiter
         let names: NameRules
         let reloading: ReloadService
-        let explainer: CallExplainer
+        let explainer: Current<CallExplainer>
         let stores: StoreOperations
     }
 

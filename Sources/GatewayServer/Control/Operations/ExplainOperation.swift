@@ -7,7 +7,7 @@ struct ExplainOperation: ControlOperation {
     static let name = "explain"
     static let arguments: Set<String> = ["user", "groups", "call", "body"]
 
-    let explainer: CallExplainer
+    let explainer: Current<CallExplainer>
     let names: NameRules
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
@@ -21,7 +21,7 @@ struct ExplainOperation: ControlOperation {
         }
         guard let line = try arguments.text("call") else { throw .malformed("call is missing.") }
         let request = try Self.request(line, body: try arguments.text("body") ?? "", id: context.call)
-        let explanation = await explainer.explain(
+        let explanation = await explainer.value.explain(
             request, as: Identity(user: user, groups: groups, authenticator: "explain"),
             login: names.login(PresentedName(text)))
         try await context.send(explanation.item(of: user))

@@ -9,7 +9,8 @@ struct ImportRegistrationsOperation: ControlOperation {
 
     let ledger: SQLiteLedger
     let sweeper: RegistrationSweeper
-    let judge: ExportJudge
+    let names: NameRules
+    let handles: Current<HandleRules>
     let clocks: Clocks
 
     /// How many entries are written in one transaction: while it lasts no device can register.
@@ -22,7 +23,7 @@ struct ImportRegistrationsOperation: ControlOperation {
             throw .malformed("file must be an absolute path.")
         }
         let isPurging = try arguments.flag("purge")
-        let export = RegistrationImport(try Self.read(file), judge: judge)
+        let export = RegistrationImport(try Self.read(file), judge: ExportJudge(names: names, handles: handles.value))
         let record = try await context.record(.operatorImport, target: "\(isPurging ? "purge " : "")\(file)".cut)
         var counts: [String: Int] = [:]
         do throws(ControlFault) {

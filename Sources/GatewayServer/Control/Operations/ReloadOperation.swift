@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// `reload`: has every authenticator that lives on files read them again now. The answer is what is wrong with them.
+/// `reload`: has the configuration and all files that it names read again now. The answer is what is wrong with them; an error
+/// among it says that nothing was changed.
 struct ReloadOperation: ControlOperation {
     static let name = "reload"
 
@@ -12,8 +13,8 @@ struct ReloadOperation: ControlOperation {
             record.failed()
             throw .unavailable("The gateway is stopping.")
         }
-        if problems.isEmpty { return }
-        record.failed()
+        let isTaken = !problems.contains { $0.severity == .error }
+        if !isTaken { record.failed() }
         for problem in problems {
             try await context.send(
                 .object([
@@ -22,8 +23,9 @@ struct ReloadOperation: ControlOperation {
                     .init("column", .number(String(problem.location.column))),
                     .init("path", .string(problem.path)),
                     .init("message", .string(problem.message)),
+                    .init("severity", .string(problem.severity.rawValue)),
                 ]))
         }
-        throw .refused("Where a file has problems, what was read of it before goes on to count.")
+        if !isTaken { throw .refused("Nothing was changed: what was read before goes on to count.") }
     }
 }

@@ -8,7 +8,7 @@ struct StoreOperations: Sendable {
     let revocation: UserRevocation
     let sweeper: RegistrationSweeper
     let names: NameRules
-    let handles: HandleRules
+    let handles: Current<HandleRules>
     let clocks: Clocks
 
     /// Every such operation.
@@ -18,8 +18,9 @@ struct StoreOperations: Sendable {
             RevokeTokensOperation(sessions: sessions, revocation: revocation, names: names),
             ListRegistrationsOperation(ledger: ledger, names: names),
             RevokeRegistrationOperation(ledger: ledger, sweeper: sweeper),
+            BackupLedgerOperation(ledger: ledger),
             ImportRegistrationsOperation(
-                ledger: ledger, sweeper: sweeper, judge: ExportJudge(names: names, handles: handles), clocks: clocks),
+                ledger: ledger, sweeper: sweeper, names: names, handles: handles, clocks: clocks),
         ]
     }
 }

@@ -19,6 +19,9 @@ struct FairQueue<Element, Place: Hashable> {
         self.underWayAtOnce = underWayAtOnce
     }
 
+    /// How many wait.
+    var count: Int { waiting.count }
+
     /// Lets one wait; false where there is no room for one of this place.
     mutating func add(_ element: Element, of place: Place) -> Bool {
         guard waiting.count < capacity, waitingOf[place, default: 0] < share else { return false }

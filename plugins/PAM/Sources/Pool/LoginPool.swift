@@ -34,6 +34,11 @@ final class LoginPool: Sendable {
         state = Mutex(State(queue: queue))
     }
 
+    /// How many workers have something to do, how many have not, and how many logins wait for one.
+    var load: (busy: Int, idle: Int, waiting: Int) {
+        state.withLock { ($0.threads - $0.idle, $0.idle, $0.queue.count) }
+    }
+
     /// Has a worker judge, when there is one. Resumes on the caller's executor.
     func ask(_ request: WorkerRequest, for place: LoginPlace) async -> Result<WorkerAnswer, LoginFault> {
         let deadline = MonotonicInstant(nanoseconds: clock().nanoseconds + settings.deadline.wholeNanoseconds)

@@ -4,10 +4,14 @@ internal import ServiceLifecycle
 internal import Synchronization
 internal import UnixSignals
 
-/// Has authenticators and certificates read from their files again, when one has changed and on SIGHUP.
+/// Reads again what the gateway was configured by: files of users, keys and certificates when one has changed, and everything as one on SIGHUP
+/// and when an operator asks.
 final class ReloadService: Service {
     private let subjects: [any ReloadableFiles]
     private let accounts: AccountWatch?
+    /// Reads and exchanges everything; nil where the configuration did not come from a file.
+    private let whole: GatewayReload?
+    private let notifier: ServiceNotifier?
     private let logger: Logger
     /// How often the files are looked at; a change counts within two looks.
     private let period: Duration
@@ -18,8 +22,8 @@ final class ReloadService: Service {
 
     /// What the next look is asked for beyond files that have changed.
     private struct Demand {
-        /// Whether all are to be read, changed or not. So at first: a file may have changed since it was first read.
-        var isForAll = true
+        /// Whether everything is to be read, changed or not.
+        var isForAll = false
         /// Who waits for what is wrong then.
         var waiting: [CheckedContinuation<[ConfigurationProblem]?, Never>] = []
         /// Whether there will be no more looks.
@@ -27,21 +31,22 @@ final class ReloadService: Service {
     }
 
     /// - Parameters:
-    ///   - subjects: what lives on files.
+    ///   - subjects: what lives on files, at first.
     ///   - accounts: looked at after each look at the files.
     init(
-        _ subjects: [any ReloadableFiles], accounts: AccountWatch? = nil, logger: Logger,
-        period: Duration = .milliseconds(400)
+        _ subjects: [any ReloadableFiles], accounts: AccountWatch? = nil, whole: GatewayReload? = nil,
+        notifier: ServiceNotifier? = nil, logger: Logger, period: Duration = .milliseconds(400)
     ) {
         self.subjects = subjects
         self.accounts = accounts
+        self.whole = whole
+        self.notifier = notifier
         self.logger = logger
         self.period = period
         (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Has all files read again, as SIGHUP does, and answers with what is wrong with them; nil where the
-    /// gateway stops first.
+    /// Has everything read again, as SIGHUP does, and answers with what is wrong with it; nil where the gateway stops first.
     func reloadNow() async -> [ConfigurationProblem]? {
         await withCheckedContinuation { waiter in
             let hasEnded = demand.withLock { demand in
@@ -75,29 +80,29 @@ final class ReloadService: Service {
 
     /// Looks at the files whenever it is time, and has those read that call for it, until the looks end.
     func reload(on looks: some AsyncSequence<Void, Never>) async {
-        var watches = subjects.map { FileWatch($0.files) }
-        var standing = subjects.map { _ in [ConfigurationProblem]() }
+        var files = WatchedFiles(subjects, logger: logger)
         for await _ in looks {
             let (all, waiting) = demand.withLock { demand in
                 defer { (demand.isForAll, demand.waiting) = (false, []) }
                 return (demand.isForAll, demand.waiting)
             }
-            for (index, subject) in subjects.enumerated() {
-                // Looked at before the reading: what changes meanwhile is seen at the next look.
-                let isAskedFor = watches[index].look() || all
-                // What was not taken is tried at each look: it may have been for want of a thread alone, and a user who was
-                // disabled meanwhile must not go on until the file changes once more.
-                guard isAskedFor || !standing[index].isEmpty else { continue }
-                let problems = await subject.reload()
-                if problems.isEmpty { await accounts?.listsHaveChanged() }
-                let isNews = isAskedFor || problems != standing[index]
-                standing[index] = problems
-                for problem in problems where isNews {
-                    logger.error("A file was not taken", metadata: ["problem": "\(problem)"])
+            if all { notifier?.reloading() }
+            var problems: [ConfigurationProblem] = []
+            if all, let whole {
+                switch await whole.reload() {
+                case .exchanged(let subjects, let warnings):
+                    files = WatchedFiles(subjects, logger: logger)
+                    problems = warnings
+                case .kept(let faults):
+                    problems = faults
                 }
+            } else {
+                if await files.look(all: all) { await accounts?.listsHaveChanged() }
+                problems = files.problems
             }
             await accounts?.look()
-            for waiter in waiting { waiter.resume(returning: standing.flatMap(\.self)) }
+            if all { notifier?.ready() }
+            for waiter in waiting { waiter.resume(returning: problems) }
         }
         let left = demand.withLock { demand in
             demand.hasEnded = true

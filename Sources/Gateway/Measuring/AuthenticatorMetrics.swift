@@ -1,0 +1,62 @@
+internal import GatewayCore
+
+/// What is counted of one kind of authenticator: what it said, and how long that took. No lock, from any loop.
+public final class AuthenticatorMetrics: Sendable {
+    private enum Outcome: String, CaseIterable {
+        case accepted, rejected, unavailable
+        case notMine = "not-mine"
+    }
+
+    private let clocks: Clocks
+    private let accepted = Counter()
+    private let rejected = Counter()
+    private let unavailable = Counter()
+    private let notMine = Counter()
+    private let durations = Histogram(.latencies)
+
+    init(clocks: Clocks) { self.clocks = clocks }
+
+    func now() -> Int64 { clocks.monotonic().nanoseconds }
+
+    /// Takes an answer into account.
+    func note(_ outcome: AuthenticationOutcome, since start: Int64) {
+        switch outcome {
+        case .accepted: accepted.add()
+        case .rejected: rejected.add()
+        case .unavailable: unavailable.add()
+        case .notMine: notMine.add()
+        }
+        durations.observe(now() - start)
+    }
+
+    private func count(_ outcome: Outcome) -> Counter {
+        switch outcome {
+        case .accepted: accepted
+        case .rejected: rejected
+        case .unavailable: unavailable
+        case .notMine: notMine
+        }
+    }
+
+    static func families(_ all: [PluginName: AuthenticatorMetrics]) -> [MetricFamily] {
+        let all = all.sorted { $0.key.text < $1.key.text }
+        func name(_ name: PluginName) -> MetricFamily.Label { .init("authenticator", name.text) }
+        return [
+            MetricFamily(
+                "notify_gateway_authenticator_outcomes_total", .counter,
+                "What authenticators said of the credentials that they were asked about.",
+                all.flatMap { entry in
+                    Outcome.allCases.map { outcome in
+                        (
+                            [name(entry.key), .init("outcome", outcome.rawValue)],
+                            .number(Double(entry.value.count(outcome).value))
+                        )
+                    }
+                }),
+            MetricFamily(
+                "notify_gateway_authenticator_duration_seconds", .histogram,
+                "How long authenticators took for an answer, in seconds.",
+                all.map { ([name($0.key)], .spread($0.value.durations.reading)) }),
+        ]
+    }
+}

@@ -1,0 +1,100 @@
+public import GatewayCore
+internal import Synchronization
+
+/// What is counted of calls. Lasts while configurations come and go; shared by all loops.
+///
+/// On the way of a call nothing here takes a lock or memory: every counter is made before, for each action and code that there
+/// is, and for each limit and authenticator when a gateway is made.
+public final class CallMetrics: Sendable {
+    private struct Call: Hashable {
+        let action: Action?
+        let code: RefusalCode?
+    }
+
+    private struct Named {
+        var limits: [String: Counter] = [:]
+        var authenticators: [PluginName: AuthenticatorMetrics] = [:]
+    }
+
+    private let clocks: Clocks
+    private let calls: [Call: Counter]
+    private let whole = Histogram(.latencies)
+    private let phases = CallPhase.allCases.map { _ in Histogram(.latencies) }
+    private let named = Mutex(Named())
+
+    /// Nothing counted yet.
+    public init(clocks: Clocks = .system) {
+        self.clocks = clocks
+        var calls: [Call: Counter] = [:]
+        for action in Action.allCases.map(Optional.some) + [nil] {
+            for code in RefusalCode.allCases.map(Optional.some) + [nil] {
+                calls[Call(action: action, code: code)] = Counter()
+            }
+        }
+        self.calls = calls
+    }
+
+    func now() -> Int64 { clocks.monotonic().nanoseconds }
+
+    func observe(_ nanoseconds: Int64, in phase: CallPhase) { phases[phase.index].observe(nanoseconds) }
+
+    /// Counts a call that has ended.
+    func count(_ action: Action?, _ code: RefusalCode?, after nanoseconds: Int64) {
+        calls[Call(action: action, code: code)]?.add()
+        whole.observe(nanoseconds)
+    }
+
+    /// Counts a request that was none.
+    func count(_ code: RefusalCode) { calls[Call(action: nil, code: code)]?.add() }
+
+    /// The counters of refusals by these limits; those of a name go on from where they stand.
+    func counters(ofLimits names: [String]) -> [String: Counter] {
+        named.withLock { named in
+            for name in names where named.limits[name] == nil { named.limits[name] = Counter() }
+            return named.limits
+        }
+    }
+
+    /// What is counted of an authenticator, from where it stands.
+    public func authenticator(_ name: PluginName) -> AuthenticatorMetrics {
+        named.withLock { named in
+            if let known = named.authenticators[name] { return known }
+            let new = AuthenticatorMetrics(clocks: clocks)
+            named.authenticators[name] = new
+            return new
+        }
+    }
+
+    /// Everything, as it is shown.
+    public var families: [MetricFamily] {
+        let named = named.withLock(\.self)
+        let counted = calls.compactMap { call, counter -> (labels: [MetricFamily.Label], value: UInt64)? in
+            let value = counter.value
+            // Of hundreds of combinations most never happen.
+            guard value > 0 else { return nil }
+            return (
+                [
+                    .init("action", call.action?.rawValue ?? "none"),
+                    .init("code", RefusalCode.metricLabel(of: call.code)),
+                ],
+                value
+            )
+        }
+        .sorted { ($0.labels[0].value, $0.labels[1].value) < ($1.labels[0].value, $1.labels[1].value) }
+        return [
+            MetricFamily(
+                "notify_gateway_calls_total", .counter, "Calls that have ended, by what they do and how they ended.",
+                counted.map { ($0.labels, .number(Double($0.value))) }),
+            MetricFamily(
+                "notify_gateway_call_duration_seconds", .histogram,
+                "From a complete request to its answer, in seconds.", [([], .spread(whole.reading))]),
+            MetricFamily(
+                "notify_gateway_phase_duration_seconds", .histogram, "How long the phases of calls take, in seconds.",
+                CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .spread(phases[$0.index].reading)) }),
+            MetricFamily(
+                "notify_gateway_limit_refusals_total", .counter, "Calls that a limit refused.",
+                named.limits.sorted { $0.key < $1.key }
+                    .map { ([.init("limit", $0.key)], .number(Double($0.value.value))) }),
+        ] + AuthenticatorMetrics.families(named.authenticators)
+    }
+}

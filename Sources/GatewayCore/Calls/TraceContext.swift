@@ -1,0 +1,74 @@
+internal import Synchronization
+
+/// The trace that a call belongs to (W3C Trace Context, Level 1): passed on where a trusted peer began one, else begun here.
+///
+/// A trace that begins here has the id of the call, so that one leads to the other. Of a peer's trace only the id and the flags
+/// are kept, never bytes; `tracestate` is not passed on.
+public struct TraceContext: Sendable, Hashable {
+    private let high: UInt64
+    private let low: UInt64
+    private let flags: UInt8
+
+    /// The trace that begins with a call. Nobody here records it, so it is not marked as sampled.
+    public init(of call: CallID) {
+        high = call.process
+        // Never zero: numbers begin at 1 (section 3.2.2.3 wants an id that is not all zeros).
+        low = call.number
+        flags = 0
+    }
+
+    /// The trace that a `traceparent` speaks of; nil for one that is to be ignored (sections 3.2.2 and 4.3).
+    public init?(traceparent bytes: some Collection<UInt8>) {
+        let bytes = Array(bytes)
+        // version "-" trace-id "-" parent-id "-" trace-flags; later versions may append to that.
+        guard bytes.count >= 55, let version = Self.number(bytes[0..<2]), version != 0xFF,
+            bytes.count == 55 || (version > 0 && bytes[55] == Self.dash),
+            [2, 35, 52].allSatisfy({ bytes[$0] == Self.dash }),
+            let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]), high != 0 || low != 0,
+            let parent = Self.number(bytes[36..<52]), parent != 0, let flags = Self.number(bytes[53..<55])
+        else { return nil }
+        self.high = high
+        self.low = low
+        // Of the flags of later versions nothing is known but this one (section 4.3).
+        self.flags = UInt8(flags & 1)
+    }
+
+    /// The trace's id: 32 lower-case hexadecimal digits.
+    public var id: String { Self.digits(high) + Self.digits(low) }
+
+    /// The `traceparent` of a request that the gateway makes for the trace.
+    ///
+    /// - Parameter span: The id of that request; 0, which none may have, stands for 1.
+    public func traceparent(span: UInt64) -> String {
+        "00-\(id)-\(Self.digits(max(1, span)))-\(flags == 0 ? "00" : "01")"
+    }
+
+    /// The `traceparent` of the next request: each has a span of its own (section 3.2.2.4). Takes no lock.
+    public func nextTraceparent() -> String {
+        // Numbers one after another, made to look unlike each other: the constants are those of SplitMix64.
+        var span = Self.spans.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        span = (span ^ span >> 30) &* 0xBF58_476D_1CE4_E5B9
+        span = (span ^ span >> 27) &* 0x94D0_49BB_1331_11EB
+        return traceparent(span: span ^ span >> 31)
+    }
+
+    private static let spans = Atomic<UInt64>(.random(in: .min ... .max))
+    private static let dash = UInt8(ascii: "-")
+
+    private static func digits(_ number: UInt64) -> String {
+        String(hexEncoding: withUnsafeBytes(of: number.bigEndian) { Array($0) })
+    }
+
+    /// The number that up to 16 lower-case hexadecimal digits are; capitals are not allowed (section 3.2.2).
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        var number: UInt64 = 0
+        for digit in digits {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
+            default: return nil
+            }
+        }
+        return number
+    }
+}

@@ -1,0 +1,28 @@
+internal import NIOCore
+
+/// What there is to be said of a listener at one moment.
+public struct ListenerReading: Sendable, Hashable {
+    /// Connections that are open.
+    public var connections = 0
+    /// Calls that are served, those of clients that left included.
+    public var calls = 0
+    /// Connections that were accepted since the start.
+    public var accepted: UInt64 = 0
+}
+
+extension Listener {
+    /// Asks every loop; returns when all have answered.
+    public func reading() async -> ListenerReading {
+        await withTaskGroup { tasks in
+            for loop in loops {
+                let future = loop.eventLoop.submit { loop.value.reading }
+                tasks.addTask { (try? await future.get()) ?? ListenerReading() }
+            }
+            return await tasks.reduce(into: ListenerReading()) { sum, reading in
+                sum.connections += reading.connections
+                sum.calls += reading.calls
+                sum.accepted += reading.accepted
+            }
+        }
+    }
+}

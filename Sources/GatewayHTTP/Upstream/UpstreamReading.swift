@@ -1,0 +1,54 @@
+internal import NIOCore
+
+/// What there is to be said of the connections to the backend at one moment.
+public struct UpstreamReading: Sendable, Hashable {
+    /// Connections that are there or are being made.
+    public var open = 0
+    /// Those of them that nothing is asked on.
+    public var idle = 0
+    /// Requests that wait for one.
+    public var waiting = 0
+    /// Connections that were made since the start.
+    public var connected: UInt64 = 0
+    /// Connections that could not be made since the start.
+    public var failed: UInt64 = 0
+    /// The addresses, in the order of the configuration.
+    public var destinations: [Destination] = []
+
+    /// One address of the backend.
+    public struct Destination: Sendable, Hashable {
+        /// As configurations write it.
+        public var address: String
+        /// Whether calls may go there, as far as every loop is concerned.
+        public var isAvailable: Bool
+    }
+
+    mutating func add(_ other: UpstreamReading) {
+        open += other.open
+        idle += other.idle
+        waiting += other.waiting
+        connected += other.connected
+        failed += other.failed
+        if destinations.isEmpty {
+            destinations = other.destinations
+        } else {
+            for (index, destination) in other.destinations.enumerated() where !destination.isAvailable {
+                // Every loop has the same addresses.
+                destinations[index].isAvailable = false
+            }
+        }
+    }
+}
+
+extension Upstream {
+    /// Asks every loop; returns when all have answered.
+    public func reading() async -> UpstreamReading {
+        await withTaskGroup { tasks in
+            for loop in loops {
+                let future = loop.eventLoop.submit { loop.value.reading }
+                tasks.addTask { (try? await future.get()) ?? UpstreamReading() }
+            }
+            return await tasks.reduce(into: UpstreamReading()) { $0.add($1) }
+        }
+    }
+}

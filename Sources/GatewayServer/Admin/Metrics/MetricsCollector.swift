@@ -1,0 +1,126 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewayHTTP
+internal import GatewayStore
+
+/// Collects what every part counts, when somebody asks. Nothing of it is on the way of a call.
+struct MetricsCollector: Sendable {
+    let parts: GatewayParts
+    let readiness: Readiness
+    let pulse: LoopPulse
+    /// The gateway, once there is one.
+    let running: Current<RunningGateway?>
+
+    /// Every metric.
+    func families() async -> [MetricFamily] {
+        var families = [
+            MetricFamily(
+                "notify_gateway_ready", .gauge, "1 while calls are taken, else 0.",
+                readiness.obstacle == nil ? 1 : 0),
+            MetricFamily(
+                "notify_gateway_reloads_total", .counter, "Reloads of the whole configuration, by what came of them.",
+                [
+                    ([.init("result", "exchanged")], .number(Double(parts.reloads.exchanged.value))),
+                    ([.init("result", "refused")], .number(Double(parts.reloads.kept.value))),
+                ]),
+        ]
+        families += parts.metrics.families
+        families.append(workers)
+        if let running = running.value {
+            families += await Self.connections(running.listenerReadings())
+            families += await Self.upstream(running.upstreamReading())
+        }
+        families += journal
+        families.append(
+            MetricFamily(
+                "notify_gateway_loop_lag_seconds", .histogram,
+                "How late event loops get round to their work, in seconds.",
+                pulse.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
+        return families + ProcessMetrics.families()
+    }
+
+    private var workers: MetricFamily {
+        var counts: [[MetricFamily.Label]: Int] = [:]
+        for (name, load) in parts.current.made.value.loads {
+            for entry in load {
+                counts[[.init("authenticator", name.text), .init("state", entry.state)], default: 0] += entry.count
+            }
+        }
+        return MetricFamily(
+            "notify_gateway_authenticator_workers", .gauge,
+            "Workers and waiting logins of authenticators that have such, by state.",
+            counts.sorted { ($0.key[0].value, $0.key[1].value) < ($1.key[0].value, $1.key[1].value) }
+                .map { ($0.key, .number(Double($0.value))) })
+    }
+
+    private var journal: [MetricFamily] {
+        let metrics = parts.stores.journalMetrics
+        return [
+            MetricFamily(
+                "notify_gateway_journal_up", .gauge, "1 while calls can be recorded, else 0.",
+                parts.stores.journal.outage == nil ? 1 : 0),
+            MetricFamily(
+                "notify_gateway_journal_batch_lines", .histogram, "Lines that one synchronisation put on disk.",
+                [([], .spread(metrics.batchLines.reading))]),
+            MetricFamily(
+                "notify_gateway_journal_sync_duration_seconds", .histogram,
+                "How long it took to put a batch on disk, in seconds.", [([], .spread(metrics.syncTimes.reading))]),
+            MetricFamily(
+                "notify_gateway_journal_failures_total", .counter, "Batches that could not be written.",
+                Double(metrics.failures.value)),
+            MetricFamily(
+                "notify_gateway_journal_waiting_records", .gauge, "Records that wait to be written.",
+                Double(parts.stores.journal.waiting)),
+        ]
+    }
+
+    private static func connections(
+        _ readings: [(listener: String, reading: ListenerReading)], refused: UInt64
+    ) -> [MetricFamily] {
+        func labels(_ listener: String) -> [MetricFamily.Label] { [.init("listener", listener)] }
+        return [
+            MetricFamily(
+                "notify_gateway_connections", .gauge, "Connections of clients that are open.",
+                readings.map { (labels($0.listener), .number(Double($0.reading.connections))) }),
+            MetricFamily(
+                "notify_gateway_calls_in_flight", .gauge, "Calls that are served at the moment.",
+                readings.map { (labels($0.listener), .number(Double($0.reading.calls))) }),
+            MetricFamily(
+                "notify_gateway_connections_accepted_total", .counter, "Connections of clients that were accepted.",
+                readings.map { (labels($0.listener), .number(Double($0.reading.accepted))) }),
+            MetricFamily(
+                "notify_gateway_connections_refused_total", .counter,
+                "Connections that were one too many, in all or of one address.", Double(refused)),
+        ]
+    }
+
+    private static func connections(
+        _ all: (readings: [(listener: String, reading: ListenerReading)], refused: UInt64)
+    ) -> [MetricFamily] { connections(all.readings, refused: all.refused) }
+
+    private static func upstream(_ reading: UpstreamReading) -> [MetricFamily] {
+        [
+            MetricFamily(
+                "notify_gateway_upstream_connections", .gauge, "Connections to the backend, by state.",
+                [
+                    ([.init("state", "busy")], .number(Double(reading.open - reading.idle))),
+                    ([.init("state", "idle")], .number(Double(reading.idle))),
+                ]),
+            MetricFamily(
+                "notify_gateway_upstream_destination_up", .gauge,
+                "1 while calls go to an address of the backend, else 0.",
+                reading.destinations.map {
+                    ([.init("destination", $0.address)], .number($0.isAvailable ? 1 : 0))
+                }),
+            MetricFamily(
+                "notify_gateway_upstream_waiting", .gauge, "Requests that wait for a connection to the backend.",
+                Double(reading.waiting)),
+            MetricFamily(
+                "notify_gateway_upstream_connects_total", .counter, "Attempts to connect to the backend, by their end.",
+                [
+                    ([.init("result", "connected")], .number(Double(reading.connected))),
+                    ([.init("result", "failed")], .number(Double(reading.failed))),
+                ]),
+        ]
+    }
+}

@@ -1,0 +1,140 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewayHTTP
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+
+/// The gateway that the listeners serve by, and its way to the backend: exchanged as one, while the sockets stay open.
+actor RunningGateway {
+    /// The gateway of calls that begin now; for what calls the gateway itself.
+    nonisolated let current: Current<Gateway>
+
+    private let parts: GatewayParts
+    private let loops: EventLoops
+    private let group: MultiThreadedEventLoopGroup
+    private let embeddedPort: Int?
+    private let connections: Int
+    private var upstream: Upstream
+    private var upstreamConfiguration: UpstreamConfiguration
+    /// Those that earlier calls may still go by. Each closes by itself when the last of these has ended.
+    private var former: [Former] = []
+    private var listeners: [Listener] = []
+    private var caps: ConnectionCaps?
+
+    private struct Former {
+        weak var upstream: Upstream?
+    }
+
+    /// Makes the gateway of the configuration.
+    ///
+    /// - Parameter connections: how many there may be to the backend.
+    init(
+        _ configuration: ServerConfiguration, tls: ClientTLS?, rules: GatewayRules, parts: GatewayParts,
+        embeddedPort: Int?, connections: Int, group: MultiThreadedEventLoopGroup
+    ) async throws {
+        self.parts = parts
+        self.group = group
+        self.embeddedPort = embeddedPort
+        self.connections = connections
+        loops = try await EventLoops.start(group: group)
+        upstreamConfiguration = configuration.upstream(tls, embeddedPort: embeddedPort, connections: connections)
+        upstream = try await Upstream.start(configuration: upstreamConfiguration, group: group)
+        current = Current(Gateway(rules: rules, ports: Self.ports(parts, upstream, loops)))
+    }
+
+    /// Has these listeners serve by whatever is the gateway.
+    func attach(_ listeners: [Listener], countedBy caps: ConnectionCaps) {
+        self.listeners = listeners
+        self.caps = caps
+    }
+
+    /// How the listeners stand, each by its address, and how many connections were refused.
+    func listenerReadings() async -> (readings: [(listener: String, reading: ListenerReading)], refused: UInt64) {
+        var readings: [(String, ListenerReading)] = []
+        for listener in listeners {
+            readings.append((listener.localAddress.metricLabel, await listener.reading()))
+        }
+        return (readings, caps?.refused.value ?? 0)
+    }
+
+    /// How the connections to the backend stand.
+    func upstreamReading() async -> UpstreamReading { await upstream.reading() }
+
+    /// Starts work on one of the loops.
+    @discardableResult
+    nonisolated func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { loops.start(work) }
+
+    /// Puts the gateway of another configuration in the place of this one. Where it throws nothing has changed.
+    func exchange(_ new: ServerConfiguration, tls: ClientTLS?, _ chain: AuthenticatorChain) async throws {
+        let configuration = new.upstream(tls, embeddedPort: embeddedPort, connections: connections)
+        var upstream = upstream
+        if configuration != upstreamConfiguration {
+            upstream = try await Upstream.start(configuration: configuration, group: group)
+        }
+        let limiter = parts.limiter(of: new.limits)
+        let rules = parts.rules(of: new, chain: chain, limiter: limiter)
+        let gateway = Gateway(
+            rules: rules, ports: Self.ports(parts, upstream, loops), succeeding: current.value)
+        // From here on nothing can fail.
+        await withTaskGroup { tasks in
+            for listener in listeners { tasks.addTask { await listener.serve(by: gateway) } }
+        }
+        current.value = gateway
+        parts.current.limiter.value = limiter
+        parts.current.explainer.value = parts.explainer(of: rules)
+        if upstream !== self.upstream { former.append(Former(upstream: self.upstream)) }
+        former.removeAll { $0.upstream == nil }
+        (self.upstream, upstreamConfiguration) = (upstream, configuration)
+    }
+
+    /// Closes all connections to the backend; what is under way on them ends as cut off.
+    func shutdownUpstream() async {
+        await upstream.shutdown()
+        for former in former { await former.upstream?.shutdown() }
+    }
+
+    private static func ports(_ parts: GatewayParts, _ upstream: Upstream, _ loops: EventLoops) -> GatewayPorts {
+        GatewayPorts(
+            ledger: parts.stores.ledger, sessions: parts.stores.sessions, journal: parts.stores.journal,
+            history: parts.history, backend: upstream, clocks: parts.clocks, loops: loops,
+            digester: parts.stores.messageDigester, logger: parts.logger, metrics: parts.metrics)
+    }
+}
+
+extension ServerConfiguration {
+    /// How the backend of the configuration is reached.
+    ///
+    /// - Parameters:
+    ///   - tls: how it is verified.
+    ///   - embeddedPort: that of the embedded backend, where it is that.
+    ///   - connections: how many there may be.
+    func upstream(_ tls: ClientTLS?, embeddedPort: Int?, connections: Int) -> UpstreamConfiguration {
+        let address: UpstreamAddress =
+            switch backend.address {
+            case .remote(let address): address
+            case .embedded: .tcp(host: "127.0.0.1", port: embeddedPort ?? 0)
+            }
+        var upstream = UpstreamConfiguration(address: address)
+        upstream.tls = tls
+        upstream.connections = min(backend.connections, connections)
+        upstream.waiting = backend.waiting
+        upstream.others = backend.otherAddresses
+        upstream.host = backend.address.hostField
+        upstream.check = backend.check.map { .init(path: $0.path, period: TimeAmount($0.period)) }
+        upstream.age = TimeAmount(backend.connectionAge)
+        upstream.idle = TimeAmount(backend.profile.backend.idleTime)
+        // Where a backend gives up connections sooner, a send must not meet one that it is giving up.
+        upstream.freshness = min(upstream.freshness, upstream.idle)
+        return upstream
+    }
+}
+
+extension SocketAddress {
+    /// An address as configurations write it.
+    fileprivate var metricLabel: String {
+        if let path = pathname { return "unix:\(path)" }
+        let host = ipAddress ?? ""
+        return host.contains(":") ? "[\(host)]:\(port ?? 0)" : "\(host):\(port ?? 0)"
+    }
+}

@@ -1,0 +1,41 @@
+internal import Logging
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// The signals that stop the gateway: the first in good order, the second at once.
+struct StopSignals: Sendable {
+    /// Has a value when the gateway shall wait for nothing any more.
+    let haste: AsyncStream<Void>
+    private let hurry: AsyncStream<Void>.Continuation
+    private let logger: Logger
+
+    init(logger: Logger) {
+        (haste, hurry) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        self.logger = logger
+    }
+
+    /// Runs the group to its end, and has it end at SIGTERM and SIGINT.
+    func run(_ group: ServiceGroup) async throws {
+        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask {
+                var isStopping = false
+                for await signal in signals {
+                    if isStopping {
+                        logger.warning("A second signal: calls in flight are cut", metadata: ["signal": "\(signal)"])
+                        hurry.yield()
+                    } else {
+                        logger.notice("The gateway stops", metadata: ["signal": "\(signal)"])
+                        isStopping = true
+                        await group.triggerGracefulShutdown()
+                    }
+                }
+                // Ends with the group, by cancellation.
+                try await Task.sleep(for: .seconds(86_400 * 365))
+            }
+            defer { tasks.cancelAll() }
+            _ = try await tasks.next()
+        }
+    }
+}

@@ -1,0 +1,23 @@
+internal import GatewayCore
+internal import GatewayStore
+
+/// `ledger backup`: copies the ledger and its key while it is used.
+struct BackupLedgerOperation: ControlOperation {
+    static let name = "ledger backup"
+    static let arguments: Set<String> = ["file"]
+
+    let ledger: SQLiteLedger
+
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+        guard let file = try arguments.text("file"), file.hasPrefix("/") else {
+            throw .malformed("file must be an absolute path.")
+        }
+        let record = try await context.record(.operatorBackup, target: String(file.prefix(200)))
+        do throws(LedgerUnavailable) {
+            try await ledger.backup(to: file)
+        } catch {
+            record.failed()
+            throw .refused("No copy was made: \(error.detail)")
+        }
+    }
+}

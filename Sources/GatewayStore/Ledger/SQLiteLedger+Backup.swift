@@ -1,0 +1,44 @@
+internal import Foundation
+internal import GRDB
+public import GatewayCore
+
+extension SQLiteLedger {
+    /// Copies the ledger as it stands to a new file, and its key to a file beside that: the one is of no use without the other.
+    /// It goes on being used meanwhile (SQLite's online backup).
+    ///
+    /// Both get mode 0600. Throws where one of them is there already, and where they cannot be written; of a copy that failed
+    /// nothing has its name. On a thread of its own: to read through a whole ledger takes a while.
+    public func backup(to path: String) async throws(LedgerUnavailable) {
+        let result: Result<Void, LedgerUnavailable> = await withCheckedContinuation { continuation in
+            let thread = Thread {
+                let result = Result<Void, any Error> { try self.copy(to: path) }
+                continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
+            }
+            thread.name = "backup"
+            thread.start()
+        }
+        try result.get()
+    }
+
+    private func copy(to path: String) throws {
+        let manager = FileManager.default
+        let (key, keyCopy, part) = (Self.keyFile(of: file), Self.keyFile(of: path), path + ".part")
+        for taken in [path, keyCopy] where manager.fileExists(atPath: taken) {
+            throw LedgerUnavailable("\(taken) is there already")
+        }
+        guard let bytes = try PrivateFiles.read(key, atMost: 32) else { throw LedgerUnavailable("\(key) is missing") }
+        do {
+            // Of an attempt that a crash ended.
+            try? manager.removeItem(atPath: part)
+            try PrivateFiles.makeFile(part)
+            let copy = try DatabaseQueue(path: part)
+            try database.backup(to: copy)
+            try copy.close()
+            try PrivateFiles.write(bytes, toNew: keyCopy)
+            try PrivateFiles.rename(part, to: path)
+        } catch {
+            try? manager.removeItem(atPath: part)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+/// The socket on which a service manager is told how its services are doing.
+final class NotifySocket: Sendable {
+    let path: String
+    private let descriptor: CInt
+
+    struct Failure: Error {
+        let code: CInt
+    }
+
+    init(in directory: String) throws {
+        path = "\(directory)/notify.sock"
+        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        guard descriptor >= 0, isBound else { throw Failure(code: errno) }
+        // A test that hears nothing shall fail and not hang.
+        var patience = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next message, as its lines.
+    func next() async throws -> [String: String] {
+        try await Blocking.run { [descriptor] in
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { throw Failure(code: errno) }
+            let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
+            return Dictionary(
+                lines.map { line in
+                    let parts = line.split(separator: "=", maxSplits: 1)
+                    return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+                }
+            ) { first, _ in first }
+        }
+    }
+
+    /// The next message that has the name in it; others are passed over.
+    func next(with name: String) async throws -> [String: String] {
+        while true {
+            let message = try await next()
+            if message[name] != nil { return message }
+        }
+    }
+}

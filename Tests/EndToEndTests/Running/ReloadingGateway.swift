@@ -1,0 +1,65 @@
+import Foundation
+import GatewayCore
+import GatewayServer
+import GatewayTesting
+import HMACToken
+import StaticUsers
+
+/// A gateway in this process whose configuration is exchanged while it serves.
+struct ReloadingGateway {
+    let directory: TestFiles
+    let port: Int
+    private let backend: String
+
+    static let sendsAllowed = #"policy: { send: [{ from: "*", to: "*" }], tags: [{ user: "*", allow: ["*"] }] }"#
+    static let sendsRefused = #"policy: { send: [{ from: "bob", to: "carol" }] }"#
+
+    /// The whole text of a configuration.
+    static func text(backend: String, _ policy: String = sendsAllowed, more: String = "") -> String {
+        """
+        listen: [{ address: "127.0.0.1:0" }]
+        admin: { address: "127.0.0.1:0" }
+        control: control.sock
+        backend: { url: "\(backend)" }
+        authenticators:
+          - static-users: { file: users.yaml }
+          - hmac-token: { keys: token-keys.yaml }
+        limits: []
+        journal: { directory: journal, minimum-free: 0 }
+        ledger: { file: ledger.sqlite }
+        \(policy)
+        \(more)
+        """
+    }
+
+    /// Runs the body with a gateway in front of the backend.
+    static func run<Result: Sendable>(
+        backend: String, _ body: (ReloadingGateway) async throws -> Result
+    ) async throws -> Result {
+        let directory = try TestFiles()
+        try directory.write(GatewayUnderTest.users, to: "users.yaml")
+        try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
+        let catalog = PluginCatalog([StaticUsersPlugin.self, HMACTokenPlugin.self])
+        return try await ConfiguredGateway.start(text(backend: backend), in: directory, catalog: catalog) { gateway in
+            guard case .tcp(_, let port) = gateway.listeners.first else {
+                throw GatewayUnderTest.StartFailure(description: "no listener")
+            }
+            return try await body(ReloadingGateway(directory: directory, port: port, backend: backend))
+        }
+    }
+
+    /// The configuration with another policy, or other keys.
+    func write(_ policy: String = sendsAllowed, more: String = "", backend other: String? = nil) throws {
+        try directory.write(Self.text(backend: other ?? backend, policy, more: more), to: "gateway.yaml")
+    }
+
+    /// Has everything read again; the errors that there are, and whether it was taken.
+    func reload() async throws -> (isTaken: Bool, problems: [String]) {
+        var problems: [String] = []
+        let fault = try await ControlClient(path: directory.path + "/control.sock").ask(ControlRequest("reload")) {
+            guard $0["severity"]?.string == "error" else { return }
+            problems.append("\($0["path"]?.string ?? ""): \($0["message"]?.string ?? "")")
+        }
+        return (fault == nil, problems)
+    }
+}

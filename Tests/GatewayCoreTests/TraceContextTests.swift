@@ -1,0 +1,47 @@
+import GatewayCore
+import Testing
+
+@Suite struct TraceContextTests {
+    private static let trace = "0af7651916cd43dd8448eb211c80319c"
+    private static let valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    @Test func aTraceIsPassedOnWithAnotherSpan() throws {
+        let context = try #require(TraceContext(traceparent: Self.valid.utf8))
+        #expect(context.id == Self.trace)
+        #expect(context.traceparent(span: 0xAB) == "00-\(Self.trace)-00000000000000ab-01")
+        let unsampled = try #require(TraceContext(traceparent: (Self.valid.dropLast(2) + "00").utf8))
+        #expect(unsampled.traceparent(span: 0) == "00-\(Self.trace)-0000000000000001-00")
+    }
+
+    @Test func whatBeginsHereHasTheIDOfTheCallAndIsValid() throws {
+        let call = CallID(process: 0xFEED, number: 7)
+        let context = TraceContext(of: call)
+        #expect(context.id == call.text)
+        #expect(TraceContext(traceparent: context.traceparent(span: 1).utf8) == context)
+    }
+
+    @Test(arguments: [
+        "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+        // The version that never is, a version 00 with more behind it, no digits, capitals, zeros.
+        "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+        "0g-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+        "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0x",
+        "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331_01",
+        "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01more",
+        " 0-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ])
+    func whatIsNoTraceIsIgnored(_ text: String) {
+        #expect(TraceContext(traceparent: text.utf8) == nil)
+    }
+
+    @Test func laterVersionsMayHaveMoreAndGoOnAsTheFirst() throws {
+        let text = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff-what-ever"
+        let context = try #require(TraceContext(traceparent: text.utf8))
+        #expect(context.traceparent(span: 2) == "00-\(Self.trace)-0000000000000002-01")
+    }
+}

@@ -1,0 +1,165 @@
+import GatewayCore
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import Gateway
+@testable import GatewayHTTP
+
+/// Several addresses of one backend: where a request goes, and where it does not.
+@Suite(.timeLimit(.minutes(1)))
+struct DestinationTests {
+    private static let ok = ScriptedServer.ok("yes")
+
+    /// Runs the body with an upstream of these ports, on one loop.
+    private func withUpstream(
+        to ports: [Int], configure: (inout UpstreamConfiguration) -> Void = { _ in },
+        _ body: (Upstream) async throws -> Void
+    ) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let addresses = ports.map { UpstreamAddress.tcp(host: "127.0.0.1", port: $0) }
+        var configuration = UpstreamConfiguration(address: addresses[0])
+        configuration.others = Array(addresses.dropFirst())
+        configure(&configuration)
+        let upstream = try await Upstream.start(configuration: configuration, group: group)
+        do {
+            try await body(upstream)
+        } catch {
+            Issue.record(error)
+        }
+        await upstream.shutdown()
+        try await group.shutdownGracefully()
+    }
+
+    private func send(_ upstream: Upstream, _ target: String = "/", repeatable: Bool = false) async -> String {
+        let request = RecordedRequest(
+            id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET \(target) HTTP/1.1\r\nHost: b\r\n\r\n"),
+            mayBeRepeated: repeatable, deadline: .now() + .seconds(30))
+        return await upstream.exchange(request).word
+    }
+
+    /// A port on which nobody listens: one that was free a moment ago.
+    private func closedPort() async throws -> Int {
+        let server = try await ScriptedServer.start { _ in [] }
+        let port = server.port
+        await server.stop()
+        return port
+    }
+
+    @Test func requestsAreSpreadOverTheAddresses() async throws {
+        let servers = [
+            try await ScriptedServer.start { _ in [.write(Self.ok)] },
+            try await ScriptedServer.start { _ in [.write(Self.ok)] },
+        ]
+        try await withUpstream(to: servers.map(\.port)) { upstream in
+            for _ in 0..<10 { #expect(await send(upstream) == "200 - yes") }
+            #expect(servers.map(\.seen.count) == [5, 5])
+            #expect(servers.map(\.connections) == [1, 1])
+        }
+        for server in servers { await server.stop() }
+    }
+
+    @Test func aBusyAddressGetsLess() async throws {
+        let (arrived, mayAnswer) = (Signal(), Signal())
+        let slow = try await ScriptedServer.start { _ in
+            arrived.raise()
+            return [.wait(mayAnswer), .write(Self.ok)]
+        }
+        let quick = try await ScriptedServer.start { _ in [.write(Self.ok)] }
+        try await withUpstream(to: [slow.port, quick.port]) { upstream in
+            async let first = send(upstream)
+            await arrived.wait()
+            for _ in 0..<5 { #expect(await send(upstream) == "200 - yes") }
+            #expect(quick.seen.count == 5)
+            mayAnswer.raise()
+            #expect(await first == "200 - yes")
+        }
+        for server in [slow, quick] { await server.stop() }
+    }
+
+    @Test func whereNoConnectionIsMadeTheNextAddressIsTaken() async throws {
+        let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
+        let closed = try await closedPort()
+        try await withUpstream(to: [closed, server.port]) { upstream in
+            for _ in 0..<10 { #expect(await send(upstream) == "200 - yes") }
+            let reading = await upstream.reading()
+            // After three failures it is left alone.
+            #expect(reading.failed == 3)
+            #expect(reading.destinations.map(\.isAvailable) == [false, true])
+        }
+        await server.stop()
+    }
+
+    @Test func onceAByteWasWrittenARequestGoesNowhereElse() async throws {
+        let dying = try await ScriptedServer.start { _ in [.close] }
+        let other = try await ScriptedServer.start { _ in [.write(Self.ok)] }
+        try await withUpstream(to: [dying.port, other.port]) { upstream in
+            var words: [String] = []
+            for _ in 0..<12 { words.append(await send(upstream)) }
+            #expect(words.count { $0.hasPrefix("broken") } == 3)
+            #expect(words.count { $0 == "200 - yes" } == 9)
+            // Each was written once.
+            #expect(dying.seen.count + other.seen.count == 12)
+            #expect(dying.seen.count == 3)
+        }
+        for server in [dying, other] { await server.stop() }
+    }
+
+    @Test func whereNothingCanBeReachedTheAnswerIsAtOnce() async throws {
+        let closed = try await closedPort()
+        try await withUpstream(to: [closed]) { upstream in
+            for _ in 0..<3 { #expect(await send(upstream).hasPrefix("unreachable")) }
+            for _ in 0..<100 { #expect(await send(upstream) == "suspended") }
+            #expect(await upstream.reading().failed == 3)
+        }
+    }
+
+    @Test func anAddressThatComesBackIsFoundWithoutACall() async throws {
+        let closed = try await closedPort()
+        try await withUpstream(to: [closed]) { upstream in
+            for _ in 0..<3 { #expect(await send(upstream).hasPrefix("unreachable")) }
+            let server = try await ScriptedServer.start(at: SocketAddress(ipAddress: "127.0.0.1", port: closed)) { _ in
+                [.write(Self.ok)]
+            }
+            try await waitUntil { server.connections > 0 }
+            #expect(server.seen.isEmpty)
+            try await waitUntil { await upstream.reading().destinations.allSatisfy(\.isAvailable) }
+            #expect(await send(upstream) == "200 - yes")
+            await server.stop()
+        }
+    }
+
+    @Test func anAddressThatFailsItsCheckGetsNoCalls() async throws {
+        let sick = try await ScriptedServer.start { seen in
+            seen.target == "/health"
+                ? [.write("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")] : [.write(Self.ok)]
+        }
+        let well = try await ScriptedServer.start { seen in
+            // Not found is an answer.
+            seen.target == "/health"
+                ? [.write("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")] : [.write(Self.ok)]
+        }
+        try await withUpstream(to: [sick.port, well.port]) {
+            $0.check = .init(path: "/health", period: .milliseconds(20))
+        } _: { upstream in
+            try await waitUntil { await upstream.reading().destinations.first?.isAvailable == false }
+            for _ in 0..<6 { #expect(await send(upstream, "/call") == "200 - yes") }
+            #expect(sick.seen.count { $0.target == "/call" } == 0)
+            #expect(well.seen.count { $0.target == "/call" } == 6)
+            let before = well.seen.count
+            try await waitUntil { well.seen.count > before + 2 }
+        }
+        for server in [sick, well] { await server.stop() }
+    }
+
+    @Test func anOldConnectionTakesNoFurtherRequest() async throws {
+        let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
+        try await withUpstream(to: [server.port]) {
+            $0.age = .nanoseconds(1)
+        } _: { upstream in
+            for _ in 0..<3 { #expect(await send(upstream) == "200 - yes") }
+            #expect(server.seen.map(\.connection) == [1, 2, 3])
+        }
+        await server.stop()
+    }
+}

@@ -1,0 +1,48 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Metrics as Prometheus reads them")
+struct PrometheusTextTests {
+    @Test func numbersHaveTheirLabels() {
+        let family = MetricFamily(
+            "a_total", .counter, "What\nit \\ is.",
+            [([.init("b", "c\"d\\e\nf")], .number(3)), ([], .number(0.25)), ([.init("g", "")], .number(1e300))])
+        #expect(
+            PrometheusText.write([family]) == """
+                # HELP a_total What\\nit \\\\ is.
+                # TYPE a_total counter
+                a_total{b="c\\"d\\\\e\\nf"} 3
+                a_total 0.25
+                a_total{g=""} 1e+300
+
+                """)
+    }
+
+    @Test func bucketsAreCumulativeAndInTheUnitThatIsShown() {
+        let histogram = Histogram(.init([1_000_000, 250_000_000], scale: 1_000_000_000))
+        for value in [500_000, 1_000_000, 2_000_000, 900_000_000] as [Int64] { histogram.observe(value) }
+        let family = MetricFamily("t_seconds", .histogram, "T.", [([.init("p", "q")], .spread(histogram.reading))])
+        #expect(
+            PrometheusText.write([family]) == """
+                # HELP t_seconds T.
+                # TYPE t_seconds histogram
+                t_seconds_bucket{p="q",le="0.001"} 2
+                t_seconds_bucket{p="q",le="0.25"} 3
+                t_seconds_bucket{p="q",le="+Inf"} 4
+                t_seconds_sum{p="q"} 0.9035
+                t_seconds_count{p="q"} 4
+
+                """)
+    }
+
+    @Test(
+        "Descriptors: clients and backend share what the others leave",
+        arguments: [(256, 107, 53), (1024, 672, 256), (1_000_000, 10_000, 256), (16, 22, 10)])
+    func shares(limit: Int, clients: Int, backend: Int) {
+        let shares = FileDescriptorLimit.Shares(of: limit)
+        #expect(shares.clients == clients)
+        #expect(shares.backend == backend)
+    }
+}
