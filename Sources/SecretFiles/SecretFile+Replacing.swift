@@ -29,8 +29,8 @@ extension SecretFile {
 
     /// Replaces the file, or makes it: whoever reads it sees the old text or the new one, whatever happens meanwhile.
     ///
-    /// A new file has mode 0600. One that is replaced keeps its owner and its group, and the group its reading, so that a
-    /// gateway under another user than the operator's still reads it.
+    /// A new file has mode 0600, or 0640 where its directory hands its group down (setgid). One that is replaced keeps its owner
+    /// and its group, and the group its reading. So a gateway under another user than the operator's still reads it.
     public static func replace(_ path: String, with text: String) throws(ConfigurationProblem) {
         let target = resolved(path)
         var old = stat()
@@ -44,7 +44,7 @@ extension SecretFile {
         guard descriptor >= 0 else { throw problem(path, "cannot be written: \(lastError())") }
         let isWritten =
             store(text, to: descriptor)
-            && (!hasOld || handOver(descriptor, old))
+            && (hasOld ? handOver(descriptor, old) : shareWithGroup(descriptor, of: directory))
             && fsync(descriptor) == 0
             && rename(temporary, target) == 0
         guard isWritten else {
@@ -82,6 +82,13 @@ extension SecretFile {
             guard fchown(descriptor, old.st_uid, old.st_gid) == 0 else { return false }
         }
         return fchmod(descriptor, 0o600 | old.st_mode & S_IRGRP) == 0
+    }
+
+    /// Lets the group read a new file where the directory's mode says that what is made in it is the group's.
+    private static func shareWithGroup(_ descriptor: Int32, of directory: String) -> Bool {
+        var status = stat()
+        guard stat(directory, &status) == 0, status.st_mode & S_ISGID != 0 else { return true }
+        return fchmod(descriptor, 0o640) == 0
     }
 
     /// Makes the new name last through a power cut. Where a file system cannot do that, the file is there all the same.

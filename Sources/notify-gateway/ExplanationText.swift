@@ -6,7 +6,10 @@ struct ExplanationText {
 
     init(_ item: JSONValue) {
         var parts: [String] = []
-        var lines = [("user", item["user"]?.string ?? "-"), ("action", item["action"]?.string ?? "-")]
+        var lines = [("user", item["user"]?.string ?? "-")]
+        let groups = Self.items(item["groups"]).compactMap(\.string)
+        if !groups.isEmpty { lines.append(("groups", groups.joined(separator: ", "))) }
+        lines.append(("action", item["action"]?.string ?? "-"))
         if case .object(let parameters)? = item["call"] {
             lines += parameters.map { ($0.name, Self.word($0.value)) }
         }

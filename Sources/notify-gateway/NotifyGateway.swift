@@ -33,19 +33,16 @@ struct NotifyGateway: AsyncParsableCommand {
         // Writing to a peer that has gone is an error to be handled, not a signal to die of.
         signal(SIGPIPE, SIG_IGN)
         do {
-            var command = try await parse(CommandLine.arguments.dropFirst())
-            try await command.run()
+            var command = try parseAsRoot()
+            if var waiting = command as? any AsyncParsableCommand {
+                try await waiting.run()
+            } else {
+                // What the parser makes of `--help` and `help`: it knows which command's.
+                try command.run()
+            }
         } catch {
             leave(with: error)
         }
-    }
-
-    private static func parse(_ arguments: some Sequence<String>) async throws -> any AsyncParsableCommand {
-        guard let command = try parseAsRoot(Array(arguments)) as? any AsyncParsableCommand else {
-            // Every sub-command is asynchronous; what is left is a command that only groups others, asked for help.
-            throw CleanExit.helpRequest()
-        }
-        return command
     }
 
     private static func leave(with error: any Error) -> Never {

@@ -104,11 +104,38 @@ struct CommandTests {
         let help = try await Program.run(["--help"])
         #expect(help.status == 0)
         #expect(help.output.contains("check"))
+        #expect(help.output.contains("USAGE: notify-gateway <subcommand>"))
         let mistake = try await Program.run(["serve", "--colour"])
         #expect(mistake.status == 2)
         #expect(mistake.output.isEmpty)
         #expect(!mistake.errors.isEmpty)
         #expect(try await Program.run(["check", "--config", "/does/not/exist"]).status == 1)
         #expect(try await Program.run(["demo", "--listen", "0.0.0.0:80"]).status == 2)
+    }
+
+    /// The commands of the program, however deep, by what it says of itself.
+    private func commands() async throws -> [[String]] {
+        let outcome = try await Program.run(["--experimental-dump-help"])
+        let dump = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        func leaves(_ command: [String: Any]?, _ path: [String]) -> [[String]] {
+            let inner = (command?["subcommands"] as? [[String: Any]] ?? []).filter {
+                $0["commandName"] as? String != "help"
+            }
+            if inner.isEmpty { return [path] }
+            return inner.flatMap { leaves($0, path + [$0["commandName"] as? String ?? "?"]) }
+        }
+        return leaves(dump?["command"] as? [String: Any], [])
+    }
+
+    @Test("Every command's help is its own, and has an example")
+    func helpOfEach() async throws {
+        let commands = try await commands()
+        #expect(commands.count > 20)
+        for command in commands {
+            let help = try await Program.run(command + ["--help"])
+            #expect(help.status == 0 && help.errors.isEmpty, "\(command)")
+            #expect(help.output.contains("USAGE: notify-gateway \(command.joined(separator: " "))"), "\(command)")
+            #expect(help.output.contains("Example"), "\(command)")
+        }
     }
 }

@@ -58,6 +58,11 @@ struct ExplainTests {
             #expect(sent.status == 200)
             let (status, item) = try await explain("alice", Self.send)
             #expect(status == 0 && left(item) == 1)
+            // bob's account has the group that may; eve's has none, and her group is said.
+            let byAccount = try await explain("bob", Self.send.replacing("bob", with: "carol"))
+            #expect(byAccount.status == 0 && byAccount.item["rule"] as? String == "send[1]")
+            #expect(byAccount.item["groups"] as? [String] == ["staff"])
+            #expect(try await explain("eve", Self.send).item["groups"] as? [String] == [])
             #expect(item["end"] as? String == "forwarded" && item["rule"] as? String == "send[0]")
             let requests = try #require(item["requests"] as? [[String: Any]])
             #expect(requests.count == 1)

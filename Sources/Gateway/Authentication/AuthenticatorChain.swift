@@ -80,6 +80,20 @@ public struct AuthenticatorChain: Sendable {
         return standing
     }
 
+    /// The groups that a user would have after a login with a password, as far as that can be told without one.
+    ///
+    /// - Returns: nil where whoever may vouch for the name has no account of it, or cannot tell.
+    func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
+        for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
+            guard let keeper = link.authenticator as? any AccountAuthenticator,
+                case .good(let groups) = await keeper.standing(of: login),
+                link.bounds.contain(Identity(user: user, groups: groups, authenticator: link.name))
+            else { continue }
+            return groups
+        }
+        return nil
+    }
+
     /// The kinds of credential that anybody takes: a 401 challenges for these.
     var takes: [CredentialKind] {
         CredentialKind.allCases.filter { kind in links.contains { $0.takes.contains(kind) } }

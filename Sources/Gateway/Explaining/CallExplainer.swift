@@ -31,6 +31,11 @@ public struct CallExplainer: Sendable {
         self.sessions = sessions
     }
 
+    /// The groups that a user would have after a login with a password; nil where nobody can tell without one.
+    public func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
+        await rules.authenticators.groups(of: user, login: login)
+    }
+
     /// What would become of the request, were it the caller's. What it says of credentials is not looked at.
     ///
     /// - Parameter login: the name that the caller would have logged in with, by a password.

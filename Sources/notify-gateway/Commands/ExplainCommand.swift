@@ -16,7 +16,11 @@ struct ExplainCommand: AsyncParsableCommand {
             """)
 
     @Option(help: "Whose call it is.") var user: String
-    @Option(help: "A group that the user is in; may be given again.") var group: [GroupName] = []
+    @Option(
+        help: ArgumentHelp(
+            "A group that the user is in; may be given again.",
+            discussion: "Without it, a running gateway goes by the groups that the user's account has."))
+    var group: [GroupName] = []
     @Option(help: "The call's body.") var body: String?
     @OptionGroup var gateway: ControlOption
     @Argument(help: "The method and the target.") var call: String

@@ -59,7 +59,9 @@ struct UsersCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List the users, their groups and what bars them.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the users, their groups and what bars them.",
+            discussion: "Example: notify-gateway users list")
 
         @OptionGroup var file: FileOption
 
@@ -75,7 +77,8 @@ struct UsersCommand: AsyncParsableCommand {
     }
 
     struct Remove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Remove a user.")
+        static let configuration = CommandConfiguration(
+            abstract: "Remove a user.", discussion: "Example: notify-gateway users remove alice")
 
         @Argument(help: "The user's name.") var name: String
         @OptionGroup var file: FileOption
@@ -91,7 +94,8 @@ struct UsersCommand: AsyncParsableCommand {
     }
 
     struct Passwd: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Give a user another password.")
+        static let configuration = CommandConfiguration(
+            abstract: "Give a user another password.", discussion: "Example: notify-gateway users passwd alice")
 
         @Argument(help: "The user's name.") var name: String
         @OptionGroup var file: FileOption

@@ -30,6 +30,9 @@ struct Program {
         process.standardInput = standardInput
         process.standardOutput = output
         process.standardError = errors
+        // Read while it runs: a pipe holds 64 KiB, and whoever writes more waits.
+        async let said = Blocking.run { output.fileHandleForReading.readDataToEndOfFile() }
+        async let complained = Blocking.run { errors.fileHandleForReading.readDataToEndOfFile() }
         let status: Int32 = try await withCheckedThrowingContinuation { continuation in
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
             do {
@@ -38,12 +41,14 @@ struct Program {
                 try standardInput.fileHandleForWriting.close()
             } catch {
                 process.terminationHandler = nil
+                // Else whoever reads waits for what never starts.
+                try? output.fileHandleForWriting.close()
+                try? errors.fileHandleForWriting.close()
                 continuation.resume(throwing: error)
             }
         }
-        // No command prints more than a pipe holds.
         return Outcome(
-            status: status, output: String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self),
-            errors: String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
+            status: status, output: String(decoding: try await said, as: UTF8.self),
+            errors: String(decoding: try await complained, as: UTF8.self))
     }
 }

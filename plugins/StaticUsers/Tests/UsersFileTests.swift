@@ -32,6 +32,19 @@ struct UsersFileTests {
         }
     }
 
+    @Test("in a directory that hands its group down, that group reads what is made")
+    func sharedDirectory() throws {
+        let files = try TestFiles()
+        let directory = files.path + "/shared"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o2750], ofItemAtPath: directory)
+        var file = try UsersFile.load(directory + "/users.yaml", names: NameRules())
+        try file.add("alice", passwordHash: Hashes.sha512)
+        try file.write()
+        #expect(try files.mode(of: "shared/users.yaml") == 0o640)
+        #expect(try UsersFile.load(directory + "/users.yaml", names: NameRules()).users.count == 1)
+    }
+
     @Test("every setting of a user survives, comments do not")
     func roundTrip() throws {
         let files = try TestFiles()

@@ -14,17 +14,26 @@ struct ExplainOperation: ControlOperation {
         guard let text = try arguments.text("user"), let user = try arguments.user("user", by: names) else {
             throw .malformed("user is missing.")
         }
+        let login = names.login(PresentedName(text))
+        let groups = try await groups(in: arguments, of: user, login: login)
+        guard let line = try arguments.text("call") else { throw .malformed("call is missing.") }
+        let request = try Self.request(line, body: try arguments.text("body") ?? "", id: context.call)
+        let explanation = await explainer.value.explain(
+            request, as: Identity(user: user, groups: groups, authenticator: "explain"),
+            login: login)
+        try await context.send(explanation.item(of: user, in: groups))
+    }
+
+    /// Those that are given, else those that the user's account has.
+    private func groups(
+        in arguments: ControlArguments, of user: UserName, login: LoginName
+    ) async throws(ControlFault) -> Set<GroupName> {
         var groups: Set<GroupName> = []
         for text in try arguments.texts("groups") {
             guard let group = GroupName(text) else { throw .refused("What groups says is not a group's name.") }
             groups.insert(group)
         }
-        guard let line = try arguments.text("call") else { throw .malformed("call is missing.") }
-        let request = try Self.request(line, body: try arguments.text("body") ?? "", id: context.call)
-        let explanation = await explainer.value.explain(
-            request, as: Identity(user: user, groups: groups, authenticator: "explain"),
-            login: names.login(PresentedName(text)))
-        try await context.send(explanation.item(of: user))
+        return groups.isEmpty ? await explainer.value.groups(of: user, login: login) ?? [] : groups
     }
 
     /// The request that a listener would make of the line, where it would make one at all.
@@ -49,8 +58,11 @@ struct ExplainOperation: ControlOperation {
 
 extension Explanation {
     /// The explanation as one result.
-    func item(of user: UserName) -> JSONValue {
-        var members: [JSONValue.Member] = [.init("user", .string(user.text))]
+    func item(of user: UserName, in groups: Set<GroupName>) -> JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("user", .string(user.text)),
+            .init("groups", .array(groups.map(\.text).sorted().map(JSONValue.string))),
+        ]
         if let action { members.append(.init("action", .string(action.rawValue))) }
         if let call { members.append(.init("call", .object(call.parameters))) }
         if let rule { members.append(.init("rule", .string(rule))) }
