@@ -81,6 +81,7 @@ public struct Gateway: CallServing {
             told = ToldCaller(caller)
             phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
+            try request.departure.check()
             phases.enter(.limit)
             let action = allowed.facts.action
             let admitted: AdmittedCall

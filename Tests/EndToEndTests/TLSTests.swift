@@ -88,7 +88,6 @@ struct TLSTests {
     }
 
     private func reload(_ directory: TestFiles) async throws -> Program.Outcome {
-        try directory.write("control: control.sock\n", to: "gateway.yaml")
         return try await Program.run(["reload", "--config", "gateway.yaml"], in: directory.path)
     }
 

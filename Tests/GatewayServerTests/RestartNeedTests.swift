@@ -20,6 +20,7 @@ struct RestartNeedTests {
         drain: { grace: 5s }
         limits: []
         overload: { calls: 4096 }
+        connections: { per-address: 200 }
         """
 
     private func configuration(_ text: String) throws -> ServerConfiguration {
@@ -36,6 +37,7 @@ struct RestartNeedTests {
         ("checkpoint-copy: syslog", "checkpoint-copy: copy", "journal.checkpoint-copy"),
         ("file: ledger", "file: other", "ledger.file"), ("format: json", "format: text", "log.format"),
         ("calls: 4096", "calls: 10", "overload.calls"),
+        ("per-address: 200", "per-address: 10", "connections"),
     ])
     func needed(_ before: String, _ after: String, _ path: String) throws {
         let needs = RestartNeeds(

@@ -40,7 +40,7 @@ struct Authentication: Sendable {
             }
             let presented = try taken(field, from: facts.peer)
             facts.attempted = presented.name
-            let outcome = try await judging.judge(presented.credential, from: facts.peer)
+            let outcome = try await judging.judge(presented.credential, from: facts.peer, parsed.departure)
             let caller = try judged(outcome, of: presented.name)
             facts.user = caller.user
             facts.authenticator = caller.authenticator

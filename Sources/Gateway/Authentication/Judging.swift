@@ -15,19 +15,25 @@ struct Judging: Sendable {
     let logger: Logger
 
     /// The verdict on a credential. Only what has to be asked about pays, and what was good or could not be judged gets it back.
-    func judge(_ credential: Credential, from peer: Peer) async throws(Refusal) -> AuthenticationOutcome {
+    ///
+    /// - Parameter departure: says when nobody waits for the verdict any more; it is then given up.
+    func judge(
+        _ credential: Credential, from peer: Peer, _ departure: ClientDeparture? = nil
+    ) async throws(Refusal) -> AuthenticationOutcome {
         switch credential {
         case .bearer:
-            return try await judge(token: credential, from: peer)
+            return try await judge(token: credential, from: peer, departure)
         case .password(let login, let password):
             let arrival = clocks.monotonic()
-            let outcome = try await judge(login, password, credential, from: peer)
-            if outcome.isRefusal { try await floor.wait(since: arrival) }
+            let outcome = try await judge(login, password, credential, from: peer, departure)
+            if outcome.isRefusal { try await floor.wait(since: arrival, unless: departure) }
             return outcome
         }
     }
 
-    private func judge(token credential: Credential, from peer: Peer) async throws(Refusal) -> AuthenticationOutcome {
+    private func judge(
+        token credential: Credential, from peer: Peer, _ departure: ClientDeparture?
+    ) async throws(Refusal) -> AuthenticationOutcome {
         let ticket = try limiter.admitLogin(from: peer)
         // What needs no wait pays for none: a task and a question cost more than the verification of a token.
         if let outcome = chain.verdictAtOnce(on: credential, from: peer, logger: logger) {
@@ -41,18 +47,22 @@ struct Judging: Sendable {
                 await chain.authenticate(credential, of: nil, by: chain.tokenPanel, from: peer, logger: logger)
             },
             settled: { [limiter] outcome in
-                if !outcome.isRefusal { limiter.giveBack(ticket) }
+                if let outcome, !outcome.isRefusal { limiter.giveBack(ticket) }
             })
-        // Only passwords' questions are ever withdrawn.
-        return await question.answer() ?? .unavailable(.failed)
+        // Only passwords' questions are ever withdrawn, and this one was given up where the client has left.
+        if let outcome = await question.answer(unless: departure) { return outcome }
+        try departure.check()
+        return .unavailable(.failed)
     }
 
     private func judge(
-        _ login: LoginName, _ password: Secret, _ credential: Credential, from peer: Peer
+        _ login: LoginName, _ password: Secret, _ credential: Credential, from peer: Peer,
+        _ departure: ClientDeparture?
     ) async throws(Refusal) -> AuthenticationOutcome {
         let user = names.canonical(login.text)
         let panel = chain.passwordPanel(of: user)
         while true {
+            try departure.check()
             switch verdicts.find(login, password, of: user, by: panel, from: peer) {
             case .remembered(.accepted(let identity)):
                 // Where the address is part of what is remembered, whoever was asked about has come from it.
@@ -62,10 +72,10 @@ struct Judging: Sendable {
                 return .rejected(reason)
             case .underWay(let question):
                 // Whoever was to ask was not let; perhaps this call is.
-                if let outcome = await question.answer() { return outcome }
+                if let outcome = await question.answer(unless: departure) { return outcome }
             case .unknown(let question, let key):
                 try put(question, key, credential, of: user, to: panel, from: peer)
-                if let outcome = await question.answer() { return outcome }
+                if let outcome = await question.answer(unless: departure) { return outcome }
             }
         }
     }
@@ -94,9 +104,10 @@ struct Judging: Sendable {
                 switch outcome {
                 case .accepted: throttle.succeeded(charge)
                 case .unavailable: throttle.giveBack(charge)
-                case .rejected, .notMine: break
+                // Who leaves before the answer has had the work done all the same.
+                case .rejected, .notMine, nil: break
                 }
-                if !outcome.isRefusal, let ticket { limiter.giveBack(ticket) }
+                if let outcome, !outcome.isRefusal, let ticket { limiter.giveBack(ticket) }
                 verdicts.conclude(question, key, outcome)
             })
     }

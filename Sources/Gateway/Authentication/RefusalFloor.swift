@@ -19,8 +19,8 @@ final class RefusalFloor: Sendable {
         self.randomness = randomness
     }
 
-    /// Waits until a password that came at `arrival` may be refused.
-    func wait(since arrival: MonotonicInstant) async throws(Refusal) {
+    /// Waits until a password that came at `arrival` may be refused, or until nobody waits for the answer any more.
+    func wait(since arrival: MonotonicInstant, unless departure: ClientDeparture? = nil) async throws(Refusal) {
         let spread = UInt64(max(0, rules.refusalSpread.nanoseconds))
         let random = Int64(spread == 0 ? 0 : randomness() % (spread + 1))
         let end = arrival.nanoseconds + rules.refusalFloor.nanoseconds + random
@@ -32,8 +32,13 @@ final class RefusalFloor: Sendable {
         }
         defer { waiting.subtract(1, ordering: .relaxed) }
         let over = OneTimeValue<Void>()
-        _ = loops.schedule(after: .nanoseconds(rest)) { over.give(()) }
+        let timer = loops.schedule(after: .nanoseconds(rest)) { over.give(()) }
+        departure?.watch {
+            timer.cancel()
+            over.give(())
+        }
         await over.get()
+        departure?.endWatch()
     }
 }
 

@@ -7,14 +7,17 @@ struct ParsedCall: ~Copyable {
     let call: Call
     let authorization: ReceivedRequest.FieldValue
     let credentialsMayTravel: Bool
+    let departure: ClientDeparture?
 
     fileprivate init(
-        facts: CallFacts, call: Call, authorization: ReceivedRequest.FieldValue, credentialsMayTravel: Bool
+        facts: CallFacts, call: Call, authorization: ReceivedRequest.FieldValue, credentialsMayTravel: Bool,
+        departure: ClientDeparture?
     ) {
         self.facts = facts
         self.call = call
         self.authorization = authorization
         self.credentialsMayTravel = credentialsMayTravel
+        self.departure = departure
     }
 }
 
@@ -53,7 +56,7 @@ struct Parsing: Sendable {
             if case .update(_, let registration) = call { facts.platform = registration.handle.service }
             return ParsedCall(
                 facts: facts, call: call, authorization: request.authorization,
-                credentialsMayTravel: request.credentialsMayTravel)
+                credentialsMayTravel: request.credentialsMayTravel, departure: request.departure)
         } catch {
             throw error.with(facts)
         }

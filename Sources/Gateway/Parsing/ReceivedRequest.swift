@@ -30,6 +30,8 @@ public struct ReceivedRequest: Sendable {
     public var peer: Peer
     /// Whether a credential may be judged that came this way: loopback, Unix socket, TLS, or allowed by configuration.
     public var credentialsMayTravel: Bool
+    /// Says when nobody waits for the answer any more; nil where that is not told, and then the call goes on to its end.
+    public var departure: ClientDeparture?
 
     /// A header field that may occur once at the most.
     public enum FieldValue: Sendable, Hashable {

@@ -38,8 +38,7 @@ struct AnswerWriter {
         buffer.writeStaticString(Self.reason(answer.status))
         buffer.writeStaticString("\r\nDate: ")
         buffer.writeBytes(date.current())
-        // RFC 9110, section 8.6: no Content-Length where the status alone says that there is no body.
-        let mayHaveBody = answer.status >= 200 && answer.status != 204 && answer.status != 304
+        let mayHaveBody = Self.mayHaveBody(answer.status)
         if mayHaveBody {
             buffer.writeStaticString("\r\nContent-Length: ")
             buffer.writeDecimal(answer.body.count)
@@ -65,6 +64,12 @@ struct AnswerWriter {
         if mayHaveBody, !framing.omitsBody { buffer.writeBytes(answer.body) }
         return buffer
     }
+
+    /// The date as text, for fields that are no bytes yet.
+    mutating func dateText() -> String { String(decoding: date.current(), as: UTF8.self) }
+
+    /// RFC 9110, section 8.6: no Content-Length where the status alone says that there is no body.
+    static func mayHaveBody(_ status: Int) -> Bool { status >= 200 && status != 204 && status != 304 }
 
     /// The reason phrases of RFC 9110, section 15, for the statuses that the gateway answers with.
     private static func reason(_ status: Int) -> StaticString {

@@ -6,6 +6,19 @@ public final class ConnectionCaps: Sendable {
     private struct Counts {
         var total = 0
         var byPeer: [Peer.Address: Int] = [:]
+
+        mutating func take(for owner: Peer?, atMost most: Int) -> Bool {
+            guard let owner, owner.address != .local else { return true }
+            let own = byPeer[owner.limitKey, default: 0]
+            guard own < most else { return false }
+            byPeer[owner.limitKey] = own + 1
+            return true
+        }
+
+        mutating func giveBack(of owner: Peer?) {
+            guard let owner, let own = byPeer[owner.limitKey] else { return }
+            byPeer[owner.limitKey] = own > 1 ? own - 1 : nil
+        }
     }
 
     /// Connections that were one too many.
@@ -17,31 +30,35 @@ public final class ConnectionCaps: Sendable {
     public init(_ limits: ListenerConfiguration.Connections) { self.limits = limits }
 
     /// Counts a connection in; false if it is one too many, and then it is not counted.
-    func admit(_ peer: Peer) -> Bool {
-        let isAdmitted = count(peer)
+    ///
+    /// - Parameter owner: whose it is; nil where it counts into the total alone.
+    func admit(_ owner: Peer?) -> Bool {
+        let isAdmitted = count(owner)
         if !isAdmitted { refused.add() }
         return isAdmitted
     }
 
-    private func count(_ peer: Peer) -> Bool {
+    private func count(_ owner: Peer?) -> Bool {
         counts.withLock { counts in
-            guard counts.total < limits.total else { return false }
-            if peer.address != .local {
-                let own = counts.byPeer[peer.limitKey, default: 0]
-                guard own < limits.perPeer else { return false }
-                counts.byPeer[peer.limitKey] = own + 1
-            }
+            guard counts.total < limits.total, counts.take(for: owner, atMost: limits.perPeer) else { return false }
             counts.total += 1
             return true
         }
     }
 
     /// Counts an admitted connection out.
-    func release(_ peer: Peer) {
+    func release(_ owner: Peer?) {
         counts.withLock { counts in
             counts.total -= 1
-            guard let own = counts.byPeer[peer.limitKey] else { return }
-            counts.byPeer[peer.limitKey] = own > 1 ? own - 1 : nil
+            counts.giveBack(of: owner)
         }
     }
+
+    /// Counts a connection in the total as somebody's as well; false if it is one too many of that one's.
+    func attribute(to owner: Peer) -> Bool {
+        counts.withLock { $0.take(for: owner, atMost: limits.perPeer) }
+    }
+
+    /// Counts it as nobody's again.
+    func endAttribution(to owner: Peer) { counts.withLock { $0.giveBack(of: owner) } }
 }

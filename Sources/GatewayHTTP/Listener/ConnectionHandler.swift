@@ -31,7 +31,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.peer = peer
         self.opened = opened ?? loop.eventLoop.now
         self.credentialsMayTravel = isEncrypted || loop.credentialsMayTravel
-        self.machine = ConnectionStateMachine(limits: loop.configuration.limits)
+        self.machine = ConnectionStateMachine(limits: loop.configuration.limits, believes: loop.believes(peer))
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 
@@ -135,7 +135,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private func serve(_ framed: FramedRequest) {
         let id = loop.ids.next()
         guard loop.configuration.calls.admit() else { return refuseOneTooMany(id) }
-        let request = framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
+        let request = loop.request(framed, id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
         loop.callsInFlight += 1
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
@@ -145,8 +145,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     private func refuseOneTooMany(_ id: CallID) {
-        let refusal = Refusal(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1))
-        let answer = loop.serving.refuse(refusal, id: id)
+        let answer = loop.answerToOneTooMany(id)
         if let framing = machine.answering() { write(answer, id: id, framing: framing) }
     }
 

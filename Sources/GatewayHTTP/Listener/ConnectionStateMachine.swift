@@ -53,7 +53,10 @@ struct ConnectionStateMachine {
     private var isDraining = false
     private var isLeaving = false
 
-    init(limits: ListenerConfiguration.Limits) { framer = RequestFramer(limits: limits) }
+    /// - Parameter believes: by what the peer is believed for whom it speaks; nil where it is not.
+    init(limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil) {
+        framer = RequestFramer(limits: limits, believes: source)
+    }
 
     /// Whether more bytes are of use: not while a call is served and the next request has begun to arrive.
     var wantsBytes: Bool {

@@ -5,6 +5,7 @@ public import NIOPosix
 
 extension Listener {
     private static let backlog: CInt = 4096
+    private static let acceptPause = TimeAmount.milliseconds(200)
     // A request nearly always fits, and four of them bound what is read ahead of a served call.
     private static let readBytes = 4096
 
@@ -85,6 +86,13 @@ extension Listener {
         ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Where the system has no descriptor left, others may be closed a moment later; the bootstrap's own pause is a second.
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in acceptPause })
+                }
+            }
             // A client that half-closes after its request still gets its answer.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readBytes))
@@ -98,16 +106,20 @@ extension Listener {
         _ channel: any Channel, _ caps: ConnectionCaps, _ loops: [NIOLoopBound<ListenerLoop>]
     ) throws {
         guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop })?.value,
-            let peer = channel.remoteAddress.flatMap(Peer.init), caps.admit(peer)
-        else { throw TooManyConnections() }
-        channel.closeFuture.whenComplete { _ in caps.release(peer) }
-        if let tls = loop.configuration.tls {
-            try ConnectionOpening(channel: channel, loop: loop, peer: peer).start(tls)
+            let peer = channel.remoteAddress.flatMap(Peer.init)
+        else { throw NotAdmitted() }
+        let trust = loop.configuration.trust
+        let isProxy = trust.includes(peer)
+        // A listener for proxies that announce their clients is for nobody else: who is not listed is not heard.
+        guard isProxy || trust.source != .proxyProtocol, caps.admit(isProxy ? nil : peer) else { throw NotAdmitted() }
+        channel.closeFuture.whenComplete { _ in caps.release(isProxy ? nil : peer) }
+        if ConnectionOpening.isNeeded(loop.configuration) {
+            try ConnectionOpening(channel: channel, loop: loop, peer: peer, caps: caps).start()
         } else {
             try channel.pipeline.syncOperations.addHandler(ConnectionHandler(loop: loop, peer: peer))
         }
     }
 }
 
-/// Closes an accepted connection that is one too many, or whose peer is gone already; nobody reads it.
-private struct TooManyConnections: Error {}
+/// Closes an accepted connection that is one too many, or of nobody that is taken, or whose peer is gone already; nobody reads it.
+private struct NotAdmitted: Error {}

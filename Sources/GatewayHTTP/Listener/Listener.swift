@@ -1,7 +1,7 @@
 public import Gateway
 public import NIOCore
 
-/// An HTTP/1.1 listener: frames requests, hands them to the way of a call on the connection's own event loop, writes answers.
+/// A listener of HTTP/1.1, and of HTTP/2 where it is configured: frames requests, hands them to the way of a call on the connection's own event loop, writes answers.
 public final class Listener: Sendable {
     /// The address that is listened on; for port 0 in the configuration, with the port that was free.
     public let localAddress: SocketAddress

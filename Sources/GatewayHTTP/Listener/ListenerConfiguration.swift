@@ -46,7 +46,8 @@ public struct ListenerConfiguration: Sendable {
     public struct Connections: Sendable, Hashable {
         /// In all.
         public var total = 10_000
-        /// From one peer address (IPv6: one /64). Unix sockets are exempt.
+        /// From one peer address (IPv6: one /64). Unix sockets are exempt, and so are listed proxies: where they say by the PROXY
+        /// protocol for whom a connection is, that address has it, and else the total alone bounds them.
         public var perPeer = 200
 
         /// The defaults.
@@ -65,6 +66,10 @@ public struct ListenerConfiguration: Sendable {
     public var calls = CallCaps()
     /// The TLS that connections begin with; nil where they are in the clear.
     public var tls: ServerTLS?
+    /// Whether HTTP/2 is spoken beside HTTP/1.1: agreed on by ALPN where there is TLS, with prior knowledge where there is none.
+    public var speaksHTTP2 = false
+    /// Who is believed to speak for others; nobody unless given.
+    public var trust = ProxyTrust()
     /// Whether credentials may travel in the clear beyond this machine. Where not, such calls are refused by the way of a call.
     public var plaintextCredentials = false
 

@@ -45,6 +45,31 @@ final class ListenerLoop {
         self.answers = AnswerWriter(clocks: clocks)
     }
 
+    /// By what a peer is believed for whom its requests are; nil where they are its own.
+    func believes(_ peer: Peer) -> ProxyTrust.Source? {
+        let trust = configuration.trust
+        guard trust.source != .proxyProtocol, trust.includes(peer) else { return nil }
+        return trust.source
+    }
+
+    /// The request as the way of a call takes it, as that of the client behind the peer where the peer is believed.
+    func request(
+        _ framed: FramedRequest, id: CallID, peer: Peer, credentialsMayTravel: Bool
+    ) -> ReceivedRequest {
+        guard framed.head.forwarding != nil, let origin = framed.origin(behind: peer, configuration.trust) else {
+            return framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
+        }
+        return framed.received(
+            id: id, peer: origin.peer, credentialsMayTravel: credentialsMayTravel || origin.isEncrypted, isTrusted: true
+        )
+    }
+
+    /// The answer to a call that is one too many in flight.
+    func answerToOneTooMany(_ id: CallID) -> Answer {
+        serving.refuse(
+            Refusal(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1)), id: id)
+    }
+
     /// A connection is there.
     func join(_ connection: any ListenerConnection) {
         connections[ObjectIdentifier(connection)] = connection

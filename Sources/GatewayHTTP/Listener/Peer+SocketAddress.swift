@@ -16,17 +16,29 @@ extension Peer {
             // `sockaddr_in6`: family, port and flow label in eight bytes, then the address.
             let bytes = Self.bytes(of: address)
             guard bytes.count >= 24, let text = address.ipAddress else { return nil }
-            let (upper, lower) = (Self.number(bytes[8..<16]), Self.number(bytes[16..<24]))
-            // An IPv4 client of a socket for both families (RFC 4291, section 2.5.5.2).
-            if upper == 0, lower >> 32 == 0xFFFF {
-                self.init(v4: UInt32(truncatingIfNeeded: lower))
-            } else {
-                self.init(address: .v6(upper, lower), text: text)
-            }
+            self.init(v6: Self.number(bytes[8..<16]), Self.number(bytes[16..<24]), text: text)
         }
     }
 
-    private init(v4 number: UInt32) {
+    private init(v6 upper: UInt64, _ lower: UInt64, text: String) {
+        // An IPv4 client of a socket for both families (RFC 4291, section 2.5.5.2).
+        if upper == 0, lower >> 32 == 0xFFFF {
+            self.init(v4: UInt32(truncatingIfNeeded: lower))
+        } else {
+            self.init(address: .v6(upper, lower), text: text)
+        }
+    }
+
+    /// An IPv6 address; an IPv4-mapped one is IPv4.
+    init?(v6 upper: UInt64, _ lower: UInt64) {
+        var bytes = ByteBuffer()
+        bytes.writeMultipleIntegers(upper, lower)
+        guard let text = try? SocketAddress(packedIPAddress: bytes, port: 0).ipAddress else { return nil }
+        self.init(v6: upper, lower, text: text)
+    }
+
+    /// An IPv4 address.
+    init(v4 number: UInt32) {
         self.init(
             address: .v4(number),
             text: "\(number >> 24).\(number >> 16 & 0xFF).\(number >> 8 & 0xFF).\(number & 0xFF)")

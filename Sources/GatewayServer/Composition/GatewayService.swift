@@ -60,7 +60,7 @@ struct GatewayService: Service {
         var listeners: [Listener] = []
         do {
             // The bound on connections is the gateway's, however many listeners there are.
-            var bounds = ListenerConfiguration.Connections()
+            var bounds = configuration.connections
             bounds.total = min(bounds.total, shares.clients)
             let caps = ConnectionCaps(bounds)
             let calls = CallCaps(most: configuration.callsInFlight)
@@ -155,6 +155,8 @@ struct GatewayService: Service {
             }
         listener.tls = tls
         listener.calls = calls
+        listener.speaksHTTP2 = section.speaksHTTP2
+        listener.trust = section.trust
         listener.plaintextCredentials = section.allowsPlaintextCredentials
         return try await Listener.start(
             configuration: listener, serving: serving, group: group, clocks: parts.clocks, caps: caps,

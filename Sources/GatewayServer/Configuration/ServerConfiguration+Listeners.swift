@@ -1,9 +1,11 @@
 internal import GatewayCore
+internal import GatewayHTTP
 
 extension ServerConfiguration {
     static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
         let standard = ListenerSection(
-            address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false, tls: nil)
+            address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false, tls: nil,
+            speaksHTTP2: false, trust: ProxyTrust())
         guard let values = root.sequence("listen") else { return [standard] }
         if values.isEmpty { root.report("listen", "must name at least one listener") }
         return values.compactMap { value in
@@ -13,13 +15,51 @@ extension ServerConfiguration {
             let plaintext = reader.word("plaintext-credentials", of: PlaintextCredentials.self) ?? .refuse
             // TLS 1.2 and 1.3 by a certificate; in the clear unless given.
             let (isSecure, tls) = (reader.has("tls"), readListenerTLS(reader))
+            // HTTP/2 beside HTTP/1.1: by ALPN behind TLS, which is the default there; in the clear by prior knowledge.
+            let speaksHTTP2 = reader.bool("http2") ?? isSecure
+            let trust = readTrust(reader)
             guard let address = readListenAddress(reader) else { return nil }
             if isSecure, plaintext == .allow {
                 reader.report("plaintext-credentials", "is for listeners without tls")
             }
-            if !address.isLocal, !isSecure { warnOfPlaintext(reader, allowed: plaintext == .allow) }
-            return ListenerSection(address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls)
+            if !address.isLocal, !isSecure { warnOfPlaintext(reader, allowed: plaintext == .allow, trust) }
+            return ListenerSection(
+                address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls,
+                speaksHTTP2: speaksHTTP2, trust: trust)
         }
+    }
+
+    /// Who is believed to speak for others, and by what: nobody unless given.
+    private static func readTrust(_ reader: ConfigurationReader) -> ProxyTrust {
+        // IP addresses, ranges of them, and the word unix.
+        let values = reader.sequence("trusted-proxies") ?? []
+        let proxies = values.compactMap { value -> AddressRange? in
+            guard let text = reader.string(of: value.node, under: value.path) else { return nil }
+            guard let range = AddressRange(text) else {
+                reader.report(
+                    at: value.node.location, under: value.path,
+                    "\"\(text)\" is not a range of addresses; write 192.0.2.1, 10.0.0.0/8 without bits behind the /8, "
+                        + "2001:db8::/32, or unix")
+                return nil
+            }
+            return range
+        }
+        // What the proxies say it by; x-forwarded-for unless given.
+        let source = reader.word("client-address", of: ProxyTrust.Source.self)
+        if source != nil, values.isEmpty {
+            reader.report("client-address", "is for listeners with trusted-proxies")
+        }
+        return ProxyTrust(proxies: proxies, source: source ?? .xForwardedFor)
+    }
+
+    static func readConnections(_ reader: ConfigurationReader?) -> ListenerConfiguration.Connections {
+        defer { reader?.finish() }
+        var connections = ListenerConfiguration.Connections()
+        // In all, on all listeners; fewer where the system allows the process fewer files.
+        connections.total = reader?.integer("total", in: 1...10_000) ?? connections.total
+        // From one address, of IPv6 from one /64. Unix sockets and trusted proxies are exempt.
+        connections.perPeer = reader?.integer("per-address", in: 1...10_000) ?? connections.perPeer
+        return connections
     }
 
     private enum PlaintextCredentials: String, CaseIterable {
@@ -27,11 +67,13 @@ extension ServerConfiguration {
         case allow
     }
 
-    private static func warnOfPlaintext(_ reader: ConfigurationReader, allowed: Bool) {
+    private static func warnOfPlaintext(_ reader: ConfigurationReader, allowed: Bool, _ trust: ProxyTrust) {
         let message =
             allowed
             ? "credentials that arrive here can be read by everybody on the way"
-            : "every call with a credential is refused here, since the listener is plaintext and not local"
+            : trust.proxies.isEmpty
+                ? "every call with a credential is refused here, since the listener is plaintext and not local"
+                : "calls with a credential are refused here, unless a trusted proxy says that they came by https"
         reader.report("address", message, severity: .warning)
     }
 }

@@ -10,6 +10,8 @@ extension ServerConfiguration {
         let names = readIdentity(root.mapping("identity"))
         // Where clients are listened to: a list, by default 127.0.0.1:8080 alone.
         let listeners = readListeners(root)
+        // How many connections of clients there may be.
+        let connections = readConnections(root.mapping("connections"))
         // Where health and metrics are asked; by default 127.0.0.1:9090.
         let admin = readAdmin(root.mapping("admin"))
         // Where operators' commands reach the running gateway.
@@ -32,7 +34,8 @@ extension ServerConfiguration {
         root.finish()
         guard let backend, let policy else { return nil }
         return ServerConfiguration(
-            listeners: listeners, admin: admin, control: control, backend: backend, authenticators: authenticators,
+            listeners: listeners, connections: connections, admin: admin, control: control, backend: backend,
+            authenticators: authenticators,
             authentication: authentication, names: names,
             policy: policy, limits: limits, callsInFlight: callsInFlight, journal: journal, ledger: ledger, log: log,
             drain: drain)

@@ -8,6 +8,8 @@ public import Logging
 public struct ServerConfiguration: Sendable {
     /// Where clients are listened to.
     public var listeners: [ListenerSection]
+    /// How many connections of clients there may be, on all listeners together.
+    public var connections: ListenerConfiguration.Connections
     /// Where health is asked.
     public var admin: ListenAddress
     /// The path of the control socket; nil for none.
@@ -43,6 +45,10 @@ public struct ServerConfiguration: Sendable {
         public var allowsPlaintextCredentials: Bool
         /// The certificate that it proves itself by; nil where it listens in the clear.
         public var tls: TLSFiles?
+        /// Whether HTTP/2 is spoken beside HTTP/1.1.
+        public var speaksHTTP2: Bool
+        /// Who is believed to speak for others.
+        public var trust: ProxyTrust
     }
 
     /// The backend.

@@ -17,6 +17,7 @@ struct RestartNeeds {
         var paths: [String] = []
         func need(_ path: String, _ differs: Bool) { if differs { paths.append(path) } }
         need("listen", old.listeners.map(\.socket) != new.listeners.map(\.socket))
+        need("connections", old.connections != new.connections)
         need("admin.address", old.admin != new.admin)
         need("control", old.control != new.control)
         let isEmbedded = (old.backend.address == .embedded, new.backend.address == .embedded)

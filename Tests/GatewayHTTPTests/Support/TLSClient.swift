@@ -21,7 +21,7 @@ struct TLSOffer: Sendable {
         let certificate: NIOSSLCertificate?
     }
 
-    fileprivate func context() throws -> NIOSSLContext {
+    func context() throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.utf8)))
         configuration.applicationProtocols = protocols

@@ -28,6 +28,11 @@ struct FramedRequest {
             credentialsMayTravel: credentialsMayTravel)
     }
 
+    /// Who is behind the peer, where that is a proxy that is believed.
+    func origin(behind peer: Peer, _ trust: ProxyTrust) -> RequestOrigin? {
+        head.forwarding?.origin(behind: peer, in: headBytes, trust: trust)
+    }
+
     private func slice(_ range: Range<Int>) -> ByteBuffer {
         // Places in a head lie within its bytes; the parser made both together.
         headBytes.getSlice(at: headBytes.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()

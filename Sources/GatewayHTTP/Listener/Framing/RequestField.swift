@@ -3,7 +3,17 @@ internal import GatewayCore
 /// The fields of a request that the gateway looks at; every other name is nothing to it.
 enum RequestField {
     case host, contentLength, transferEncoding, connection, expect, authorization, contentType, contentEncoding
-    case idempotencyKey, traceparent
+    case idempotencyKey, traceparent, forwarded, xForwardedFor, xForwardedProto
+
+    /// Whether it says for whom a proxy speaks: nothing at all, unless the peer is one that is believed.
+    var isForwarding: Bool {
+        switch self {
+        case .forwarded, .xForwardedFor, .xForwardedProto: true
+        case .host, .contentLength, .transferEncoding, .connection, .expect, .authorization, .contentType,
+            .contentEncoding, .idempotencyKey, .traceparent:
+            false
+        }
+    }
 
     /// The field of that name, nil for a name that is ignored.
     ///
@@ -15,13 +25,16 @@ enum RequestField {
             switch (name.count, bytes[name.lowerBound] | 0x20) {
             case (4, UInt8(ascii: "h")): ("host", .host)
             case (6, UInt8(ascii: "e")): ("expect", .expect)
+            case (9, UInt8(ascii: "f")): ("forwarded", .forwarded)
             case (10, UInt8(ascii: "c")): ("connection", .connection)
             case (11, UInt8(ascii: "t")): ("traceparent", .traceparent)
             case (12, UInt8(ascii: "c")): ("content-type", .contentType)
             case (13, UInt8(ascii: "a")): ("authorization", .authorization)
             case (14, UInt8(ascii: "c")): ("content-length", .contentLength)
             case (15, UInt8(ascii: "i")): ("idempotency-key", .idempotencyKey)
+            case (15, UInt8(ascii: "x")): ("x-forwarded-for", .xForwardedFor)
             case (16, UInt8(ascii: "c")): ("content-encoding", .contentEncoding)
+            case (17, UInt8(ascii: "x")): ("x-forwarded-proto", .xForwardedProto)
             case (17, UInt8(ascii: "t")): ("transfer-encoding", .transferEncoding)
             default: nil
             }

@@ -33,6 +33,7 @@ struct RequestFramer {
     }
 
     private let limits: ListenerConfiguration.Limits
+    private let forwarding: ForwardingFields?
     private var buffer = ByteBuffer()
     private var stage = Stage.requestLine
     private var line = RequestLineParser()
@@ -42,7 +43,12 @@ struct RequestFramer {
     private var chunks = ChunkedDecoder(bodyLimit: 0, trailerLimit: 0, trailerCount: 0)
     private var chunkedBody = ByteBuffer()
 
-    init(limits: ListenerConfiguration.Limits) { self.limits = limits }
+    /// - Parameter believes: by what the peer is believed for whom it speaks; nil where it is not.
+    init(limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil) {
+        self.limits = limits
+        forwarding = source.map(ForwardingFields.init)
+        head.forwarding = forwarding
+    }
 
     /// Bytes that no request has taken yet.
     var bufferedBytes: Int { buffer.readableBytes }
@@ -146,6 +152,7 @@ struct RequestFramer {
         headBytes = ByteBuffer()
         chunkedBody = ByteBuffer()
         head = RequestHead()
+        head.forwarding = forwarding
         line = RequestLineParser()
         stage = .requestLine
         return .request(request)

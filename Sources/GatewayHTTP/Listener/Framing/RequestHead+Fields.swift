@@ -4,6 +4,10 @@ extension RequestHead {
     /// Takes one field line into account.
     mutating func take(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
         guard let field = try RequestField.named(line.name, in: bytes) else { return }
+        if field.isForwarding {
+            forwarding?.take(field, line.value)
+            return
+        }
         guard !line.hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
         switch field {
         case .host:
@@ -32,6 +36,8 @@ extension RequestHead {
             idempotencyKey.add(line.value)
         case .traceparent:
             traceparent.add(line.value)
+        case .forwarded, .xForwardedFor, .xForwardedProto:
+            break
         }
     }
 

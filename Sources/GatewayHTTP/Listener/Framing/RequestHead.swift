@@ -37,6 +37,9 @@ struct RequestHead {
     /// `traceparent`.
     var traceparent = Occurrence.absent
 
+    /// For whom a proxy speaks; nil where the peer is none that is believed.
+    var forwarding: ForwardingFields?
+
     /// How often a field that may be there once is there.
     enum Occurrence: Equatable {
         case absent

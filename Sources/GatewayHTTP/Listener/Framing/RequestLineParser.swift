@@ -81,20 +81,7 @@ struct RequestLineParser {
     ) throws(FramingFault) {
         let word = mark..<index
         guard !word.isEmpty else { throw .malformed("a request line without a method") }
-        // Methods are case-sensitive (RFC 9110, section 9.1).
-        if Self.spells("GET", bytes, word) {
-            head.method = .get
-        } else if Self.spells("POST", bytes, word) {
-            head.method = .post
-        } else if Self.spells("PUT", bytes, word) {
-            head.method = .put
-        } else if Self.spells("DELETE", bytes, word) {
-            head.method = .delete
-        } else if Self.spells("HEAD", bytes, word) {
-            head.isHead = true
-        } else if Self.spells("CONNECT", bytes, word) {
-            throw .malformed("CONNECT")
-        }
+        try head.take(method: word, in: bytes)
         mark = index + 1
         stage = .target
     }
@@ -129,15 +116,5 @@ struct RequestLineParser {
             guard byte == .carriageReturn else { throw .malformed("a request line that does not end in CRLF") }
             stage = .lineFeed
         }
-    }
-
-    private static func spells(_ word: String, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Bool {
-        guard range.count == word.utf8.count else { return false }
-        var index = range.lowerBound
-        for byte in word.utf8 {
-            if bytes[index] != byte { return false }
-            index += 1
-        }
-        return true
     }
 }

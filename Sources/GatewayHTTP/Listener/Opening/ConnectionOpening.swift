@@ -1,19 +1,34 @@
 internal import GatewayCore
 internal import NIOCore
+internal import NIOHTTP2
 
-/// What stands between an accepted connection and its first request where more than plain HTTP/1.1 is spoken: the handshake of
-/// TLS, and the choice of the protocol.
+/// What stands between an accepted connection and its first request where more than plain HTTP/1.1 is spoken: a station after the
+/// other, each a handler that leaves when it knows what it is there for.
+///
+/// ```
+/// ProxyHeaderHandler → NIOSSLServerHandler, ProtocolChoice → ConnectionHandler or HTTP2ConnectionHandler
+///                    → PrefaceDetector                     → the same
+/// ```
 ///
 /// Loop-bound. All of it together has the time that a first byte has; then the connection is cut. It counts into the caps from
 /// the moment it is accepted.
 final class ConnectionOpening: ListenerConnection {
+    /// What is spoken from here on.
+    enum ApplicationProtocol {
+        case http1, http2
+    }
+
     private let channel: any Channel
     private let loop: ListenerLoop
-    private let peer: Peer
     private let opened: NIODeadline
     private let timer: DeadlineTimer
+    private let caps: ConnectionCaps
+    private var peer: Peer
+    private var isEncrypted = false
+    private var isOver = false
 
-    init(channel: any Channel, loop: ListenerLoop, peer: Peer) {
+    init(channel: any Channel, loop: ListenerLoop, peer: Peer, caps: ConnectionCaps) {
+        self.caps = caps
         self.channel = channel
         self.loop = loop
         self.peer = peer
@@ -21,10 +36,18 @@ final class ConnectionOpening: ListenerConnection {
         timer = DeadlineTimer(on: loop.eventLoop)
     }
 
-    /// Readies the connection for its handshake.
-    func start(_ tls: ServerTLS) throws {
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandlers([tls.handler(speaksHTTP2: false), ProtocolChoice(opening: self)])
+    /// Whether connections of the listener need one.
+    static func isNeeded(_ configuration: ListenerConfiguration) -> Bool {
+        configuration.tls != nil || configuration.speaksHTTP2 || configuration.trust.source == .proxyProtocol
+    }
+
+    /// Puts the first station up.
+    func start() throws {
+        if loop.configuration.trust.source == .proxyProtocol {
+            try channel.pipeline.syncOperations.addHandler(ProxyHeaderHandler(opening: self))
+        } else {
+            try putUpNext()
+        }
         loop.join(self)
         timer.start { self.cut() }
         timer.set(opened + loop.configuration.deadlines.head)
@@ -38,17 +61,79 @@ final class ConnectionOpening: ListenerConnection {
 
     func cut() { channel.close(promise: nil) }
 
-    /// The handshake is over. To be called by the handler that learned it, before it leaves and before it passes on a byte.
-    func encrypted() throws {
+    /// The connection is that of the client that a proxy has announced, and counts as one of that client's.
+    func speaks(for header: ProxyHeader, station context: ChannelHandlerContext, passOn: () -> Void) {
+        isEncrypted = header.isEncrypted
+        if let client = header.client {
+            guard caps.attribute(to: client) else {
+                end()
+                return context.close(promise: nil)
+            }
+            channel.closeFuture.whenComplete { [caps] _ in caps.endAttribution(to: client) }
+            peer = client
+        }
+        do { try putUpNext() } catch {
+            end()
+            return context.close(promise: nil)
+        }
+        passOn()
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+
+    /// Puts the handler of the protocol up behind a station, which passes on what it held back, and leaves.
+    func finish(
+        _ applicationProtocol: ApplicationProtocol, isEncrypted: Bool, station context: ChannelHandlerContext,
+        passOn: () -> Void = {}
+    ) {
         end()
-        let handler = ConnectionHandler(loop: loop, peer: peer, opened: opened, isEncrypted: true)
-        try channel.pipeline.syncOperations.addHandler(handler)
+        let isEncrypted = isEncrypted || self.isEncrypted
+        do {
+            switch applicationProtocol {
+            case .http1: try speakHTTP1(isEncrypted: isEncrypted)
+            case .http2: try speakHTTP2(isEncrypted: isEncrypted)
+            }
+        } catch {
+            return context.close(promise: nil)
+        }
+        passOn()
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
     /// The connection is gone, or carries requests from now on.
     func end() {
+        if isOver { return }
+        isOver = true
         timer.stop()
         loop.leave(self)
+    }
+
+    private func putUpNext() throws {
+        let pipeline = channel.pipeline.syncOperations
+        if let tls = loop.configuration.tls {
+            let handler = tls.handler(speaksHTTP2: loop.configuration.speaksHTTP2)
+            try pipeline.addHandlers([handler, ProtocolChoice(opening: self)])
+        } else if loop.configuration.speaksHTTP2 {
+            try pipeline.addHandler(PrefaceDetector(opening: self))
+        } else {
+            end()
+            try speakHTTP1(isEncrypted: isEncrypted)
+        }
+    }
+
+    private func speakHTTP1(isEncrypted: Bool) throws {
+        try channel.pipeline.syncOperations.addHandler(
+            ConnectionHandler(loop: loop, peer: peer, opened: opened, isEncrypted: isEncrypted))
+    }
+
+    private func speakHTTP2(isEncrypted: Bool) throws {
+        let meter = FrameMeterHandler(on: loop.eventLoop, headTime: loop.configuration.deadlines.head)
+        let handler = HTTP2ConnectionHandler(
+            loop: loop, peer: peer, meter: meter, opened: opened, isEncrypted: isEncrypted)
+        let frames = NIOHTTP2Handler(
+            mode: .server, frameDelegate: HTTP2ConnectionHandler.FrameWatch(handler),
+            connectionConfiguration: HTTP2Limits.connection(loop.configuration.limits),
+            streamConfiguration: HTTP2Limits.stream())
+        try channel.pipeline.syncOperations.addHandlers([meter, frames, handler])
     }
 }
 

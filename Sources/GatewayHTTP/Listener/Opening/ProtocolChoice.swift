@@ -1,7 +1,8 @@
 internal import NIOCore
 internal import NIOTLS
 
-/// Waits behind TLS for the end of the handshake, has the protocol's handler take the place behind it, and leaves.
+/// Waits behind TLS for the end of the handshake, has the handler of the protocol that was agreed on (RFC 7301) take the place
+/// behind it, and leaves.
 ///
 /// Loop-bound.
 final class ProtocolChoice: ChannelInboundHandler, RemovableChannelHandler {
@@ -12,14 +13,9 @@ final class ProtocolChoice: ChannelInboundHandler, RemovableChannelHandler {
     init(opening: ConnectionOpening) { self.opening = opening }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent, let opening {
+        if case .handshakeCompleted(let name)? = event as? TLSUserEvent, let opening {
             self.opening = nil
-            do {
-                try opening.encrypted()
-                context.pipeline.syncOperations.removeHandler(self, promise: nil)
-            } catch {
-                context.close(promise: nil)
-            }
+            opening.finish(name == "h2" ? .http2 : .http1, isEncrypted: true, station: context)
         }
         context.fireUserInboundEventTriggered(event)
     }

@@ -1,0 +1,142 @@
+internal import Gateway
+internal import GatewayCore
+internal import NIOCore
+internal import NIOHPACK
+internal import NIOHTTP2
+
+extension HTTP2ConnectionHandler {
+    /// Fields of a stream: a new request, or the trailers of one that is on its way.
+    func received(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
+        if streams[id] != nil {
+            // Trailers say nothing that is used.
+            if payload.endStream { requestIsComplete(id) }
+            return
+        }
+        lastStream = max(lastStream, id)
+        defer { if endsAfterFirst { drain() } }
+        // Streams that are reset at once leave their calls behind.
+        guard callsUnderWay < HTTP2Limits.streams else {
+            send(.rstStream(.refusedStream), on: id)
+            context?.flush()
+            return charge()
+        }
+        idleUntil = nil
+        do throws(FramingFault) {
+            let request = try HTTP2RequestReader(
+                payload.headers, limits: loop.configuration.limits, believes: source)
+            streams[id] = HTTP2Stream(
+                state: .receiving(request.head, bytes: request.bytes, body: ByteBuffer()), deadline: nil)
+            if payload.endStream { return requestIsComplete(id) }
+            let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
+            streams[id]?.deadline = deadline
+            wake(by: deadline)
+            if request.head.expectation == .continueFirst {
+                send(.headers(.init(headers: [":status": "100"])), on: id)
+                context?.flush()
+            }
+        } catch {
+            streams[id] = HTTP2Stream(state: .answered)
+            refuse(error, on: id, omitsBody: false, isComplete: payload.endStream)
+        }
+    }
+
+    /// A piece of a body.
+    func received(_ payload: HTTP2Frame.FramePayload.Data, on id: HTTP2StreamID) {
+        guard case .receiving(let head, let bytes, var body)? = streams[id]?.state,
+            case .byteBuffer(let piece) = payload.data
+        else { return }
+        guard body.readableBytes + piece.readableBytes <= loop.configuration.limits.body else {
+            let fault = FramingFault(code: .payloadTooLarge, detail: "the body is too long")
+            return refuse(fault, on: id, omitsBody: head.isHead, isComplete: payload.endStream)
+        }
+        // Let go of it first, or it is copied.
+        streams[id]?.state = .answered
+        body.writeImmutableBuffer(piece)
+        streams[id]?.state = .receiving(head, bytes: bytes, body: body)
+        if payload.endStream { requestIsComplete(id) }
+    }
+
+    /// The stream has ended, by both sides or by a reset of one of them.
+    func closed(_ id: HTTP2StreamID) {
+        guard let stream = streams.removeValue(forKey: id) else { return }
+        stream.clientHasLeft()
+        guard streams.isEmpty else { return }
+        if phase == .draining { return hangUp() }
+        idleUntil = loop.eventLoop.now + loop.configuration.deadlines.idle
+        wake(by: idleUntil)
+    }
+
+    /// Gives the client back what it has used of the connection's window; a body fits into that of its stream.
+    func widenWindow(_ event: NIOHTTP2WindowUpdatedEvent) {
+        guard event.streamID == .rootStream, phase != .closing, let size = event.inboundWindowSize,
+            size < HTTP2Limits.window / 2
+        else { return }
+        send(.windowUpdate(windowSizeIncrement: HTTP2Limits.window - size))
+        context?.flush()
+    }
+
+    private func requestIsComplete(_ id: HTTP2StreamID) {
+        guard case .receiving(let head, let bytes, let body)? = streams[id]?.state else { return }
+        let callID = loop.ids.next()
+        guard loop.configuration.calls.admit() else {
+            write(loop.answerToOneTooMany(callID), id: callID, on: id, omitsBody: head.isHead)
+            context?.flush()
+            return
+        }
+        let departure = ClientDeparture()
+        streams[id] = HTTP2Stream(state: .serving(departure, omitsBody: head.isHead))
+        var request = loop.request(
+            FramedRequest(head: head, headBytes: bytes, body: body), id: callID, peer: peer,
+            credentialsMayTravel: credentialsMayTravel)
+        request.departure = departure
+        loop.callsInFlight += 1
+        callsUnderWay += 1
+        let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        Task.immediate(executorPreference: loop.executor) { [serving = loop.serving, request] in
+            let answer = await serving.serve(request)
+            handler.value.finish(answer, id: callID, on: id)
+        }
+    }
+
+    private func finish(_ answer: Answer, id: CallID, on stream: HTTP2StreamID) {
+        loop.configuration.calls.leave()
+        loop.finishedCall()
+        callsUnderWay -= 1
+        guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
+        meter.served()
+        write(answer, id: id, on: stream, omitsBody: omitsBody)
+        context?.flush()
+    }
+
+    /// The one answer to what is no request; the stream ends after it.
+    func refuse(_ fault: FramingFault, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool) {
+        let id = loop.ids.next()
+        let answer = loop.serving.refuse(Refusal(fault.code, fault.detail), id: id)
+        write(answer, id: id, on: stream, omitsBody: omitsBody)
+        context?.flush()
+        // RFC 9113, section 8.1: what is left of the request is of no use. A reset takes along what was not flushed before it.
+        if !isComplete {
+            send(.rstStream(.noError), on: stream)
+            context?.flush()
+        }
+        charge()
+    }
+
+    private func write(_ answer: Answer, id: CallID, on stream: HTTP2StreamID, omitsBody: Bool) {
+        guard let context, phase != .closing else { return }
+        let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
+        streams[stream] = HTTP2Stream(state: .answered, deadline: deadline)
+        let hasBody = !omitsBody && !answer.body.isEmpty && AnswerWriter.mayHaveBody(answer.status)
+        send(.headers(.init(headers: loop.answers.fields(of: answer, id: id), endStream: !hasBody)), on: stream)
+        if hasBody {
+            let body = context.channel.allocator.buffer(bytes: answer.body)
+            send(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream)
+        }
+        // Nearly always the client has taken it by now.
+        if streams[stream] != nil { wake(by: deadline) }
+    }
+
+    private func charge() {
+        if !meter.charge() { end(.enhanceYourCalm) }
+    }
+}

@@ -1,0 +1,45 @@
+internal import NIOCore
+
+/// Finds out from a connection's first bytes in the clear whether they are HTTP/2 with prior knowledge (RFC 9113, section 3.3) or
+/// HTTP/1.1, has the protocol's handler take the place behind it, and leaves.
+///
+/// Loop-bound. The first byte that is not the preface's decides, and no byte is lost.
+final class PrefaceDetector: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    private var opening: ConnectionOpening?
+    private var bytes = ByteBuffer()
+
+    init(opening: ConnectionOpening) { self.opening = opening }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        bytes.writeImmutableBuffer(unwrapInboundIn(data))
+        let view = bytes.readableBytesView.prefix(Self.preface.count)
+        let isPreface = view.elementsEqual(Self.preface.prefix(view.count))
+        if isPreface, view.count < Self.preface.count { return }
+        opening?.finish(isPreface ? .http2 : .http1, isEncrypted: false, station: context) {
+            context.fireChannelRead(self.wrapInboundOut(self.bytes))
+        }
+        opening = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    private func end() {
+        opening?.end()
+        opening = nil
+    }
+}
+
+@available(*, unavailable)
+extension PrefaceDetector: Sendable {}

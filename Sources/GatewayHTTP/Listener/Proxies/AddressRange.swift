@@ -1,0 +1,77 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// A range of IP addresses in CIDR notation (RFC 4632), one address, or the word `unix` for whoever may connect to a Unix socket.
+public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
+    private enum Members: Sendable, Hashable {
+        case v4(UInt32, prefix: Int)
+        case v6(UInt64, UInt64, prefix: Int)
+        case local
+    }
+
+    private let members: Members
+    /// The range as it was written.
+    public let description: String
+
+    /// Reads `10.0.0.0/8`, `192.0.2.1`, `2001:db8::/32` or `unix`; nil for anything else, and for a range with bits behind its
+    /// prefix, which is a mistake as a rule.
+    public init?(_ text: String) {
+        description = text
+        if text == "unix" {
+            members = .local
+            return
+        }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let peer = Peer(ipAddress: String(parts[0])) else { return nil }
+        let length = parts.count == 2 ? Self.length(parts[1]) : 128
+        guard let length else { return nil }
+        switch peer.address {
+        case .v4(let address):
+            let prefix = parts.count == 2 ? length : 32
+            guard prefix <= 32, address & Self.mask(prefix) == address else { return nil }
+            members = .v4(address, prefix: prefix)
+        case .v6(let upper, let lower):
+            guard length <= 128, Self.masked(upper, lower, length) == (upper, lower) else { return nil }
+            members = .v6(upper, lower, prefix: length)
+        case .local:
+            return nil
+        }
+    }
+
+    /// Whether the address is in it. An IPv4-mapped address counts as IPv4.
+    func contains(_ address: Peer.Address) -> Bool {
+        switch (members, address) {
+        case (.v4(let network, let prefix), .v4(let address)):
+            address & Self.mask(prefix) == network
+        case (.v6(let upper, let lower, let prefix), .v6(let otherUpper, let otherLower)):
+            Self.masked(otherUpper, otherLower, prefix) == (upper, lower)
+        case (.local, .local):
+            true
+        case (.v4, _), (.v6, _), (.local, _):
+            false
+        }
+    }
+
+    private static func length(_ text: Substring) -> Int? {
+        guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
+        return Int(text)
+    }
+
+    private static func mask(_ prefix: Int) -> UInt32 { prefix == 0 ? 0 : ~0 << UInt32(32 - prefix) }
+
+    private static func masked(_ upper: UInt64, _ lower: UInt64, _ prefix: Int) -> (UInt64, UInt64) {
+        func mask(_ bits: Int) -> UInt64 { bits <= 0 ? 0 : bits >= 64 ? ~0 : ~0 << UInt64(64 - bits) }
+        return (upper & mask(prefix), lower & mask(prefix - 64))
+    }
+}
+
+extension Peer {
+    /// The peer of an IP address in its usual form, without brackets, port or zone; nil for anything else.
+    init?(ipAddress text: String) {
+        // The longest form is that of an IPv4-mapped address.
+        guard text.utf8.count <= 45, !text.utf8.contains(UInt8(ascii: "%")),
+            let address = try? SocketAddress(ipAddress: text, port: 0)
+        else { return nil }
+        self.init(address)
+    }
+}

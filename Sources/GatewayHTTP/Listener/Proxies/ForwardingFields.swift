@@ -1,0 +1,80 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// The fields of a request that say for whom a proxy speaks, as places in the head. Read of listed proxies alone.
+struct ForwardingFields {
+    /// What is looked for.
+    let source: ProxyTrust.Source
+    /// `X-Forwarded-For` or `Forwarded`, in the order of the request.
+    private var lists: [Range<Int>] = []
+    /// The last `X-Forwarded-Proto`.
+    private var scheme: Range<Int>?
+
+    init(_ source: ProxyTrust.Source) { self.source = source }
+
+    /// The most proxies of one way; beyond them the way is not followed.
+    private static let mostHops = 16
+
+    /// Takes one of the fields, if it is one that counts.
+    mutating func take(_ field: RequestField, _ value: Range<Int>) {
+        switch (source, field) {
+        case (.xForwardedFor, .xForwardedFor), (.forwarded, .forwarded): lists.append(value)
+        case (.xForwardedFor, .xForwardedProto): scheme = value
+        default: break
+        }
+    }
+
+    /// Who is behind `proxy`: the list is walked from the right, where each proxy has put whom it heard from, as long as that is
+    /// a proxy that is believed too. What a client has put further to the left is never reached.
+    func origin(behind proxy: Peer, in head: ByteBuffer, trust: ProxyTrust) -> RequestOrigin {
+        var origin = RequestOrigin(peer: proxy, isEncrypted: false)
+        var walk = ListWalk(lists: lists.map { Self.text($0, in: head) })
+        for _ in 0..<Self.mostHops {
+            guard let element = walk.next(), let hop = Self.hop(element, source) else { break }
+            origin = RequestOrigin(peer: hop.peer, isEncrypted: hop.isEncrypted)
+            if !trust.includes(hop.peer) { break }
+        }
+        if source == .xForwardedFor, let scheme {
+            var schemes = ListWalk(lists: [Self.text(scheme, in: head)])
+            origin.isEncrypted = schemes.next().map(Self.isHTTPS) ?? false
+        }
+        return origin
+    }
+
+    private static func hop(_ element: Substring, _ source: ProxyTrust.Source) -> RequestOrigin? {
+        switch source {
+        case .xForwardedFor: peer(element).map { RequestOrigin(peer: $0, isEncrypted: false) }
+        case .forwarded:
+            ForwardedElement(element).flatMap { element in
+                element.node.flatMap(peer).map {
+                    RequestOrigin(peer: $0, isEncrypted: element.scheme.map(isHTTPS) ?? false)
+                }
+            }
+        case .proxyProtocol: nil
+        }
+    }
+
+    /// An address, with a port or without: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80` (RFC 7239, section 6).
+    private static func peer(_ text: Substring) -> Peer? {
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            let port = text[text.index(after: end)...]
+            guard port.isEmpty || isPort(port) else { return nil }
+            return Peer(ipAddress: String(text[text.index(after: text.startIndex)..<end]))
+        }
+        if let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon {
+            return isPort(text[colon...]) ? Peer(ipAddress: String(text[..<colon])) : nil
+        }
+        return Peer(ipAddress: String(text))
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        text.first == ":" && (2...6).contains(text.utf8.count) && text.utf8.dropFirst().allSatisfy(\.isASCIIDigit)
+    }
+
+    private static func isHTTPS(_ text: Substring) -> Bool { text.lowercased() == "https" }
+
+    private static func text(_ place: Range<Int>, in head: ByteBuffer) -> String {
+        head.getString(at: head.readerIndex + place.lowerBound, length: place.count) ?? ""
+    }
+}

@@ -1,0 +1,117 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// The header of the PROXY protocol, versions 1 and 2 ("The PROXY protocol", HAProxy, 2.2 and 2.3): for whom a connection was made.
+///
+/// A value without sockets. Looks at the first bytes of a connection, and takes exactly the header's.
+struct ProxyHeader: Equatable {
+    /// The client; nil where the proxy speaks for itself, as for a check of its own.
+    var client: Peer?
+    /// Whether the client's connection to the proxy was encrypted, which only version 2 can say.
+    var isEncrypted: Bool
+
+    /// What bytes amount to.
+    enum Reading: Equatable {
+        /// Not enough for a header.
+        case incomplete
+        /// A header; its bytes were taken.
+        case header(ProxyHeader)
+        /// The bytes are no header, or one that is of no use.
+        case malformed
+    }
+
+    private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+    private static let word = Array("PROXY ".utf8)
+    private static let longestLine = 107
+    /// Addresses and further things; far more than proxies send.
+    private static let mostBytes = 2048
+
+    /// Reads the header off the front of the bytes.
+    static func read(_ bytes: inout ByteBuffer) -> Reading {
+        let view = bytes.readableBytesView
+        if view.starts(with: signature) { return readBinary(&bytes) }
+        if view.starts(with: word) { return readLine(&bytes) }
+        let isBeginning = signature.starts(with: view) || word.starts(with: view)
+        return isBeginning ? .incomplete : .malformed
+    }
+
+    private static func readLine(_ bytes: inout ByteBuffer) -> Reading {
+        let view = bytes.readableBytesView.prefix(longestLine)
+        guard let end = view.firstIndex(of: .lineFeed) else {
+            return view.count < longestLine ? .incomplete : .malformed
+        }
+        guard view[view.index(before: end)] == .carriageReturn,
+            let line = String(validating: view[..<view.index(before: end)], as: UTF8.self)
+        else { return .malformed }
+        bytes.moveReaderIndex(forwardBy: end + 1 - view.startIndex)
+        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+        if parts.count >= 2, parts[1] == "UNKNOWN" { return .header(ProxyHeader(client: nil, isEncrypted: false)) }
+        guard parts.count == 6, let client = Peer(ipAddress: String(parts[2])), isPort(parts[4]), isPort(parts[5]),
+            let target = Peer(ipAddress: String(parts[3]))
+        else { return .malformed }
+        // An IPv4-mapped address is written as IPv6, and is IPv4 all the same.
+        let isVersion4 = !parts[2].contains(":") && !parts[3].contains(":")
+        let isVersion6 = parts[2].contains(":") && parts[3].contains(":")
+        guard parts[1] == "TCP4" && isVersion4 || parts[1] == "TCP6" && isVersion6 else { return .malformed }
+        _ = target
+        return .header(ProxyHeader(client: client, isEncrypted: false))
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        (1...5).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIDigit)
+            && Int(text).map { $0 <= 65_535 } == true
+    }
+
+    private static func readBinary(_ bytes: inout ByteBuffer) -> Reading {
+        let start = bytes.readerIndex + signature.count
+        guard let kind = bytes.getInteger(at: start, as: UInt8.self),
+            let family = bytes.getInteger(at: start + 1, as: UInt8.self),
+            let length = bytes.getInteger(at: start + 2, as: UInt16.self)
+        else { return .incomplete }
+        guard kind == 0x20 || kind == 0x21, length <= mostBytes else { return .malformed }
+        guard bytes.readableBytes >= signature.count + 4 + Int(length) else { return .incomplete }
+        bytes.moveReaderIndex(forwardBy: signature.count + 4)
+        // It is all there.
+        var rest = bytes.readSlice(length: Int(length)) ?? ByteBuffer()
+        // LOCAL: the proxy's own connection, whatever else the header says.
+        if kind == 0x20 { return .header(ProxyHeader(client: nil, isEncrypted: false)) }
+        let client: Peer?
+        switch family {
+        case 0x11:
+            guard let address = rest.readInteger(as: UInt32.self), rest.readSlice(length: 8) != nil else {
+                return .malformed
+            }
+            client = Peer(v4: address)
+        case 0x21:
+            guard let upper = rest.readInteger(as: UInt64.self), let lower = rest.readInteger(as: UInt64.self),
+                rest.readSlice(length: 20) != nil
+            else { return .malformed }
+            client = Peer(v6: upper, lower)
+        case 0x31:
+            guard rest.readSlice(length: 216) != nil else { return .malformed }
+            client = Peer(address: .local, text: "unix")
+        case 0x00:
+            client = nil
+        default:
+            // Nothing but streams gets here.
+            return .malformed
+        }
+        guard let isEncrypted = isEncrypted(rest) else { return .malformed }
+        return .header(ProxyHeader(client: client, isEncrypted: isEncrypted))
+    }
+
+    /// Looks for `PP2_TYPE_SSL` with its bit `PP2_CLIENT_SSL`; nil where the list of things is none.
+    private static func isEncrypted(_ things: ByteBuffer) -> Bool? {
+        var things = things
+        var isEncrypted = false
+        while things.readableBytes > 0 {
+            guard let type = things.readInteger(as: UInt8.self), let length = things.readInteger(as: UInt16.self),
+                let value = things.readSlice(length: Int(length))
+            else { return nil }
+            if type == 0x20, let client = value.getInteger(at: value.readerIndex, as: UInt8.self) {
+                isEncrypted = client & 1 == 1
+            }
+        }
+        return isEncrypted
+    }
+}

@@ -1,0 +1,80 @@
+import Gateway
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import GatewayHTTP
+
+/// Clients of HTTP/2 that take their time. That bytes come now and then puts no deadline off.
+@Suite(.timeLimit(.minutes(1)))
+struct HTTP2DeadlineTests {
+    typealias Frame = FrameClient.Frame
+
+    private func run(
+        _ configure: @escaping (inout ListenerConfiguration.Deadlines) -> Void,
+        _ body: (FrameClient) async throws -> Void
+    ) async throws {
+        try await HTTP2Bench.run {
+            configure(&$0.deadlines)
+        } _: { bench in
+            try await body(bench.connect())
+        }
+    }
+
+    @Test func whoAsksNothingIsCut() async throws {
+        try await run {
+            $0.head = .milliseconds(100)
+        } _: { client in
+            #expect(await client.goAwayAtEnd() == 0)
+        }
+    }
+
+    @Test func whoAsksNothingMoreIsCut() async throws {
+        try await run {
+            $0.idle = .milliseconds(100)
+        } _: { client in
+            try await client.send(.headers(1, HTTP2Bench.get("/")))
+            #expect(await client.answer(on: 1).status == 200)
+            #expect(await client.goAwayAtEnd() == 0)
+        }
+    }
+
+    @Test(arguments: ["half a frame", "half a head", "half a frame's header"])
+    func aHeadThatIsNeverCompleteIsCut(_ kind: String) async throws {
+        try await run {
+            $0.head = .milliseconds(300)
+        } _: { client in
+            try await client.send(.headers(1, HTTP2Bench.get("/")))
+            #expect(await client.answer(on: 1).status == 200)
+            let whole = Frame.headers(3, HTTP2Bench.get("/"), endsHead: false).bytes
+            switch kind {
+            case "half a frame": try await client.send(bytes: Array(whole.dropLast(3)))
+            case "half a head": try await client.send(bytes: whole)
+            default: try await client.send(bytes: Array(whole.prefix(4)))
+            }
+            _ = await client.goAwayAtEnd()
+        }
+    }
+
+    @Test func aBodyThatIsNeverCompleteIsAnswered() async throws {
+        try await run {
+            $0.body = .milliseconds(300)
+        } _: { client in
+            try await client.send(.headers(1, HTTP2Bench.post("/"), end: false), .data(1, "abc", end: false))
+            #expect(await client.answer(on: 1).status == 408)
+            try await client.send(.headers(3, HTTP2Bench.get("/")))
+            #expect(await client.answer(on: 3).status == 200)
+        }
+    }
+
+    @Test func anAnswerThatIsNeverTakenIsGivenUp() async throws {
+        try await run {
+            $0.body = .milliseconds(300)
+        } _: { client in
+            // A window of nothing for each stream.
+            try await client.send(.setting(4, 0), .headers(1, HTTP2Bench.get("/")))
+            let reset = await client.frame { $0.type == 3 }
+            #expect(reset?.stream == 1)
+        }
+    }
+}

@@ -1,0 +1,229 @@
+import NIOCore
+import NIOHPACK
+import NIOPosix
+
+/// A client of HTTP/2 that sends frames as a test makes them, well or badly, and hands over what comes back.
+final class FrameClient: Sendable {
+    /// A frame (RFC 9113, section 4.1).
+    struct Frame: Sendable, Equatable {
+        var type: UInt8
+        var flags: UInt8 = 0
+        var stream: UInt32 = 0
+        var payload: [UInt8] = []
+
+        var bytes: [UInt8] {
+            let length = payload.count
+            let head = [UInt8(length >> 16 & 0xFF), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF), type, flags]
+            return head + Self.number(stream) + payload
+        }
+
+        static func number(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
+
+        /// Fields of a stream, in one frame.
+        static func headers(
+            _ stream: UInt32, _ fields: [(String, String)], end: Bool = true, endsHead: Bool = true
+        ) -> Frame {
+            Frame(type: 1, flags: (end ? 1 : 0) | (endsHead ? 4 : 0), stream: stream, payload: literal(fields))
+        }
+
+        static func data(_ stream: UInt32, _ text: String, end: Bool = true) -> Frame {
+            Frame(type: 0, flags: end ? 1 : 0, stream: stream, payload: Array(text.utf8))
+        }
+
+        static func reset(_ stream: UInt32) -> Frame { Frame(type: 3, stream: stream, payload: number(8)) }
+        static let settings = Frame(type: 4)
+        static let settingsAck = Frame(type: 4, flags: 1)
+        static func setting(_ identifier: UInt16, _ value: UInt32) -> Frame {
+            Frame(type: 4, payload: [UInt8(identifier >> 8), UInt8(identifier & 0xFF)] + number(value))
+        }
+        static let ping = Frame(type: 6, payload: [UInt8](repeating: 7, count: 8))
+        static func pingAck(_ payload: [UInt8]) -> Frame { Frame(type: 6, flags: 1, payload: payload) }
+        static func windowUpdate(_ stream: UInt32, _ size: UInt32) -> Frame {
+            Frame(type: 8, stream: stream, payload: number(size))
+        }
+        static func continuation(_ stream: UInt32, _ fields: [(String, String)], endsHead: Bool) -> Frame {
+            Frame(type: 9, flags: endsHead ? 4 : 0, stream: stream, payload: literal(fields))
+        }
+
+        /// Field lines that are not indexed and not compressed (RFC 7541, section 6.2.2): any byte goes as it is.
+        static func literal(_ fields: [(String, String)]) -> [UInt8] {
+            fields.flatMap { name, value in [0] + text(name) + text(value) }
+        }
+
+        private static func text(_ text: String) -> [UInt8] {
+            let bytes = Array(text.utf8)
+            guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
+            var (head, rest) = ([UInt8(127)], bytes.count - 127)
+            while rest >= 128 {
+                head.append(UInt8(rest % 128 + 128))
+                rest /= 128
+            }
+            return head + [UInt8(rest)] + bytes
+        }
+    }
+
+    /// What became of a stream.
+    struct Answer: Sendable, Equatable {
+        var status: Int?
+        var fields: [String: String] = [:]
+        var body = ""
+        /// The code of its reset; nil where there was none.
+        var reset: UInt32?
+    }
+
+    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    let channel: any Channel
+    private let inbox: Inbox
+
+    private init(channel: any Channel, inbox: Inbox) {
+        self.channel = channel
+        self.inbox = inbox
+    }
+
+    /// Connects, and says the preface unless it is told not to.
+    static func connect(
+        to address: SocketAddress, group: any EventLoopGroup, saysPreface: Bool = true,
+        through prepare: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void = { _ in }
+    ) async throws -> FrameClient {
+        let inbox = Inbox()
+        let channel = try await ClientBootstrap(group: group)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try prepare(channel.pipeline.syncOperations)
+                    try channel.pipeline.syncOperations.addHandler(Collector(inbox: inbox))
+                }
+            }
+            .connect(to: address).get()
+        let client = FrameClient(channel: channel, inbox: inbox)
+        if saysPreface { try await client.send(bytes: preface + Frame.settings.bytes) }
+        return client
+    }
+
+    func send(_ frames: Frame...) async throws { try await send(frames) }
+
+    func send(_ frames: [Frame]) async throws { try await send(bytes: frames.flatMap(\.bytes)) }
+
+    func send(bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// The answer on a stream, complete or cut off by the end of the connection.
+    func answer(on stream: UInt32) async -> Answer { await inbox.answer(on: stream) }
+
+    /// The next frame that fits, or nil at the end of the connection. Frames before it are forgotten.
+    func frame(_ fits: @escaping @Sendable (Frame) -> Bool) async -> Frame? { await inbox.frame(fits) }
+
+    /// Waits for the end of the connection; the code of the GOAWAY that came before, nil for none.
+    func goAwayAtEnd() async -> UInt32? { await inbox.goAwayAtEnd() }
+}
+
+/// What has come in, for whoever waits for it.
+private actor Inbox {
+    private var rest: [UInt8] = []
+    private var frames: [FrameClient.Frame] = []
+    private var answers: [UInt32: (answer: FrameClient.Answer, isComplete: Bool)] = [:]
+    private var goAway: UInt32?
+    private var hasEnded = false
+    private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
+    private var waiters: [CheckedContinuation<Void, Never>] = []
+
+    func add(_ bytes: [UInt8]) {
+        rest += bytes
+        while rest.count >= 9 {
+            let length = Int(rest[0]) << 16 | Int(rest[1]) << 8 | Int(rest[2])
+            guard rest.count >= 9 + length else { break }
+            let stream = rest[5..<9].reduce(0) { $0 << 8 | UInt32($1) }
+            take(.init(type: rest[3], flags: rest[4], stream: stream, payload: Array(rest[9..<(9 + length)])))
+            rest.removeFirst(9 + length)
+        }
+        wake()
+    }
+
+    func end() {
+        hasEnded = true
+        wake()
+    }
+
+    func answer(on stream: UInt32) async -> FrameClient.Answer {
+        while answers[stream]?.isComplete != true, !hasEnded { await change() }
+        return answers[stream]?.answer ?? FrameClient.Answer()
+    }
+
+    func frame(_ fits: @Sendable (FrameClient.Frame) -> Bool) async -> FrameClient.Frame? {
+        while true {
+            while !frames.isEmpty {
+                let frame = frames.removeFirst()
+                if fits(frame) { return frame }
+            }
+            if hasEnded { return nil }
+            await change()
+        }
+    }
+
+    func goAwayAtEnd() async -> UInt32? {
+        while !hasEnded { await change() }
+        return goAway
+    }
+
+    private func take(_ frame: FrameClient.Frame) {
+        frames.append(frame)
+        var (answer, isComplete) = answers[frame.stream] ?? (FrameClient.Answer(), false)
+        switch frame.type {
+        case 0:
+            answer.body += String(decoding: frame.payload, as: UTF8.self)
+            isComplete = isComplete || frame.flags & 1 != 0
+        case 1:
+            var block = ByteBuffer(bytes: frame.payload)
+            guard let fields = try? decoder.decodeHeaders(from: &block) else { return }
+            if fields.first(name: ":status") == "100" { return }
+            for (name, value, _) in fields {
+                if name == ":status" { answer.status = Int(value) } else { answer.fields[name] = value }
+            }
+            isComplete = isComplete || frame.flags & 1 != 0
+        case 3:
+            answer.reset = frame.payload.reduce(0) { $0 << 8 | UInt32($1) }
+            isComplete = true
+        case 7:
+            goAway = frame.payload[4..<8].reduce(0) { $0 << 8 | UInt32($1) }
+            return
+        default:
+            return
+        }
+        answers[frame.stream] = (answer, isComplete)
+    }
+
+    private func change() async { await withCheckedContinuation { waiters.append($0) } }
+
+    private func wake() {
+        let waiting = waiters
+        waiters = []
+        for waiter in waiting { waiter.resume() }
+    }
+}
+
+private final class Collector: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+
+    private let events: AsyncStream<[UInt8]?>.Continuation
+
+    init(inbox: Inbox) {
+        let (stream, events) = AsyncStream.makeStream(of: [UInt8]?.self)
+        self.events = events
+        // One task keeps the order of what comes.
+        Task {
+            for await event in stream {
+                if let event { await inbox.add(event) } else { await inbox.end() }
+            }
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        events.yield(Array(unwrapInboundIn(data).readableBytesView))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        events.yield(nil)
+        events.finish()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
