@@ -88,7 +88,7 @@ struct TLSTests {
     }
 
     private func reload(_ directory: TestFiles) async throws -> Program.Outcome {
-        return try await Program.run(["reload", "--config", "gateway.yaml"], in: directory.path)
+        try await Program.run(["reload", "--config", "gateway.yaml"], in: directory.path)
     }
 
     private func waitUntil(_ client: RawClient, presents certificate: TestCertificate) async throws {

@@ -87,7 +87,12 @@ class Client(asyncio.Protocol):
 class Gateway:
     """`notify-gateway serve` in a directory of its own; its journal may lie elsewhere."""
 
-    def __init__(self, program, backend_port, journal=None, minimum_free="0"):
+    def __init__(
+        self, program, backend_port, journal=None, minimum_free="0", listen='[{ address: "127.0.0.1:0" }]', more="",
+        before=(),
+    ):
+        """`listen` and `more` are of the configuration; `before` is a command that the gateway is run by."""
+        self.before = list(before)
         self.program = program
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-faults-"))
         self.journal = pathlib.Path(journal) if journal else self.directory / "journal"
@@ -95,7 +100,7 @@ class Gateway:
         (self.directory / "users.yaml").chmod(0o600)
         (self.directory / "gateway.yaml").write_text(
             f"""
-listen: [{{ address: "127.0.0.1:0" }}]
+listen: {listen}
 admin: {{ address: "127.0.0.1:0" }}
 backend: {{ url: "http://127.0.0.1:{backend_port}" }}
 authenticators: [{{ static-users: {{ file: users.yaml }} }}]
@@ -104,19 +109,22 @@ limits: []
 journal: {{ directory: "{self.journal}", signing-key: journal.key, minimum-free: {minimum_free} }}
 ledger: {{ file: ledger.sqlite }}
 log: {{ level: notice }}
+{more}
 """
         )
 
     async def start(self):
         self.process = await asyncio.create_subprocess_exec(
-            self.program, "serve", "--config", str(self.directory / "gateway.yaml"),
+            *self.before, self.program, "serve", "--config", str(self.directory / "gateway.yaml"),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )
         log = ""
         while line := (await self.process.stderr.readline()).decode():
             log += line
             if "The gateway serves" in line:
-                self.port = int(re.search(r'"listeners":"[^"]*127\.0\.0\.1:(\d+)', line)[1])
+                listeners = re.search(r'"listeners":"([^"]*)"', line)[1]
+                self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", listeners)]
+                self.port = self.ports[0]
                 self.reading = asyncio.create_task(self.drain())
                 return
         raise SystemExit(f"the gateway did not start:\n{log}")

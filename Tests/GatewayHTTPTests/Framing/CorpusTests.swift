@@ -1,5 +1,6 @@
 import Foundation
 import GatewayTesting
+import NIOCore
 import Testing
 
 @testable import GatewayHTTP
@@ -31,6 +32,33 @@ import Testing
                 let isUnfinished = whole.isEmpty
                 #expect(endsInAFault || isUnfinished, "\(fixture.name): \(whole)")
             }
+        }
+    }
+
+    /// The same on sockets, before a whole gateway: whatever is invalid is refused, and nothing of any of them reaches the backend.
+    @Test(.enabled(if: CorpusTests.folder != nil, "no llhttp fixtures: set NOTIFY_GATEWAY_CORPORA"))
+    func fixturesReachNoBackend() async throws {
+        let fixtures = try Self.fixtures()
+        try await EdgeBench.run { bench in
+            for fixture in fixtures {
+                let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeBench.group)
+                // Cut off by a fault, or complete and answered: after the end of the input the gateway closes.
+                try? await client.channel.writeAndFlush(ByteBuffer(bytes: fixture.bytes))
+                try? await client.closeOutput()
+                let answers = EdgeBench.Answers(text: await client.receiveToEnd())
+                try? await client.channel.close()
+                #expect(answers.statuses.allSatisfy { $0 >= 400 }, "\(fixture.name): \(answers.text)")
+                let framed = frame([fixture.bytes[...]])
+                let most = framed.count { if case .continueExpected = $0 { false } else { true } }
+                // Fewer where one of them asked for the end of the connection.
+                #expect(answers.statuses.count <= most, "\(fixture.name): \(answers.text)")
+                if fixture.isInvalid, most == 1, framed.last?.code != nil {
+                    #expect(answers.statuses.count == 1, "\(fixture.name)")
+                }
+            }
+            #expect(bench.gateway.backend.requests == [] && bench.gateway.backend.unreadable.isEmpty)
+            let good = try await bench.exchange(EdgeBench.send())
+            #expect(good.statuses == [200])
         }
     }
 

@@ -1,0 +1,91 @@
+"""The honest client beside an attack, and what the system says of the gateway's process. For the programs beside this folder."""
+
+import asyncio
+import os
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Faults" / "lib"))
+import bench  # noqa: E402  (the folder has to be named first)
+
+ASK = b"GET /auth/whoami HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Basic YWxpY2U6YWxpY2U=\r\n\r\n"
+HONEST = "127.0.0.2"
+
+
+class Honest:
+    """Asks again and again on one connection, and notes how long each answer took."""
+
+    def __init__(self, port):
+        self.port = port
+        self.seconds = []
+        self.failures = []
+
+    async def run(self, pause=0.005):
+        """Asks until it is cancelled; a connection that is lost is a failure, and made anew."""
+        while True:
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(HONEST, 0))
+                try:
+                    while True:
+                        began = time.monotonic()
+                        await self.ask(reader, writer)
+                        self.seconds.append(time.monotonic() - began)
+                        await asyncio.sleep(pause)
+                finally:
+                    writer.close()
+            except (OSError, asyncio.IncompleteReadError, ValueError) as error:
+                self.failures.append(repr(error))
+                await asyncio.sleep(0.05)
+
+    @staticmethod
+    async def ask(reader, writer):
+        """One call, which must be answered with 200."""
+        writer.write(ASK)
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
+        await reader.readexactly(length)
+        if not head.startswith("HTTP/1.1 200 "):
+            raise ValueError(head.split("\r\n", 1)[0])
+
+    async def ask_once(self):
+        """One call on a connection of its own; how long it took, or None where it was not answered."""
+        began = time.monotonic()
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(HONEST, 0))
+            try:
+                await asyncio.wait_for(self.ask(reader, writer), 5)
+            finally:
+                writer.close()
+        except (OSError, asyncio.IncompleteReadError, ValueError, TimeoutError, asyncio.TimeoutError):
+            return None
+        return time.monotonic() - began
+
+    def percentile(self, share):
+        """The time in milliseconds that so many of the answers took at the most."""
+        ordered = sorted(self.seconds)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("inf")
+
+
+def established(port, source="127.0.0.1"):
+    """How many connections from an address the gateway has open: its side of them."""
+    def end(text):
+        address, number = text.split(":")
+        return ".".join(str(byte) for byte in reversed(bytes.fromhex(address))), int(number, 16)
+
+    count = 0
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        next(table)
+        for line in table:
+            fields = line.split()
+            # 01 is ESTABLISHED: the gateway has not closed it.
+            if fields[3] == "01" and end(fields[1]) == ("127.0.0.1", port) and end(fields[2])[0] == source:
+                count += 1
+    return count
+
+
+def processor_seconds(pid):
+    """The time that a process has had of the processors."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
