@@ -88,7 +88,7 @@ struct SingleFilePortTests {
                 body: #"{"Platform":"apns","Handle":"\#(Self.bobs)","Tags":[]}"#)
             #expect(again.status == 202)
             #expect(port.registrations.values.map(\.handle) == [Self.bobs])
-            #expect(try gateway.journal().contains { $0["result"] as? String == "healed" })
+            try await gateway.record { $0["result"] as? String == "healed" }
             let longest = 4096 - 45 - "alice".utf8.count
             for (length, status) in [(longest, 200), (longest + 1, 413)] {
                 let sent = try await client.call(

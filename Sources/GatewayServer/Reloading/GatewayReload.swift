@@ -69,6 +69,7 @@ actor GatewayReload {
         let assembly = parts.assembly(of: new)
         let problems =
             found + RestartNeeds(from: configuration, to: new).problems(in: source) + (await assembly.problems())
+            + (await certificateProblems(new))
         guard !problems.contains(where: { $0.severity == .error }) else { return kept(problems) }
         let remade: AuthenticatorAssembly.Made
         let renewed: ConfiguredTLS
