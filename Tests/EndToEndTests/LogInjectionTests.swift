@@ -186,7 +186,8 @@ struct LogInjectionTests {
                 let result = try await body(gateway)
                 let admin = try RawClient(port: try #require(gateway.adminPort))
                 let answer = try await admin.call("GET", "/metrics")
-                if answer.status == 200 { metrics = answer.text }
+                #expect(answer.status == 200 && answer.text.contains("# TYPE "))
+                metrics = answer.text
                 return result
             }
             #expect(status == 0)

@@ -19,6 +19,7 @@ struct RestartNeedTests {
         log: { level: info, format: json }
         drain: { grace: 5s }
         limits: []
+        event-loops: 2
         overload: { calls: 4096 }
         connections: { per-address: 200 }
         """
@@ -36,7 +37,7 @@ struct RestartNeedTests {
         ("signing-key: key", "signing-key: other", "journal.signing-key"),
         ("checkpoint-copy: syslog", "checkpoint-copy: copy", "journal.checkpoint-copy"),
         ("file: ledger", "file: other", "ledger.file"), ("format: json", "format: text", "log.format"),
-        ("calls: 4096", "calls: 10", "overload.calls"),
+        ("event-loops: 2", "event-loops: 3", "event-loops"), ("calls: 4096", "calls: 10", "overload.calls"),
         ("per-address: 200", "per-address: 10", "connections"),
     ])
     func needed(_ before: String, _ after: String, _ path: String) throws {

@@ -2,6 +2,7 @@ internal import Gateway
 public import GatewayCore
 internal import GatewayStore
 internal import Logging
+internal import NIOCore
 
 extension ServerConfiguration {
     /// Reads the root of `gateway.yaml`. Every problem goes to the reader; nil where one leaves no usable configuration.
@@ -25,6 +26,9 @@ extension ServerConfiguration {
         let policy = readPolicy(root, names, audiences: members)
         let limits = readLimits(root, names)
         warnOfUnreachable(audiences, members, policy, limits)
+        // How many threads serve calls, each with connections to the backend of its own. As many as there are processors unless
+        // given.
+        let eventLoops = root.integer("event-loops", in: 1...256) ?? System.coreCount
         let callsInFlight = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
@@ -37,7 +41,8 @@ extension ServerConfiguration {
             listeners: listeners, connections: connections, admin: admin, control: control, backend: backend,
             authenticators: authenticators,
             authentication: authentication, names: names,
-            policy: policy, limits: limits, callsInFlight: callsInFlight, journal: journal, ledger: ledger, log: log,
+            policy: policy, limits: limits, eventLoops: eventLoops, callsInFlight: callsInFlight, journal: journal,
+            ledger: ledger, log: log,
             drain: drain)
     }
 

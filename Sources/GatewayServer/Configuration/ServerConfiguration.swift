@@ -26,6 +26,8 @@ public struct ServerConfiguration: Sendable {
     public var policy: Policy
     /// How often.
     public var limits: [Limit]
+    /// How many threads serve calls.
+    public var eventLoops: Int
     /// How many calls may be in flight, whatever they wait for.
     public var callsInFlight: Int
     /// Where calls are recorded.

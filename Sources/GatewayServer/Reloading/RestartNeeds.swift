@@ -26,6 +26,7 @@ struct RestartNeeds {
             need("backend.port", old.backend.embeddedPort != new.backend.embeddedPort)
             need("backend.profile", old.backend.profileName != new.backend.profileName)
         }
+        need("event-loops", old.eventLoops != new.eventLoops)
         need("overload.calls", old.callsInFlight != new.callsInFlight)
         need("identity", old.names != new.names)
         need("journal.directory", old.journal.directory != new.journal.directory)
