@@ -65,8 +65,8 @@ struct ConfigurationProblemTests {
             (
                 "lissen: []\n",
                 "gateway.yaml:1:1: lissen: is not known here; known are: admin, audiences, authentication, "
-                    + "authenticators, backend, connections, control, drain, identity, journal, ledger, limits, listen, log, "
-                    + "overload, policy, version"
+                    + "authenticators, backend, connections, control, drain, event-loops, identity, journal, ledger, "
+                    + "limits, listen, log, overload, policy, version"
             ),
             (
                 "control: /\(String(repeating: "d", count: 107))\n",
