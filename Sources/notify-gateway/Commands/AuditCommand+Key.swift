@@ -12,7 +12,7 @@ extension AuditCommand {
             discussion: """
                 Keep it where the gateway's user cannot write, and give it to audit verify.
 
-                Example: notify-gateway audit key >> /root/journal-keys
+                Example: notify-gateway audit key >> /media/elsewhere/journal-keys
                 """)
 
         @OptionGroup var file: ConfigurationOption
