@@ -14,20 +14,28 @@ struct PresentedCredential {
     static let longestPassword = 1024
 
     init(_ field: ByteBuffer, names: NameRules) throws(Refusal) {
-        let bytes = field.readableBytesView
-        let scheme = bytes.prefix { $0 != 0x20 }
-        let rest = bytes[scheme.endIndex...].drop { $0 == 0x20 }
-        switch String(decoding: scheme, as: UTF8.self).asciiLowercased {
-        case "basic":
-            self = try Self.basic(Array(rest), names)
-        case "bearer":
-            guard !rest.isEmpty, rest.allSatisfy(Self.isTokenByte) else {
+        let bytes = field.readableBytesUInt8Span
+        var end = 0
+        while end < bytes.count, bytes[end] != 0x20 { end += 1 }
+        let scheme = bytes.extracting(..<end)
+        while end < bytes.count, bytes[end] == 0x20 { end += 1 }
+        let rest = bytes.extracting(end...)
+        if Self.equal(scheme, "basic") {
+            self = try Self.basic(rest, names)
+        } else if Self.equal(scheme, "bearer") {
+            guard !rest.isEmpty, rest.indices.allSatisfy({ Self.isTokenByte(rest[$0]) }) else {
                 throw Refusal(.credentialsRejected, "the bearer token is malformed")
             }
-            self.init(.bearer(token: Secret(rest)), name: nil)
-        default:
+            self.init(.bearer(token: rest.withUnsafeBufferPointer { Secret($0) }), name: nil)
+        } else {
             throw Refusal(.credentialsRejected, "the scheme is neither Basic nor Bearer")
         }
+    }
+
+    /// Whether the bytes are the word in whatever case (RFC 9110, section 11.1).
+    private static func equal(_ bytes: Span<UInt8>, _ word: StaticString) -> Bool {
+        guard bytes.count == word.utf8CodeUnitCount else { return false }
+        return word.withUTF8Buffer { word in bytes.indices.allSatisfy { bytes[$0].asciiLowercased == word[$0] } }
     }
 
     private init(_ credential: Credential, name: PresentedName?) {
@@ -35,8 +43,8 @@ struct PresentedCredential {
         self.name = name
     }
 
-    private static func basic(_ encoded: [UInt8], _ names: NameRules) throws(Refusal) -> PresentedCredential {
-        guard let pair = Base64.decode(encoded.span, .standard), let colon = pair.firstIndex(of: UInt8(ascii: ":")),
+    private static func basic(_ encoded: Span<UInt8>, _ names: NameRules) throws(Refusal) -> PresentedCredential {
+        guard let pair = Base64.decode(encoded, .standard), let colon = pair.firstIndex(of: UInt8(ascii: ":")),
             let user = String(validating: pair[..<colon], as: UTF8.self)
         else { throw Refusal(.credentialsRejected, "the Basic credential is malformed") }
         let password = pair[(colon + 1)...]

@@ -5,18 +5,20 @@ internal import NIOCore
 enum MediaType {
     /// `application/json` or nothing; a charset of utf-8, iso-8859-1 or us-ascii, or none.
     static func requireJSON(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
-        let refusal = Refusal(
-            .unsupportedMediaType, "Content-Type is not JSON",
-            hint: "This call takes application/json in utf-8, iso-8859-1 or us-ascii.")
         switch field {
         case .absent:
             return
         case .repeated:
             throw Refusal(.malformedRequest, "Content-Type is repeated")
+        case .single(let value) where Self.isUsual(value.readableBytesUInt8Span):
+            return
         case .single(let value):
             var parts = String(buffer: value).asciiLowercased.split(
                 separator: ";", omittingEmptySubsequences: false
             ).map { $0.trimmingBlanks }
+            let refusal = Refusal(
+                .unsupportedMediaType, "Content-Type is not JSON",
+                hint: "This call takes application/json in utf-8, iso-8859-1 or us-ascii.")
             guard parts.removeFirst() == "application/json" else { throw refusal }
             for part in parts {
                 // Blanks around the equals sign are against the grammar, and yet some server may read what follows them.
@@ -31,6 +33,11 @@ enum MediaType {
         }
     }
 
+    /// Whether it says what nearly all clients say, byte for byte.
+    private static func isUsual(_ value: Span<UInt8>) -> Bool {
+        value.equals("application/json; charset=utf-8") || value.equals("application/json")
+    }
+
     /// `identity` or nothing: what is compressed cannot be judged.
     static func requireIdentityCoding(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
         switch field {
@@ -39,6 +46,14 @@ enum MediaType {
         case .single: throw Refusal(.unsupportedMediaType, "Content-Encoding is not identity")
         case .repeated: throw Refusal(.malformedRequest, "Content-Encoding is repeated")
         }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether it holds the text's bytes.
+    fileprivate func equals(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount else { return false }
+        return text.withUTF8Buffer { bytes in indices.allSatisfy { self[$0] == bytes[$0] } }
     }
 }
 

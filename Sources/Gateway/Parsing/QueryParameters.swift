@@ -9,10 +9,14 @@ struct QueryParameters {
 
     init(_ query: ByteBuffer?, allowed: [String]) throws(Refusal) {
         guard let query, query.readableBytes > 0 else { return }
-        for pair in query.readableBytesView.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
-            let equals = pair.firstIndex(of: UInt8(ascii: "="))
-            let name = try Self.decoded(pair[..<(equals ?? pair.endIndex)]).asciiLowercased
-            let value = try Self.decoded(equals.map { pair[pair.index(after: $0)...] } ?? pair[pair.endIndex...])
+        let bytes = query.readableBytesUInt8Span
+        var start = 0
+        while start <= bytes.count {
+            let end = Self.index(of: UInt8(ascii: "&"), in: bytes, start..<bytes.count)
+            let equals = Self.index(of: UInt8(ascii: "="), in: bytes, start..<end)
+            let name = try Self.decoded(bytes.extracting(start..<equals)).asciiLowercased
+            let value = try Self.decoded(bytes.extracting(min(equals + 1, end)..<end))
+            start = end + 1
             guard allowed.contains(name) else { throw Refusal(.malformedRequest, "an unknown query parameter") }
             guard !values.contains(where: { $0.name == name }) else {
                 throw Refusal(.malformedRequest, "a duplicate query parameter: \(name)")
@@ -32,11 +36,18 @@ struct QueryParameters {
         return value
     }
 
-    private static func decoded(_ text: ByteBufferView) throws(Refusal) -> String {
+    /// Where the byte comes first in the range; its end where it does not.
+    private static func index(of byte: UInt8, in bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
+        var index = range.lowerBound
+        while index < range.upperBound, bytes[index] != byte { index += 1 }
+        return index
+    }
+
+    private static func decoded(_ text: Span<UInt8>) throws(Refusal) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
-        var index = text.startIndex
-        while index < text.endIndex {
+        var index = 0
+        while index < text.count {
             let byte = text[index]
             switch byte {
             case UInt8(ascii: "+"):
@@ -44,7 +55,7 @@ struct QueryParameters {
             case UInt8(ascii: ";"):
                 throw Refusal(.malformedRequest, "a semicolon in the query")
             case UInt8(ascii: "%"):
-                guard index + 2 < text.endIndex, let high = text[index + 1].hexDigitValue,
+                guard index + 2 < text.count, let high = text[index + 1].hexDigitValue,
                     let low = text[index + 2].hexDigitValue
                 else { throw Refusal(.malformedRequest, "a broken percent-escape in the query") }
                 bytes.append(high << 4 | low)
@@ -54,9 +65,10 @@ struct QueryParameters {
             }
             index += 1
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        do {
+            return String(copying: try UTF8Span(validating: bytes.span))
+        } catch {
             throw Refusal(.malformedRequest, "the query is not UTF-8")
         }
-        return text
     }
 }

@@ -15,11 +15,11 @@ public struct CallID: Sendable, Hashable, CustomStringConvertible {
 
     /// 32 lower-case hexadecimal digits.
     public var text: String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(16)
-        withUnsafeBytes(of: process.bigEndian) { bytes += $0 }
-        withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
-        return String(hexEncoding: bytes)
+        String(unsafeUninitializedCapacity: 32) { text in
+            text.write(hexDigitsOf: process, at: 0)
+            text.write(hexDigitsOf: number, at: 16)
+            return 32
+        }
     }
 
     /// 32 lower-case hexadecimal digits.

@@ -21,9 +21,9 @@ public struct TraceContext: Sendable, Hashable {
     public init?(traceparent bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         // version "-" trace-id "-" parent-id "-" trace-flags; later versions may append to that.
-        guard bytes.count >= 55, let version = Self.number(bytes[0..<2]), version != 0xFF,
-            bytes.count == 55 || (version > 0 && bytes[55] == Self.dash),
-            [2, 35, 52].allSatisfy({ bytes[$0] == Self.dash }),
+        guard bytes.count >= Self.length, let version = Self.number(bytes[0..<2]), version != 0xFF,
+            bytes.count == Self.length || (version > 0 && bytes[Self.length] == Self.dash),
+            Self.dashes.allSatisfy({ bytes[$0] == Self.dash }),
             let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]), high != 0 || low != 0,
             let parent = Self.number(bytes[36..<52]), parent != 0, let flags = Self.number(bytes[53..<55])
         else { return nil }
@@ -34,13 +34,27 @@ public struct TraceContext: Sendable, Hashable {
     }
 
     /// The trace's id: 32 lower-case hexadecimal digits.
-    public var id: String { Self.digits(high) + Self.digits(low) }
+    public var id: String {
+        String(unsafeUninitializedCapacity: 32) { text in
+            text.write(hexDigitsOf: high, at: 0)
+            text.write(hexDigitsOf: low, at: 16)
+            return 32
+        }
+    }
 
     /// The `traceparent` of a request that the gateway makes for the trace.
     ///
     /// - Parameter span: The id of that request; 0, which none may have, stands for 1.
     public func traceparent(span: UInt64) -> String {
-        "00-\(id)-\(Self.digits(max(1, span)))-\(flags == 0 ? "00" : "01")"
+        String(unsafeUninitializedCapacity: Self.length) { text in
+            text.initialize(repeating: UInt8(ascii: "0"))
+            for place in Self.dashes { text[place] = Self.dash }
+            text.write(hexDigitsOf: high, at: 3)
+            text.write(hexDigitsOf: low, at: 19)
+            text.write(hexDigitsOf: max(1, span), at: 36)
+            if flags != 0 { text[Self.length - 1] = UInt8(ascii: "1") }
+            return Self.length
+        }
     }
 
     /// The `traceparent` of the next request: each has a span of its own (section 3.2.2.4). Takes no lock.
@@ -54,10 +68,9 @@ public struct TraceContext: Sendable, Hashable {
 
     private static let spans = Atomic<UInt64>(.random(in: .min ... .max))
     private static let dash = UInt8(ascii: "-")
-
-    private static func digits(_ number: UInt64) -> String {
-        String(hexEncoding: withUnsafeBytes(of: number.bigEndian) { Array($0) })
-    }
+    /// Where the parts of a `traceparent` are joined, and how long it is.
+    private static let dashes = [2, 35, 52]
+    private static let length = 55
 
     /// The number that up to 16 lower-case hexadecimal digits are; capitals are not allowed (section 3.2.2).
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {

@@ -41,13 +41,23 @@ extension String {
 
     /// The bytes in lower-case hexadecimal.
     package init(hexEncoding bytes: some Collection<UInt8>) {
-        var text = [UInt8]()
-        text.reserveCapacity(bytes.count * 2)
-        for byte in bytes {
-            let (high, low) = byte.hexDigits
-            text.append(high)
-            text.append(low)
+        self.init(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            var index = 0
+            for byte in bytes {
+                (text[index], text[index + 1]) = byte.hexDigits
+                index += 2
+            }
+            return index
         }
-        self.init(decoding: text, as: UTF8.self)
+    }
+}
+
+extension UnsafeMutableBufferPointer<UInt8> {
+    /// Writes the number as 16 lower-case hexadecimal digits from the index on. There must be room for them.
+    package func write(hexDigitsOf number: UInt64, at index: Int) {
+        for place in 0..<8 {
+            let byte = UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * place))
+            (self[index + 2 * place], self[index + 2 * place + 1]) = byte.hexDigits
+        }
     }
 }

@@ -36,11 +36,16 @@ public enum Base64 {
 
     /// The text that stands for the bytes.
     public static func encode(_ bytes: some Sequence<UInt8>, _ variant: Variant) -> [UInt8] {
+        bytes.withContiguousStorageIfAvailable { encode($0.span, variant) } ?? encode(Array(bytes).span, variant)
+    }
+
+    private static func encode(_ bytes: Span<UInt8>, _ variant: Variant) -> [UInt8] {
         var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
         var bits: UInt32 = 0
         var held = 0
-        for byte in bytes {
-            bits = bits << 8 | UInt32(byte)
+        for index in bytes.indices {
+            bits = bits << 8 | UInt32(bytes[index])
             held += 8
             while held >= 6 {
                 held -= 6

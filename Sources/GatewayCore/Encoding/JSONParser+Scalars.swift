@@ -38,9 +38,7 @@ extension JSONParser {
             if !take(UInt8(ascii: "+"), bytes, &cursor) { _ = take(UInt8(ascii: "-"), bytes, &cursor) }
             try digits(bytes, &cursor)
         }
-        var text: [UInt8] = []
-        for index in start..<cursor.index { text.append(bytes[index]) }
-        return String(decoding: text, as: UTF8.self)
+        return try text(bytes.extracting(start..<cursor.index), at: start)
     }
 
     private static func digits(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) {
@@ -53,23 +51,39 @@ extension JSONParser {
     static func string(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) -> String {
         let start = cursor.index
         cursor.index += 1
-        var text: [UInt8] = []
+        let end = skipPlain(bytes, &cursor)
+        // Nearly all strings have no escape, and are read where they stand.
+        if take(UInt8(ascii: "\""), bytes, &cursor) { return try text(bytes.extracting(start + 1..<end), at: start) }
+        var unescaped: [UInt8] = []
+        var run = start + 1
         while true {
-            guard cursor.index < bytes.count else { throw .malformed(at: cursor.index) }
-            let byte = bytes[cursor.index]
-            switch byte {
-            case UInt8(ascii: "\""):
-                cursor.index += 1
-                guard let string = String(validating: text, as: UTF8.self) else { throw .malformed(at: start) }
-                return string
-            case UInt8(ascii: "\\"):
-                try escape(bytes, &cursor, into: &text)
-            case 0..<0x20:
-                throw .malformed(at: cursor.index)
-            default:
-                text.append(byte)
-                cursor.index += 1
+            let end = skipPlain(bytes, &cursor)
+            for index in run..<end { unescaped.append(bytes[index]) }
+            if take(UInt8(ascii: "\""), bytes, &cursor) { return try text(unescaped.span, at: start) }
+            guard end < bytes.count, bytes[end] == UInt8(ascii: "\\") else { throw .malformed(at: end) }
+            try escape(bytes, &cursor, into: &unescaped)
+            run = cursor.index
+        }
+    }
+
+    /// Moves on to the next quotation mark, backslash or control character, or to the end, and answers where that is.
+    private static func skipPlain(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) -> Int {
+        var index = cursor.index
+        loop: while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0..<0x20: break loop
+            default: index += 1
             }
+        }
+        cursor.index = index
+        return index
+    }
+
+    private static func text(_ bytes: Span<UInt8>, at start: Int) throws(Fault) -> String {
+        do {
+            return String(copying: try UTF8Span(validating: bytes))
+        } catch {
+            throw .malformed(at: start)
         }
     }
 

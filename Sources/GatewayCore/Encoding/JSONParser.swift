@@ -86,7 +86,7 @@ public struct JSONParser: Sendable {
     ) throws(Fault) -> [JSONValue.Member] {
         cursor.index += 1
         var members: [JSONValue.Member] = []
-        var names: Set<String> = []
+        var names = MemberNames()
         Self.skipWhiteSpace(bytes, &cursor)
         if Self.take(UInt8(ascii: "}"), bytes, &cursor) { return members }
         while true {
@@ -96,9 +96,7 @@ public struct JSONParser: Sendable {
                 throw .malformed(at: cursor.index)
             }
             let name = try Self.string(bytes, &cursor)
-            // Backends compare names without case, some by Unicode's: a name that only they would take for another's twin
-            // must not get past here either.
-            guard names.insert(name.lowercased()).inserted else { throw .duplicateName(name) }
+            guard names.insert(name) else { throw .duplicateName(name) }
             Self.skipWhiteSpace(bytes, &cursor)
             guard Self.take(UInt8(ascii: ":"), bytes, &cursor) else { throw .malformed(at: cursor.index) }
             Self.skipWhiteSpace(bytes, &cursor)

@@ -2,23 +2,30 @@
 public enum JSONWriter {
     /// Appends the text as a JSON string, quotation marks included.
     public static func write(string text: String, to bytes: inout [UInt8]) {
-        write(stringOfUTF8: text.utf8, to: &bytes)
-    }
-
-    /// Appends valid UTF-8 as a JSON string, quotation marks included.
-    public static func write(stringOfUTF8 text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         escape(text, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends the text with what JSON strings cannot hold escaped, without quotation marks.
-    public static func escape(_ text: String, to bytes: inout [UInt8]) {
-        escape(text.utf8, to: &bytes)
+    /// Appends valid UTF-8 as a JSON string, quotation marks included.
+    public static func write(stringOfUTF8 text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        if text.withContiguousStorageIfAvailable({ escape($0.span, to: &bytes) }) == nil {
+            escape(Array(text).span, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "\""))
     }
 
-    private static func escape(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
-        for byte in text {
+    /// Appends the text with what JSON strings cannot hold escaped, without quotation marks.
+    public static func escape(_ text: String, to bytes: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { escape($0.span, to: &bytes) }
+    }
+
+    private static func escape(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
+        bytes.reserveCapacity(bytes.count + text.count + 2)
+        for index in text.indices {
+            let byte = text[index]
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
                 bytes.append(UInt8(ascii: "\\"))

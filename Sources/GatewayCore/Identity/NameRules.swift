@@ -61,7 +61,7 @@ public struct NameRules: Sendable, Hashable {
     private func escaped(_ name: Substring) -> UserName? {
         switch escaping {
         case .refuse:
-            return UserName(canonical: name)
+            return UserName(canonical: String(name))
         case .hex:
             var bytes: [UInt8] = []
             let source = Array(name.utf8)

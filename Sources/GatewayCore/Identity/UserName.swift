@@ -10,10 +10,10 @@ public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible 
     public static let longest = 111
 
     /// The name, or nil if the text is not canonical already.
-    public init?(canonical text: some StringProtocol) {
+    public init?(canonical text: String) {
         let bytes = text.utf8
         guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy(Self.isNameByte) else { return nil }
-        self.text = String(text)
+        self.text = text
     }
 
     /// By bytes.

@@ -38,7 +38,8 @@ final class UpstreamLoop {
 
     /// Whether one more request would find neither a connection nor room to wait for one.
     var isFull: Bool {
-        destinations.allSatisfy(\.idle.isEmpty) && open >= maximum && waiting.count >= configuration.waiting
+        // Asked once a call: what costs least first.
+        open >= maximum && waiting.count >= configuration.waiting && destinations.allSatisfy(\.idle.isEmpty)
     }
 
     /// Sends the request, now or when a connection is free; answers it in the end.
@@ -255,7 +256,11 @@ final class UpstreamLoop {
     }
 
     private func armIdleTimer() {
-        let oldest = destinations.compactMap(\.idle.first?.lastUsed).min()
+        var oldest: NIODeadline?
+        for destination in destinations {
+            guard let first = destination.idle.first?.lastUsed else { continue }
+            oldest = oldest.map { min($0, first) } ?? first
+        }
         idleTimer.set(oldest.map { $0 + configuration.idle })
     }
 

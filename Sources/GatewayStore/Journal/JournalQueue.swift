@@ -97,7 +97,7 @@ final class JournalQueue: Sendable {
             return (nil, Self.append(item, &state))
         }
         if let refusal { waiter.continuation.resume(returning: .failure(refusal)) }
-        if mustWake { wake.signal() }
+        if mustWake { waiter.wake(wake) }
     }
 
     /// Adds a record for which nobody waits. The outcome of an intent always finds room; anything else is dropped, and counted,

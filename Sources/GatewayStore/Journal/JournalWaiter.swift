@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
@@ -14,6 +15,16 @@ struct JournalWaiter: Sendable {
     init(_ continuation: CheckedContinuation<Answer, Never>) {
         self.continuation = continuation
         loop = MultiThreadedEventLoopGroup.currentEventLoop
+    }
+
+    /// Wakes the writer; on an event loop when its turn is over, so that what else comes in that turn is of the same batch and
+    /// wakes nobody.
+    func wake(_ writer: DispatchSemaphore) {
+        guard let loop else {
+            writer.signal()
+            return
+        }
+        loop.execute { writer.signal() }
     }
 
     /// Tells all who wait for the items, each event loop in one go: to resume them one by one from here would be a closure and

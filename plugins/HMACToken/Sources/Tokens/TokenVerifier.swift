@@ -17,6 +17,7 @@ final class TokenVerifier: Sendable {
     private let issuer: String
     private let audience: String
     private let names: NameRules
+    private let verified = VerifiedTokens()
 
     init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings, names: NameRules) {
         self.ring = ring
@@ -26,9 +27,15 @@ final class TokenVerifier: Sendable {
     }
 
     func verify(_ token: Secret, at now: WallTime) -> Verdict {
+        // What is too long to be a token is not even hashed.
+        guard token.count <= CompactToken.longest else { return .foreign(.malformed) }
+        let digest = token.withUnsafeBytes { SHA256.digest($0) }
+        if let digest, let known = verified.find(digest)?.identity(at: now) { return .accepted(known) }
         guard let token = token.withBytes({ CompactToken($0) }) else { return .foreign(.malformed) }
         do throws(TokenFault) {
-            return .accepted(try identity(of: token, at: now))
+            let entry = try self.entry(of: token, at: now)
+            if let digest { verified.remember(entry, as: digest) }
+            return .accepted(entry.identity)
         } catch {
             return verdict(on: error, in: token)
         }
@@ -36,6 +43,10 @@ final class TokenVerifier: Sendable {
 
     /// Whom the token is good for, or why it is not.
     func identity(of token: CompactToken, at now: WallTime) throws(TokenFault) -> Identity {
+        try entry(of: token, at: now).identity
+    }
+
+    private func entry(of token: CompactToken, at now: WallTime) throws(TokenFault) -> VerifiedTokens.Entry {
         let entry: KeyRing.Entry
         if let known = ring.entriesByHeader[token.encodedHeader] {
             entry = known
@@ -50,24 +61,33 @@ final class TokenVerifier: Sendable {
         guard let tag = entry.hmac.tag(over: token.signingInput) else { throw .failed }
         guard ConstantTime.equal(tag, token.tag) else { throw .wrongSignature(key: entry.key.id) }
         guard let claims = token.claims().flatMap(TokenClaims.init) else { throw .unreadableClaims }
-        return try identity(claimedBy: claims, under: entry.key, at: now.seconds)
+        let identity = try identity(claimedBy: claims, under: entry.key, at: now.seconds)
+        return VerifiedTokens.Entry(identity: identity, key: entry.key, period: Self.period(of: claims))
     }
 
     /// What a good tag is worth.
     private func identity(
         claimedBy claims: TokenClaims, under key: TokenKey, at now: Int64
     ) throws(TokenFault) -> Identity {
-        let skew = HMACTokenPlugin.skew.components.seconds
         let longest = HMACTokenPlugin.longestLifetime.components.seconds
+        let period = Self.period(of: claims)
         guard claims.issuer == issuer else { throw .otherIssuer(configured: issuer) }
         guard claims.audiences.contains(audience) else { throw .otherAudience(configured: audience) }
         guard claims.expires > claims.issuedAt, claims.expires - claims.issuedAt <= longest else { throw .lifetime }
-        guard now < claims.expires + skew else { throw .expired }
-        guard claims.issuedAt <= now + skew, claims.notBefore ?? 0 <= now + skew else { throw .notYetValid }
+        guard now < period.upperBound else { throw .expired }
+        guard now >= period.lowerBound else { throw .notYetValid }
         guard let user = SubjectName.user(claims.subject, names: names) else { throw .unmapped }
         guard key.covers(user, in: claims.groups) else { throw .outOfBounds(key: key.id) }
         guard let token = Self.reference(claims, under: key) else { throw .noSession }
         return Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name, token: token)
+    }
+
+    /// While a token is good, with the leeway for clocks.
+    private static func period(of claims: TokenClaims) -> Range<Int64> {
+        let skew = HMACTokenPlugin.skew.components.seconds
+        let start = max(claims.issuedAt, claims.notBefore ?? 0) - skew
+        // One that ends before it begins is good at no time.
+        return start..<max(start, claims.expires + skew)
     }
 
     /// What revocation knows a token by; nil where it claims a session that is none.
