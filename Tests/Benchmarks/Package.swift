@@ -9,6 +9,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+func gateway(_ name: String) -> Target.Dependency { .product(name: name, package: "notify-gateway") }
+
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
 // Apart from the gateway's package: what is measured here is built in release, by who asks for it.
 let package = Package(
     name: "notify-gateway-benchmarks",
@@ -17,31 +24,36 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
+        // A gateway as a process of its own, a backend that costs nothing, and clients.
+        .target(
+            name: "Measuring", dependencies: [gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "overload", dependencies: ["Measuring", nioCore, nioPosix, arguments], swiftSettings: strict),
+        .executableTarget(
+            name: "scaling",
+            dependencies: [
+                "Measuring", gateway("GatewayCore"), gateway("GatewayStore"), nioCore, nioPosix, logging, arguments,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "idle", dependencies: ["Measuring", nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
             name: "login-timing",
             dependencies: [
-                .product(name: "GatewayCore", package: "notify-gateway"),
-                .product(name: "StaticUsers", package: "notify-gateway"),
-                .product(name: "HMACToken", package: "notify-gateway"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                gateway("GatewayCore"), gateway("StaticUsers"), gateway("HMACToken"), nioPosix, logging, arguments,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "journal",
             dependencies: [
-                .product(name: "GatewayCore", package: "notify-gateway"),
-                .product(name: "Gateway", package: "notify-gateway"),
-                .product(name: "GatewayHTTP", package: "notify-gateway"),
-                .product(name: "GatewayStore", package: "notify-gateway"),
-                .product(name: "GatewayTesting", package: "notify-gateway"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Measuring", gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
+                gateway("GatewayStore"),
+                gateway("GatewayTesting"), nioCore, nioPosix, logging, arguments,
             ],
             swiftSettings: strict),
     ]

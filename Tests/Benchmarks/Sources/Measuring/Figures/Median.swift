@@ -1,0 +1,14 @@
+extension [Double] {
+    /// The value in the middle; NaN for none.
+    package var median: Double {
+        let sorted = sorted()
+        guard !sorted.isEmpty else { return .nan }
+        let middle = sorted.count / 2
+        return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+    }
+}
+
+extension Duration {
+    /// In seconds.
+    package var inSeconds: Double { self / .seconds(1) }
+}

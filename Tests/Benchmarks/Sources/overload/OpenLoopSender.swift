@@ -1,0 +1,129 @@
+import Measuring
+import NIOCore
+
+/// Makes calls when they are due, whatever becomes of those before, and measures from when they were due.
+///
+/// A call needs a client that does not wait for an answer already; where there is none, it is not made, and counts as not
+/// carried out. Loop-bound.
+final class OpenLoopSender {
+    /// A part of the plan: so many calls a second, for so long.
+    struct Part {
+        let rate: Double
+        let seconds: Double
+    }
+
+    /// How long a client waits for its answer.
+    static let patience: Int64 = 1_000_000_000
+    /// An answer within this is one as if nothing was the matter.
+    static let prompt: Int64 = 50_000_000
+
+    private let loop: any EventLoop
+    private let port: Int
+    private let request: ByteBuffer
+    private var free: [ClientConnection] = []
+    private var inFlight = 0
+
+    private var start = NIODeadline.now()
+    private var tallies: [Tally] = []
+    private var ends: [Int64] = []
+    private var intervals: [Double] = []
+    private var part = 0
+    private var due = 0.0
+    private var done: EventLoopPromise<[Tally]>?
+
+    init(_ connections: [ClientConnection], port: Int, request: ByteBuffer, on loop: any EventLoop) {
+        self.loop = loop
+        self.port = port
+        self.request = request
+        free = connections
+        for connection in connections { watch(connection) }
+    }
+
+    /// Carries out a plan, its parts without a pause between them, and waits for the answers.
+    func run(_ parts: [Part]) -> EventLoopFuture<[Tally]> {
+        let done = loop.makePromise(of: [Tally].self)
+        self.done = done
+        tallies = parts.map { _ in Tally() }
+        intervals = parts.map { 1e9 / $0.rate }
+        var end = 0.0
+        ends = parts.map { part in
+            end += part.seconds * 1e9
+            return Int64(end)
+        }
+        part = 0
+        due = 0
+        start = .now()
+        tick()
+        return done.futureResult
+    }
+
+    private func tick() {
+        guard let done else { return }
+        let now = elapsed
+        while part < ends.count, Int64(due) <= now {
+            if Int64(due) >= ends[part] {
+                part += 1
+                continue
+            }
+            tallies[part].offered += 1
+            tallies[part].lateness.add(now - Int64(due))
+            send(due: Int64(due))
+            due += intervals[part]
+        }
+        if part == ends.count, inFlight == 0 {
+            self.done = nil
+            return done.succeed(tallies)
+        }
+        // Whatever is not answered by then never will be.
+        if let end = ends.last, now > end + 10 * Self.patience {
+            self.done = nil
+            tallies[ends.count - 1].failed += inFlight
+            return done.succeed(tallies)
+        }
+        loop.assumeIsolated().scheduleTask(in: .microseconds(500)) { self.tick() }
+    }
+
+    private var elapsed: Int64 { (NIODeadline.now() - start).nanoseconds }
+
+    private func send(due: Int64) {
+        while let connection = free.popLast() {
+            if connection.isUsable { return send(due: due, on: connection) }
+            replace()
+        }
+        tallies[part].leaveOut(due: due)
+    }
+
+    private func send(due: Int64, on connection: ClientConnection) {
+        inFlight += 1
+        connection.note = due
+        connection.call(request)
+    }
+
+    private func watch(_ connection: ClientConnection) {
+        connection.onAnswer = { connection, status in self.answered(connection, status) }
+    }
+
+    private func answered(_ connection: ClientConnection, _ status: Int) {
+        inFlight -= 1
+        let due = connection.note
+        if done != nil {
+            tallies[place(of: due)].add(
+                status: status, due: due, latency: elapsed - due, patience: Self.patience, prompt: Self.prompt)
+        }
+        guard status != 0, connection.isUsable else { return replace() }
+        free.append(connection)
+    }
+
+    private func replace() {
+        ClientConnection.open(port: port, on: loop).assumeIsolated().whenSuccess { connection in
+            self.watch(connection.value)
+            self.free.append(connection.value)
+        }
+    }
+
+    /// The part of the plan that a call belongs to by when it was due.
+    private func place(of due: Int64) -> Int { ends.firstIndex { due < $0 } ?? ends.count - 1 }
+}
+
+@available(*, unavailable)
+extension OpenLoopSender: Sendable {}

@@ -1,0 +1,44 @@
+import Foundation
+import Measuring
+
+/// What is printed, and what is asked of it.
+enum Report {
+    static let header =
+        "| calls at | offered/s | carried/s | p50 ms | p99 ms | refused/s | p50 ms | p99 ms | too late | not sent | failed | sender late, p99 ms |\n"
+        + "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+
+    static func line(_ name: String, _ tally: Tally, seconds: Double) -> String {
+        func time(_ value: Double?) -> String { value.map { String(format: "%.2f", $0) } ?? "–" }
+        func rate(_ count: Int) -> String { String(format: "%.0f", Double(count) / seconds) }
+        let cells = [
+            name, rate(tally.offered), rate(tally.carried), time(tally.latencies.percentile(0.5)),
+            time(tally.latencies.percentile(0.99)), rate(tally.refused), time(tally.refusals.percentile(0.5)),
+            time(tally.refusals.percentile(0.99)), "\(tally.tooLate)", "\(tally.leftOut)", "\(tally.failed)",
+            time(tally.lateness.percentile(0.99)),
+        ]
+        return "| \(cells.joined(separator: " | ")) |"
+    }
+
+    /// Says what came of each aim, and whether all are reached.
+    static func judge(_ tallies: [Tally], peak: Double, overloadSeconds: Double) -> Bool {
+        let (overload, after) = (tallies[1], tallies[2])
+        let goodput = Double(overload.carried) / overloadSeconds / peak
+        let refusal = overload.refusals.percentile(0.99)
+        let start = Int64((5 + overloadSeconds) * 1e9)
+        let recovery = after.lastBad.map { Double($0 - start) / 1e9 } ?? 0
+        let aims: [(text: String, isReached: Bool)] = [
+            (
+                String(format: "goodput at twice the peak: %.0f %% of it (aim: at least 80)", goodput * 100),
+                goodput >= 0.8
+            ),
+            (
+                refusal.map { String(format: "refusals: %.2f ms at p99 (aim: within 10)", $0) } ?? "refusals: none",
+                (refusal ?? 0) <= 10
+            ),
+            (String(format: "recovered after %.2f s (aim: within 2)", recovery), recovery <= 2),
+            ("calls that failed: \(overload.failed + after.failed) (aim: none)", overload.failed + after.failed == 0),
+        ]
+        for aim in aims { print(aim.isReached ? "reached:" : "MISSED: ", aim.text) }
+        return aims.allSatisfy(\.isReached)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import GatewayCore
+import Measuring
+import NIOCore
+
+/// The users file. All have the same password, so that the file is soon made.
+struct Users: Dimension {
+    let name = "users"
+    let sizes = [10, 1_000, 100_000]
+
+    private static let password = "a password of some length"
+    /// sha512crypt of it with the fewest rounds, so that the first logins are soon over.
+    private static let hash =
+        "$6$rounds=1000$benchmarks$D.Q/E2apzV33w32HUTFjTXVS15QaZmjyghbZQyiCpERzP7qdWM25jVi3.Oscw4RMVD41/yigUXbQD.rzCKQNX/"
+
+    func prepare(_ setup: inout GatewaySetup, size: Int) async throws {
+        var text = "users:\n"
+        for number in 0..<size { text += "  \(Self.user(number)): { hash: \"\(Self.hash)\" }\n" }
+        let file = "\(setup.directory)/users.yaml"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        setup.users = file
+    }
+
+    func calls(_ setup: GatewaySetup, size: Int) throws -> [(name: String, requests: [ByteBuffer])] {
+        // As many as the smallest has: how many callers there are is not what is measured.
+        let callers = spread(10, over: size).map(Self.user)
+        let tokens = try setup.tokens(of: callers)
+        let passwords = callers.map { user in
+            "Basic " + String(decoding: Base64.encode(Array("\(user):\(Self.password)".utf8), .standard), as: UTF8.self)
+        }
+        return [
+            ("a send, token", tokens.map { CallBytes.send("Bearer \($0)") }),
+            ("a send, known password", passwords.map { CallBytes.send($0) }),
+        ]
+    }
+
+    private static func user(_ number: Int) -> String { "user-\(number)" }
+}
