@@ -11,12 +11,13 @@ import Testing
 
     private func text(
         _ step: UpstreamStep, _ profile: BackendProfile.BuiltIn = .classic, reserved: RegistrationID? = nil,
-        credential: UpstreamCredential = .mirror
+        credential: UpstreamCredential = .mirror, tracestate: TraceState? = nil
     ) -> String? {
         let encoder = UpstreamEncoder(
             backend: BackendProfile(profile).backend, host: "backend.test:5000", credential: credential)
         return encoder.request(
-            for: step, caller: alice, reserved: reserved, call: call, traceparent: "00-trace-span-00"
+            for: step, caller: alice, reserved: reserved, call: call, traceparent: "00-trace-span-00",
+            tracestate: tracestate
         ).map { String(buffer: $0) }
     }
 
@@ -85,6 +86,12 @@ import Testing
         )
         #expect(header.contains("\r\nX-User: alice\r\nX-Secret: s3cret\r\n"))
         #expect(!header.contains("Authorization"))
+    }
+
+    @Test func whatOthersNotedOfTheTraceGoesAlong() throws {
+        let state = try #require(TraceState("rojo=1".utf8))
+        let step = UpstreamStep.delete(Sample.other, owner: alice)
+        #expect(text(step, tracestate: state) == head("DELETE /api/register/11-22-3") + "tracestate: rojo=1\r\n\r\n")
     }
 
     @Test func sendsAndReservationsAreNeverRepeated() {

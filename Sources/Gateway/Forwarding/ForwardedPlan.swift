@@ -108,7 +108,7 @@ struct Forwarding: Sendable {
         guard
             let bytes = encoder.request(
                 for: step, caller: run.caller, reserved: run.end.reserved, call: run.call,
-                traceparent: run.trace.nextTraceparent())
+                traceparent: run.trace.nextTraceparent(), tracestate: run.trace.state)
         else {
             run.end.detail = "the plan has a step that the backend has no word for"
             return .failed

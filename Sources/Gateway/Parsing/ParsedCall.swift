@@ -33,7 +33,9 @@ struct Parsing: Sendable {
         var facts = CallFacts(call: request.id, peer: request.peer)
         // A trace that cannot be read is none (W3C Trace Context, section 4.3), and nothing to refuse a call for.
         if case .single(let bytes) = request.traceparent {
-            facts.trace = TraceContext(traceparent: bytes.readableBytesView)
+            facts.trace = TraceContext(
+                traceparent: bytes.readableBytesView,
+                state: request.tracestate.flatMap { TraceState($0.readableBytesView) })
         }
         do throws(Refusal) {
             let (route, segment) = try routes.route(request)

@@ -24,6 +24,8 @@ public struct ReceivedRequest: Sendable {
     public var idempotencyKey: FieldValue
     /// `traceparent`, where the peer is trusted to say it.
     public var traceparent: FieldValue
+    /// `tracestate`, its lines joined by commas, where the peer is trusted to say it; nil where it is not there.
+    public var tracestate: ByteBuffer?
     /// The body, complete, of at most the listener's limit.
     public var body: ByteBuffer
     /// Who is at the other end.
@@ -47,8 +49,8 @@ public struct ReceivedRequest: Sendable {
     public init(
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
         authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,
-        idempotencyKey: FieldValue = .absent, traceparent: FieldValue = .absent, body: ByteBuffer = ByteBuffer(),
-        peer: Peer, credentialsMayTravel: Bool
+        idempotencyKey: FieldValue = .absent, traceparent: FieldValue = .absent, tracestate: ByteBuffer? = nil,
+        body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool
     ) {
         self.id = id
         self.method = method
@@ -59,6 +61,7 @@ public struct ReceivedRequest: Sendable {
         self.contentEncoding = contentEncoding
         self.idempotencyKey = idempotencyKey
         self.traceparent = traceparent
+        self.tracestate = tracestate
         self.body = body
         self.peer = peer
         self.credentialsMayTravel = credentialsMayTravel

@@ -16,22 +16,28 @@ struct UpstreamEncoder: Sendable {
 
     /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
     func request(
-        for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID, traceparent: String
+        for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID, traceparent: String,
+        tracestate: TraceState?
     ) -> ByteBuffer? {
-        request(for: step, caller: caller, reservedText: reserved?.text, Origin(call: call, traceparent: traceparent))
+        request(
+            for: step, caller: caller, reservedText: reserved?.text,
+            Origin(call: call, traceparent: traceparent, tracestate: tracestate))
     }
 
     /// By what a request is found again, in the logs of the backend and in ours.
     private struct Origin {
         let call: CallID
         let traceparent: String
+        let tracestate: TraceState?
     }
 
     /// The same, with any text in the place of the id that is not known before the backend has given it.
     func request(
         for step: UpstreamStep, caller: UserName, reservedText: String?, call: CallID, traceparent: String
     ) -> ByteBuffer? {
-        request(for: step, caller: caller, reservedText: reservedText, Origin(call: call, traceparent: traceparent))
+        request(
+            for: step, caller: caller, reservedText: reservedText,
+            Origin(call: call, traceparent: traceparent, tracestate: nil))
     }
 
     private func request(
@@ -92,6 +98,10 @@ struct UpstreamEncoder: Sendable {
         bytes.writeString(origin.call.text)
         bytes.writeStaticString("\r\ntraceparent: ")
         bytes.writeString(origin.traceparent)
+        if let state = origin.tracestate {
+            bytes.writeStaticString("\r\ntracestate: ")
+            bytes.writeString(state.text)
+        }
         if body != nil { bytes.writeStaticString("\r\nContent-Type: application/json; charset=utf-8") }
         if body != nil || method.utf8Start.pointee == UInt8(ascii: "P") {
             bytes.writeStaticString("\r\nContent-Length: ")

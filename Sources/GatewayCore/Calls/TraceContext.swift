@@ -3,11 +3,13 @@ internal import Synchronization
 /// The trace that a call belongs to (W3C Trace Context, Level 1): passed on where a trusted peer began one, else begun here.
 ///
 /// A trace that begins here has the id of the call, so that one leads to the other. Of a peer's trace only the id and the flags
-/// are kept, never bytes; `tracestate` is not passed on.
+/// are kept, and a `TraceState` beside them, never bytes.
 public struct TraceContext: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
     private let flags: UInt8
+    /// What goes along with it; nil for nothing.
+    public let state: TraceState?
 
     /// The trace that begins with a call. Nobody here records it, so it is not marked as sampled.
     public init(of call: CallID) {
@@ -15,10 +17,13 @@ public struct TraceContext: Sendable, Hashable {
         // Never zero: numbers begin at 1 (section 3.2.2.3 wants an id that is not all zeros).
         low = call.number
         flags = 0
+        state = nil
     }
 
     /// The trace that a `traceparent` speaks of; nil for one that is to be ignored (sections 3.2.2 and 4.3).
-    public init?(traceparent bytes: some Collection<UInt8>) {
+    ///
+    /// - Parameter state: The `tracestate` that came with it; nil where there was none, or one that is to be ignored.
+    public init?(traceparent bytes: some Collection<UInt8>, state: TraceState? = nil) {
         let bytes = Array(bytes)
         // version "-" trace-id "-" parent-id "-" trace-flags; later versions may append to that.
         guard bytes.count >= Self.length, let version = Self.number(bytes[0..<2]), version != 0xFF,
@@ -27,6 +32,7 @@ public struct TraceContext: Sendable, Hashable {
             let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]), high != 0 || low != 0,
             let parent = Self.number(bytes[36..<52]), parent != 0, let flags = Self.number(bytes[53..<55])
         else { return nil }
+        self.state = state
         self.high = high
         self.low = low
         // Of the flags of later versions nothing is known but this one (section 4.3).

@@ -24,14 +24,18 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// A handler for one connection of `peer`, on the loop's thread.
     ///
     /// - Parameters:
+    ///   - believes: by what the peer is believed; nil where it is not.
     ///   - opened: when it was accepted; nil is now.
     ///   - isEncrypted: whether nobody on the way can read it.
-    init(loop: ListenerLoop, peer: Peer, opened: NIODeadline? = nil, isEncrypted: Bool = false) {
+    init(
+        loop: ListenerLoop, peer: Peer, believes source: ProxyTrust.Source?, opened: NIODeadline? = nil,
+        isEncrypted: Bool = false
+    ) {
         self.loop = loop
         self.peer = peer
         self.opened = opened ?? loop.eventLoop.now
         self.credentialsMayTravel = isEncrypted || loop.credentialsMayTravel
-        self.machine = ConnectionStateMachine(limits: loop.configuration.limits, believes: loop.believes(peer))
+        self.machine = ConnectionStateMachine(limits: loop.configuration.limits, believes: source)
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 

@@ -53,7 +53,7 @@ struct ConnectionStateMachine {
     private var isDraining = false
     private var isLeaving = false
 
-    /// - Parameter believes: by what the peer is believed for whom it speaks; nil where it is not.
+    /// - Parameter believes: by what the peer is believed; nil where it is not.
     init(limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil) {
         framer = RequestFramer(limits: limits, believes: source)
     }

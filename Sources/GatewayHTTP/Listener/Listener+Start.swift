@@ -116,7 +116,8 @@ extension Listener {
         if ConnectionOpening.isNeeded(loop.configuration) {
             try ConnectionOpening(channel: channel, loop: loop, peer: peer, caps: caps).start()
         } else {
-            try channel.pipeline.syncOperations.addHandler(ConnectionHandler(loop: loop, peer: peer))
+            try channel.pipeline.syncOperations.addHandler(
+                ConnectionHandler(loop: loop, peer: peer, believes: loop.believes(peer)))
         }
     }
 }

@@ -45,23 +45,20 @@ final class ListenerLoop {
         self.answers = AnswerWriter(clocks: clocks)
     }
 
-    /// By what a peer is believed for whom its requests are; nil where they are its own.
+    /// By what a peer is believed for whom its requests are, and which traces they belong to; nil where it is not.
     func believes(_ peer: Peer) -> ProxyTrust.Source? {
-        let trust = configuration.trust
-        guard trust.source != .proxyProtocol, trust.includes(peer) else { return nil }
-        return trust.source
+        configuration.trust.includes(peer) ? configuration.trust.source : nil
     }
 
     /// The request as the way of a call takes it, as that of the client behind the peer where the peer is believed.
     func request(
         _ framed: FramedRequest, id: CallID, peer: Peer, credentialsMayTravel: Bool
     ) -> ReceivedRequest {
-        guard framed.head.forwarding != nil, let origin = framed.origin(behind: peer, configuration.trust) else {
+        guard let origin = framed.origin(behind: peer, configuration.trust) else {
             return framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
         }
         return framed.received(
-            id: id, peer: origin.peer, credentialsMayTravel: credentialsMayTravel || origin.isEncrypted, isTrusted: true
-        )
+            id: id, peer: origin.peer, credentialsMayTravel: credentialsMayTravel || origin.isEncrypted)
     }
 
     /// The answer to a call that is one too many in flight.

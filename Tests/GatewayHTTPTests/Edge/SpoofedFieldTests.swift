@@ -16,7 +16,7 @@ struct SpoofedFieldTests {
         ("Host", "evil.test"), ("Authorization", "Basic ZXZpbDpldmls"), ("Accept", "evil/evil"),
         ("X-Request-Id", "evil-evil-evil"), ("Content-Type", "text/evil"), ("Content-Length", "77"),
         ("X-Gateway-User", "evil"), ("X-Gateway-Secret", "evil"), ("Transfer-Encoding", "evil"), ("Connection", "evil"),
-        ("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), ("Tracestate", "evil=1"),
     ]
 
     /// The ways to say it, as what stands among the fields of a good request.

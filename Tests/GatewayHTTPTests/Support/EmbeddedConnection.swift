@@ -22,7 +22,8 @@ struct EmbeddedConnection {
             eventLoop: loop, serving: serving, configuration: configuration,
             credentialsMayTravel: credentialsMayTravel, clocks: clocks)
         let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
-        channel = EmbeddedChannel(handler: ConnectionHandler(loop: shared, peer: peer), loop: loop)
+        channel = EmbeddedChannel(
+            handler: ConnectionHandler(loop: shared, peer: peer, believes: shared.believes(peer)), loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 

@@ -14,23 +14,28 @@ struct FramedRequest {
     var body: ByteBuffer
 
     /// The request as the way of a call takes it; slices, no copies.
-    ///
-    /// - Parameter isTrusted: whether what the peer says of the trace counts.
-    func received(
-        id: CallID, peer: Peer, credentialsMayTravel: Bool, isTrusted: Bool = false
-    ) -> ReceivedRequest {
+    func received(id: CallID, peer: Peer, credentialsMayTravel: Bool) -> ReceivedRequest {
         ReceivedRequest(
             id: id, method: head.method, path: head.path.isEmpty ? Self.root : slice(head.path),
             query: head.query.map(slice),
             authorization: value(head.authorization), contentType: value(head.contentType),
             contentEncoding: value(head.contentEncoding), idempotencyKey: value(head.idempotencyKey),
-            traceparent: isTrusted ? value(head.traceparent) : .absent, body: body, peer: peer,
-            credentialsMayTravel: credentialsMayTravel)
+            traceparent: head.trace.map { value($0.parent) } ?? .absent, tracestate: head.trace.flatMap(state),
+            body: body, peer: peer, credentialsMayTravel: credentialsMayTravel)
     }
 
     /// Who is behind the peer, where that is a proxy that is believed.
     func origin(behind peer: Peer, _ trust: ProxyTrust) -> RequestOrigin? {
         head.forwarding?.origin(behind: peer, in: headBytes, trust: trust)
+    }
+
+    /// A list in several lines is the same as one in one (RFC 9110, section 5.3).
+    private func state(_ trace: TraceFields) -> ByteBuffer? {
+        guard let first = trace.states.first else { return nil }
+        return trace.states.dropFirst().reduce(into: slice(first)) { list, line in
+            list.writeStaticString(",")
+            list.writeImmutableBuffer(slice(line))
+        }
     }
 
     private func slice(_ range: Range<Int>) -> ByteBuffer {

@@ -3,14 +3,14 @@ internal import GatewayCore
 /// The fields of a request that the gateway looks at; every other name is nothing to it.
 enum RequestField {
     case host, contentLength, transferEncoding, connection, expect, authorization, contentType, contentEncoding
-    case idempotencyKey, traceparent, forwarded, xForwardedFor, xForwardedProto
+    case idempotencyKey, traceparent, tracestate, forwarded, xForwardedFor, xForwardedProto
 
-    /// Whether it says for whom a proxy speaks: nothing at all, unless the peer is one that is believed.
-    var isForwarding: Bool {
+    /// Whether it is nothing at all, unless the peer is one that is believed.
+    var needsBelief: Bool {
         switch self {
-        case .forwarded, .xForwardedFor, .xForwardedProto: true
+        case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate: true
         case .host, .contentLength, .transferEncoding, .connection, .expect, .authorization, .contentType,
-            .contentEncoding, .idempotencyKey, .traceparent:
+            .contentEncoding, .idempotencyKey:
             false
         }
     }
@@ -27,6 +27,7 @@ enum RequestField {
             case (6, UInt8(ascii: "e")): ("expect", .expect)
             case (9, UInt8(ascii: "f")): ("forwarded", .forwarded)
             case (10, UInt8(ascii: "c")): ("connection", .connection)
+            case (10, UInt8(ascii: "t")): ("tracestate", .tracestate)
             case (11, UInt8(ascii: "t")): ("traceparent", .traceparent)
             case (12, UInt8(ascii: "c")): ("content-type", .contentType)
             case (13, UInt8(ascii: "a")): ("authorization", .authorization)

@@ -33,21 +33,21 @@ struct RequestFramer {
     }
 
     private let limits: ListenerConfiguration.Limits
-    private let forwarding: ForwardingFields?
+    private let source: ProxyTrust.Source?
     private var buffer = ByteBuffer()
     private var stage = Stage.requestLine
     private var line = RequestLineParser()
     private var fields = FieldParser(startingAt: 0, bytes: 0, count: 0)
-    private var head = RequestHead()
+    private var head: RequestHead
     private var headBytes = ByteBuffer()
     private var chunks = ChunkedDecoder(bodyLimit: 0, trailerLimit: 0, trailerCount: 0)
     private var chunkedBody = ByteBuffer()
 
-    /// - Parameter believes: by what the peer is believed for whom it speaks; nil where it is not.
+    /// - Parameter believes: by what the peer is believed; nil where it is not.
     init(limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil) {
         self.limits = limits
-        forwarding = source.map(ForwardingFields.init)
-        head.forwarding = forwarding
+        self.source = source
+        head = RequestHead(believes: source)
     }
 
     /// Bytes that no request has taken yet.
@@ -151,8 +151,7 @@ struct RequestFramer {
         if buffer.readableBytes == 0 { buffer = ByteBuffer() }
         headBytes = ByteBuffer()
         chunkedBody = ByteBuffer()
-        head = RequestHead()
-        head.forwarding = forwarding
+        head = RequestHead(believes: source)
         line = RequestLineParser()
         stage = .requestLine
         return .request(request)

@@ -4,8 +4,9 @@ extension RequestHead {
     /// Takes one field line into account.
     mutating func take(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
         guard let field = try RequestField.named(line.name, in: bytes) else { return }
-        if field.isForwarding {
+        if field.needsBelief {
             forwarding?.take(field, line.value)
+            trace?.take(field, line.value)
             return
         }
         guard !line.hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
@@ -34,9 +35,7 @@ extension RequestHead {
             contentEncoding.add(line.value)
         case .idempotencyKey:
             idempotencyKey.add(line.value)
-        case .traceparent:
-            traceparent.add(line.value)
-        case .forwarded, .xForwardedFor, .xForwardedProto:
+        case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate:
             break
         }
     }

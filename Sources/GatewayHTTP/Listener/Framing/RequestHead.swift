@@ -34,11 +34,18 @@ struct RequestHead {
     var contentEncoding = Occurrence.absent
     /// `Idempotency-Key`.
     var idempotencyKey = Occurrence.absent
-    /// `traceparent`.
-    var traceparent = Occurrence.absent
-
     /// For whom a proxy speaks; nil where the peer is none that is believed.
     var forwarding: ForwardingFields?
+    /// Which trace the request belongs to; nil where the peer is none that is believed.
+    var trace: TraceFields?
+
+    /// Nothing yet.
+    ///
+    /// - Parameter believes: by what the peer is believed; nil where it is not.
+    init(believes source: ProxyTrust.Source? = nil) {
+        forwarding = source.map(ForwardingFields.init)
+        trace = source.map { _ in TraceFields() }
+    }
 
     /// How often a field that may be there once is there.
     enum Occurrence: Equatable {

@@ -28,7 +28,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     let opened: NIODeadline
     let timer: DeadlineTimer
     let credentialsMayTravel: Bool
-    /// By what the peer is believed for whom it speaks; nil where it is not.
+    /// By what the peer is believed; nil where it is not.
     let source: ProxyTrust.Source?
     var phase = Phase.open
     var streams: [HTTP2StreamID: HTTP2Stream] = [:]
@@ -48,14 +48,15 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private var wasToldOff = false
 
     init(
-        loop: ListenerLoop, peer: Peer, meter: FrameMeterHandler, opened: NIODeadline, isEncrypted: Bool
+        loop: ListenerLoop, peer: Peer, believes source: ProxyTrust.Source?, meter: FrameMeterHandler,
+        opened: NIODeadline, isEncrypted: Bool
     ) {
         self.loop = loop
         self.peer = peer
         self.meter = meter
         self.opened = opened
         timer = DeadlineTimer(on: loop.eventLoop)
-        source = loop.believes(peer)
+        self.source = source
         credentialsMayTravel = isEncrypted || loop.credentialsMayTravel
     }
 

@@ -7,7 +7,7 @@ internal import NIOHPACK
 /// A value without sockets: names and values are put side by side into one buffer, in which `RequestHead` has its places.
 struct HTTP2RequestReader {
     /// The head as places in `bytes`.
-    private(set) var head = RequestHead()
+    private(set) var head: RequestHead
     /// Names and values, one after the other.
     private(set) var bytes = ByteBuffer()
 
@@ -19,11 +19,11 @@ struct HTTP2RequestReader {
 
     /// Reads the fields of a request.
     ///
-    /// - Parameter believes: by what the peer is believed for whom it speaks; nil where it is not.
+    /// - Parameter believes: by what the peer is believed; nil where it is not.
     init(
         _ fields: HPACKHeaders, limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil
     ) throws(FramingFault) {
-        head.forwarding = source.map(ForwardingFields.init)
+        head = RequestHead(believes: source)
         try place(fields, limits)
         let bytes = bytes
         try read(bytes.readableBytesUInt8Span, limits)

@@ -24,6 +24,7 @@ final class ConnectionOpening: ListenerConnection {
     private let timer: DeadlineTimer
     private let caps: ConnectionCaps
     private var peer: Peer
+    private var source: ProxyTrust.Source?
     private var isEncrypted = false
     private var isOver = false
 
@@ -32,6 +33,8 @@ final class ConnectionOpening: ListenerConnection {
         self.channel = channel
         self.loop = loop
         self.peer = peer
+        // Whom the PROXY protocol announces is another peer; whose bytes they are that it announces nobody for, nobody knows.
+        source = loop.configuration.trust.source == .proxyProtocol ? nil : loop.believes(peer)
         opened = loop.eventLoop.now
         timer = DeadlineTimer(on: loop.eventLoop)
     }
@@ -71,6 +74,7 @@ final class ConnectionOpening: ListenerConnection {
             }
             channel.closeFuture.whenComplete { [caps] _ in caps.endAttribution(to: client) }
             peer = client
+            source = loop.believes(client)
         }
         do { try putUpNext() } catch {
             end()
@@ -122,13 +126,13 @@ final class ConnectionOpening: ListenerConnection {
 
     private func speakHTTP1(isEncrypted: Bool) throws {
         try channel.pipeline.syncOperations.addHandler(
-            ConnectionHandler(loop: loop, peer: peer, opened: opened, isEncrypted: isEncrypted))
+            ConnectionHandler(loop: loop, peer: peer, believes: source, opened: opened, isEncrypted: isEncrypted))
     }
 
     private func speakHTTP2(isEncrypted: Bool) throws {
         let meter = FrameMeterHandler(on: loop.eventLoop, headTime: loop.configuration.deadlines.head)
         let handler = HTTP2ConnectionHandler(
-            loop: loop, peer: peer, meter: meter, opened: opened, isEncrypted: isEncrypted)
+            loop: loop, peer: peer, believes: source, meter: meter, opened: opened, isEncrypted: isEncrypted)
         let frames = NIOHTTP2Handler(
             mode: .server, frameDelegate: HTTP2ConnectionHandler.FrameWatch(handler),
             connectionConfiguration: HTTP2Limits.connection(loop.configuration.limits),

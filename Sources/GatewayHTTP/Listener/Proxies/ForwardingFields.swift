@@ -15,7 +15,7 @@ struct ForwardingFields {
     /// The most proxies of one way; beyond them the way is not followed.
     private static let mostHops = 16
 
-    /// Takes one of the fields, if it is one that counts.
+    /// Takes the field, if it is one that counts.
     mutating func take(_ field: RequestField, _ value: Range<Int>) {
         switch (source, field) {
         case (.xForwardedFor, .xForwardedFor), (.forwarded, .forwarded): lists.append(value)

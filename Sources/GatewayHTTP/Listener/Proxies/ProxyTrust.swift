@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// Whom a listener believes about the client behind them, and by what.
+/// Whom a listener believes about the client behind them, and by what. They are believed which trace a request belongs to, too.
 public struct ProxyTrust: Sendable, Hashable {
     /// By what a listed proxy says for whom it speaks. The other ways count for nothing: a proxy passes on what it does not set.
     public enum Source: String, Sendable, Hashable, CaseIterable {

@@ -1,0 +1,64 @@
+/// What systems on a trace's way have noted for themselves: the members of `tracestate` (W3C Trace Context, Level 1, section 3.3).
+///
+/// Only from a trusted peer, and only beside a trace of its. Each member went through the grammar and is written anew; a list that
+/// breaks it anywhere is dropped whole, as section 4.3 wants, and the trace goes on without.
+public struct TraceState: Sendable, Hashable {
+    /// The most members of a list (section 3.3.1.1).
+    public static let mostMembers = 32
+    /// The most bytes that are passed on, which is what everybody has to (section 3.3.1.5).
+    public static let mostBytes = 512
+
+    /// The members, with a comma between them.
+    public let text: String
+
+    /// Reads a list, the lines of several fields being joined by commas; nil for one that is empty, breaks the grammar, names a
+    /// key twice, or is too long.
+    public init?(_ bytes: some Collection<UInt8>) {
+        var keys: Set<ArraySlice<UInt8>> = []
+        var text: [UInt8] = []
+        // Members may be empty (section 3.3.1.1).
+        for piece in Array(bytes).split(separator: UInt8(ascii: ",")) {
+            let member = Self.trimmed(piece)
+            if member.isEmpty { continue }
+            guard keys.count < Self.mostMembers, text.count + member.count < Self.mostBytes + (text.isEmpty ? 1 : 0),
+                let equals = member.firstIndex(of: UInt8(ascii: "=")), Self.isKey(member[..<equals]),
+                Self.isValue(member[(equals + 1)...]), keys.insert(member[..<equals]).inserted
+            else { return nil }
+            if !text.isEmpty { text.append(UInt8(ascii: ",")) }
+            text += member
+        }
+        if text.isEmpty { return nil }
+        self.text = String(decoding: text, as: UTF8.self)
+    }
+
+    /// Section 3.3.1.3.1: a key of its own, or `tenant@system`.
+    private static func isKey(_ key: ArraySlice<UInt8>) -> Bool {
+        guard let at = key.firstIndex(of: UInt8(ascii: "@")) else { return isName(key, most: 256) }
+        let (tenant, system) = (key[..<at], key[(at + 1)...])
+        return isName(tenant, most: 241, mayBeginWithDigit: true) && isName(system, most: 14)
+    }
+
+    private static func isName(_ name: ArraySlice<UInt8>, most: Int, mayBeginWithDigit: Bool = false) -> Bool {
+        guard let first = name.first, name.count <= most else { return false }
+        return (isSmallLetter(first) || mayBeginWithDigit && first.isASCIIDigit)
+            && name.allSatisfy { isSmallLetter($0) || $0.isASCIIDigit || "_-*/".utf8.contains($0) }
+    }
+
+    private static func isSmallLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+    }
+
+    /// Section 3.3.1.3.2: printable ASCII but comma and equals sign, with no space at the end, which was taken off as a member's.
+    private static func isValue(_ value: ArraySlice<UInt8>) -> Bool {
+        (1...256).contains(value.count)
+            && value.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ",") }
+    }
+
+    private static func trimmed(_ piece: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        func isSpace(_ byte: UInt8?) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var piece = piece
+        while isSpace(piece.first) { piece.removeFirst() }
+        while isSpace(piece.last) { piece.removeLast() }
+        return piece
+    }
+}
