@@ -17,6 +17,23 @@ final class FrameClient: Sendable {
             return head + Self.number(stream) + payload
         }
 
+        init(type: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, payload: [UInt8] = []) {
+            (self.type, self.flags, self.stream, self.payload) = (type, flags, stream, payload)
+        }
+
+        /// Takes the first frame off the front of the bytes; nil where it is not complete.
+        init?(takenFrom bytes: inout [UInt8]) {
+            guard bytes.count >= 9 else { return nil }
+            let length = Int(Self.number(bytes[..<3]))
+            guard bytes.count >= 9 + length else { return nil }
+            self.init(
+                type: bytes[3], flags: bytes[4], stream: Self.number(bytes[5..<9]),
+                payload: Array(bytes[9..<(9 + length)]))
+            bytes.removeFirst(9 + length)
+        }
+
+        static func number(_ bytes: some Collection<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+
         static func number(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
 
         /// Fields of a stream, in one frame.
@@ -128,13 +145,7 @@ private actor Inbox {
 
     func add(_ bytes: [UInt8]) {
         rest += bytes
-        while rest.count >= 9 {
-            let length = Int(rest[0]) << 16 | Int(rest[1]) << 8 | Int(rest[2])
-            guard rest.count >= 9 + length else { break }
-            let stream = rest[5..<9].reduce(0) { $0 << 8 | UInt32($1) }
-            take(.init(type: rest[3], flags: rest[4], stream: stream, payload: Array(rest[9..<(9 + length)])))
-            rest.removeFirst(9 + length)
-        }
+        while let frame = FrameClient.Frame(takenFrom: &rest) { take(frame) }
         wake()
     }
 
@@ -180,10 +191,10 @@ private actor Inbox {
             }
             isComplete = isComplete || frame.flags & 1 != 0
         case 3:
-            answer.reset = frame.payload.reduce(0) { $0 << 8 | UInt32($1) }
+            answer.reset = FrameClient.Frame.number(frame.payload)
             isComplete = true
         case 7:
-            goAway = frame.payload[4..<8].reduce(0) { $0 << 8 | UInt32($1) }
+            goAway = FrameClient.Frame.number(frame.payload[4..<8])
             return
         default:
             return

@@ -1,0 +1,154 @@
+import Gateway
+import GatewayCore
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import GatewayHTTP
+
+/// How connections of HTTP/2 end with their listener: what was begun is answered, what comes later is not looked at, and the client
+/// is told which is which (RFC 9113, section 6.8).
+@Suite struct HTTP2DrainTests {
+    typealias Frame = FrameClient.Frame
+
+    /// Holds what is asked for `/slow`, and counts what is asked at all.
+    private final class Slow {
+        let gate = Gate()
+
+        var serving: ClosureServing {
+            ClosureServing { [gate] request in
+                if request.path.readableBytesView.elementsEqual("/slow".utf8) { await gate.pass() }
+                return Answer(status: 200, body: Array(request.path.readableBytesView))
+            }
+        }
+    }
+
+    @Test func whatIsUnderWayIsAnsweredAndThenTheConnectionCloses() throws {
+        let slow = Slow()
+        let connection = try EmbeddedHTTP2Connection(slow.serving)
+        try connection.begin()
+        try connection.send(.headers(1, HTTP2Bench.get("/slow")), .headers(3, HTTP2Bench.get("/slow")))
+        #expect(slow.gate.count == 2)
+        connection.shared.announceEnd()
+        #expect(try connection.written() == ["goaway after 3 by 0"])
+        #expect(connection.isOpen)
+        slow.gate.open()
+        #expect(try connection.written() == ["200 on 1", "/slow on 1"])
+        #expect(connection.isOpen)
+        slow.gate.open()
+        #expect(try connection.written() == ["200 on 3", "/slow on 3"])
+        #expect(!connection.isOpen)
+    }
+
+    /// Whatever a client that has not read the GOAWAY yet does with streams that are none takes nothing from those that are.
+    @Test func whatIsBegunAfterwardsIsNotLookedAt() throws {
+        let slow = Slow()
+        let connection = try EmbeddedHTTP2Connection(slow.serving)
+        try connection.begin()
+        try connection.send(.headers(1, HTTP2Bench.get("/slow")))
+        connection.shared.announceEnd()
+        #expect(try connection.written() == ["goaway after 1 by 0"])
+        try connection.send(.headers(3, HTTP2Bench.get("/late")))
+        try connection.send(.headers(5, HTTP2Bench.post("/late"), end: false), .data(5, "body", end: false))
+        try connection.send(.windowUpdate(5, 1000), .data(5, "body"), .windowUpdate(3, 1000))
+        try connection.send(.reset(3), .reset(5), .windowUpdate(0, 1000))
+        try connection.send(.headers(7, HTTP2Bench.get("/late"), end: true, endsHead: false))
+        try connection.send(.continuation(7, [("a", "b")], endsHead: true))
+        #expect(try connection.written() == [])
+        #expect(connection.isOpen)
+        #expect(connection.shared.callsInFlight == 1)
+        slow.gate.open()
+        #expect(try connection.written() == ["200 on 1", "/slow on 1"])
+        #expect(!connection.isOpen)
+    }
+
+    @Test func aBodyThatIsOnItsWayIsWaitedFor() throws {
+        let connection = try EmbeddedHTTP2Connection()
+        try connection.begin()
+        try connection.send(.headers(1, HTTP2Bench.post("/body"), end: false), .data(1, "a", end: false))
+        connection.shared.announceEnd()
+        #expect(try connection.written() == ["goaway after 1 by 0"])
+        try connection.send(.data(1, "b"))
+        #expect(try connection.written() == ["200 on 1", "/body on 1"])
+        #expect(!connection.isOpen)
+    }
+
+    @Test(arguments: ["idle", "resetting"])
+    func aConnectionWithoutStreamsClosesAtOnce(_ kind: String) throws {
+        let slow = Slow()
+        let connection = try EmbeddedHTTP2Connection(slow.serving)
+        try connection.begin()
+        if kind == "idle" {
+            try connection.send(.headers(1, HTTP2Bench.get("/")))
+            #expect(try connection.written() == ["200 on 1", "/ on 1"])
+        } else {
+            try connection.send(.headers(1, HTTP2Bench.get("/slow")), .reset(1))
+        }
+        connection.shared.announceEnd()
+        #expect(try connection.written() == ["goaway after 1 by 0"])
+        #expect(!connection.isOpen)
+        // A call that nobody waits for any more goes on to its end all the same.
+        #expect(connection.shared.callsInFlight == (kind == "idle" ? 0 : 1))
+        if kind != "idle" { slow.gate.open() }
+        connection.loop.run()
+        #expect(connection.shared.callsInFlight == 0)
+    }
+
+    /// A new connection was made for a request, which may be on its way: it has its one, whenever it was announced to it.
+    @Test(arguments: ["before the preface", "before the first stream"])
+    func aNewConnectionHasItsFirstRequest(_ moment: String) throws {
+        let connection = try EmbeddedHTTP2Connection()
+        if moment == "before the preface" { connection.shared.announceEnd() }
+        try connection.begin()
+        if moment != "before the preface" { connection.shared.announceEnd() }
+        #expect(try connection.written() == [])
+        try connection.send(.headers(1, HTTP2Bench.post("/first"), end: false))
+        #expect(try connection.written() == ["goaway after 1 by 0"])
+        try connection.send(.data(1, "x"), .headers(3, HTTP2Bench.get("/second")))
+        #expect(try connection.written() == ["200 on 1", "/first on 1"])
+        #expect(!connection.isOpen)
+    }
+
+    @Test func aNewConnectionIsNotWaitedForInTheEnd() throws {
+        let connection = try EmbeddedHTTP2Connection()
+        try connection.begin()
+        connection.shared.announceEnd()
+        let drained = connection.shared.drain(until: .distantFuture)
+        #expect(try connection.written() == ["goaway after 0 by 0"])
+        #expect(!connection.isOpen)
+        connection.loop.run()
+        try drained.wait()
+    }
+
+    @Test func itIsSaidOnce() throws {
+        let slow = Slow()
+        let connection = try EmbeddedHTTP2Connection(slow.serving)
+        try connection.begin()
+        try connection.send(.headers(1, HTTP2Bench.get("/slow")))
+        connection.shared.announceEnd()
+        connection.shared.announceEnd()
+        let drained = connection.shared.drain(until: .distantFuture)
+        #expect(try connection.written() == ["goaway after 1 by 0"])
+        slow.gate.open()
+        #expect(try connection.written() == ["200 on 1", "/slow on 1"])
+        connection.loop.run()
+        try drained.wait()
+    }
+
+    @Test func whatIsNotAnsweredByTheDeadlineIsCut() throws {
+        let slow = Slow()
+        let connection = try EmbeddedHTTP2Connection(slow.serving)
+        try connection.begin()
+        try connection.send(.headers(1, HTTP2Bench.get("/slow")))
+        let drained = connection.shared.drain(until: connection.loop.now + .seconds(70))
+        connection.loop.advanceTime(by: .seconds(69))
+        #expect(connection.isOpen)
+        connection.loop.advanceTime(by: .seconds(1))
+        #expect(!connection.isOpen)
+        try drained.wait()
+        #expect(try connection.written() == ["goaway after 1 by 0"])
+        slow.gate.open()
+        #expect(try connection.written() == [])
+        #expect(connection.shared.callsInFlight == 0)
+    }
+}

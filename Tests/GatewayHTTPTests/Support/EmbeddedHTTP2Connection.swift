@@ -1,0 +1,74 @@
+import Gateway
+import GatewayCore
+import NIOCore
+import NIOEmbedded
+import NIOHPACK
+
+@testable import GatewayHTTP
+
+/// A connection of HTTP/2 without a socket and with a clock of its own, from the moment it is accepted. For synchronous tests: all
+/// of it lives on one thread.
+final class EmbeddedHTTP2Connection {
+    typealias Frame = FrameClient.Frame
+
+    let loop = EmbeddedEventLoop()
+    let shared: ListenerLoop
+    let channel: EmbeddedChannel
+    private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
+
+    /// Accepts it; nothing has come on it yet.
+    init(
+        _ serving: any CallServing = ClosureServing.echo, configure: (inout ListenerConfiguration) -> Void = { _ in }
+    ) throws {
+        var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+        configuration.speaksHTTP2 = true
+        configure(&configuration)
+        let clocks = Clocks(monotonic: { .init(nanoseconds: 0) }, wall: { WallTime(seconds: 784_111_777) })
+        shared = ListenerLoop(
+            eventLoop: loop, serving: serving, configuration: configuration, credentialsMayTravel: true, clocks: clocks)
+        channel = EmbeddedChannel(loop: loop)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
+        try ConnectionOpening(channel: channel, loop: shared, peer: peer, caps: ConnectionCaps(.init())).start()
+    }
+
+    /// Whether the gateway has not closed the connection.
+    var isOpen: Bool { channel.isActive }
+
+    /// Says the preface.
+    func begin() throws { try send(bytes: FrameClient.preface + Frame.settings.bytes) }
+
+    func send(_ frames: Frame...) throws { try send(bytes: frames.flatMap(\.bytes)) }
+
+    private func send(bytes: [UInt8]) throws {
+        try channel.writeInbound(ByteBuffer(bytes: bytes))
+        loop.run()
+    }
+
+    /// What was written since the last look, but for what keeps the connection itself going: `200 on 1`, `text on 1`,
+    /// `reset 1 by 8`, `goaway after 1 by 0`.
+    func written() throws -> [String] {
+        loop.run()
+        var bytes: [UInt8] = []
+        while let buffer = try channel.readOutbound(as: ByteBuffer.self) { bytes += buffer.readableBytesView }
+        var events: [String] = []
+        while let frame = Frame(takenFrom: &bytes) {
+            switch frame.type {
+            case 0:
+                if !frame.payload.isEmpty {
+                    events.append("\(String(decoding: frame.payload, as: UTF8.self)) on \(frame.stream)")
+                }
+            case 1:
+                var block = ByteBuffer(bytes: frame.payload)
+                let status = try decoder.decodeHeaders(from: &block).first(name: ":status") ?? "-"
+                events.append("\(status) on \(frame.stream)")
+            case 3: events.append("reset \(frame.stream) by \(Frame.number(frame.payload))")
+            case 7:
+                events.append(
+                    "goaway after \(Frame.number(frame.payload.prefix(4))) by \(Frame.number(frame.payload[4..<8]))")
+            default: break
+            }
+        }
+        return events
+    }
+}
