@@ -115,6 +115,12 @@ public struct AuthenticatorChain: Sendable {
         let dependsOnPeer: Bool
         fileprivate let links: [Link]
 
+        /// Counts a password that one of them was not asked about, since its word on it was known or just being asked for.
+        func noteSpared(_ judge: PluginName?) {
+            guard let judge, let index = links.firstIndex(where: { $0.name == judge }) else { return }
+            links[index].metrics?.noteSpared()
+        }
+
         fileprivate init(_ asked: [(offset: Int, element: Link)], of generation: UInt64) {
             name = "\(generation)\n" + asked.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
             dependsOnPeer = asked.contains { $0.element.verdictDependsOnPeer }
@@ -122,14 +128,14 @@ public struct AuthenticatorChain: Sendable {
         }
     }
 
-    /// The answer of the first authenticator whose credential it is; nobody's credential is a wrong one.
+    /// The word of the first authenticator whose credential it is; nobody's credential is a wrong one.
     ///
     /// - Parameters:
     ///   - user: the canonical form of the name that came with a password: nobody may vouch for another.
     ///   - logger: where an authenticator that does so is named.
     func authenticate(
         _ credential: Credential, of user: UserName?, by panel: Panel, from peer: Peer, logger: Logger
-    ) async -> AuthenticationOutcome {
+    ) async -> Judgement {
         guard underWay.count.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
             underWay.count.subtract(1, ordering: .relaxed)
             return .unavailable(.busy)
@@ -139,14 +145,12 @@ public struct AuthenticatorChain: Sendable {
             let start = link.metrics?.now() ?? 0
             let outcome = await link.authenticator.authenticate(credential, from: peer)
             link.metrics?.note(outcome, since: start)
-            switch outcome {
-            case .notMine: continue
-            case .accepted(let identity): return link.judged(identity, credential.kind, of: user, logger)
-            case .rejected(let reason): return .rejected(reason)
-            case .unavailable(let reason): return .unavailable(reason)
-            }
+            if case .notMine = outcome { continue }
+            if case .password = credential { link.metrics?.noteAsked() }
+            guard case .accepted(let identity) = outcome else { return Judgement(outcome: outcome, judge: link.name) }
+            return Judgement(outcome: link.judged(identity, credential.kind, of: user, logger), judge: link.name)
         }
-        return .rejected(.wrong)
+        return Judgement(outcome: .rejected(.wrong))
     }
 
     /// The verdict on a token where everybody who is asked gives it without a wait, or nil.

@@ -46,11 +46,11 @@ struct Judging: Sendable {
             { [chain, logger] in
                 await chain.authenticate(credential, of: nil, by: chain.tokenPanel, from: peer, logger: logger)
             },
-            settled: { [limiter] outcome in
-                if let outcome, !outcome.isRefusal { limiter.giveBack(ticket) }
+            settled: { [limiter] judgement in
+                if let judgement, !judgement.outcome.isRefusal { limiter.giveBack(ticket) }
             })
         // Only passwords' questions are ever withdrawn, and this one was given up where the client has left.
-        if let outcome = await question.answer(unless: departure) { return outcome }
+        if let judgement = await question.answer(unless: departure) { return judgement.outcome }
         try departure.check()
         return .unavailable(.failed)
     }
@@ -67,15 +67,20 @@ struct Judging: Sendable {
             case .remembered(.accepted(let identity)):
                 // Where the address is part of what is remembered, whoever was asked about has come from it.
                 if !panel.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
+                panel.noteSpared(identity.authenticator)
                 return .accepted(identity)
-            case .remembered(.rejected(let reason)):
+            case .remembered(.rejected(let reason, let judge)):
+                panel.noteSpared(judge)
                 return .rejected(reason)
             case .underWay(let question):
                 // Whoever was to ask was not let; perhaps this call is.
-                if let outcome = await question.answer(unless: departure) { return outcome }
+                if let judgement = await question.answer(unless: departure) {
+                    panel.noteSpared(judgement.judge)
+                    return judgement.outcome
+                }
             case .unknown(let question, let key):
                 try put(question, key, credential, of: user, to: panel, from: peer)
-                if let outcome = await question.answer(unless: departure) { return outcome }
+                if let judgement = await question.answer(unless: departure) { return judgement.outcome }
             }
         }
     }
@@ -100,7 +105,8 @@ struct Judging: Sendable {
             { [chain, logger] in
                 await chain.authenticate(credential, of: user, by: panel, from: peer, logger: logger)
             },
-            settled: { [limiter, throttle, verdicts] outcome in
+            settled: { [limiter, throttle, verdicts] judgement in
+                let outcome = judgement?.outcome
                 switch outcome {
                 case .accepted: throttle.succeeded(charge)
                 case .unavailable: throttle.giveBack(charge)
@@ -108,7 +114,7 @@ struct Judging: Sendable {
                 case .rejected, .notMine, nil: break
                 }
                 if let outcome, !outcome.isRefusal, let ticket { limiter.giveBack(ticket) }
-                verdicts.conclude(question, key, outcome)
+                verdicts.conclude(question, key, judgement)
             })
     }
 

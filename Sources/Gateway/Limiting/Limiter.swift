@@ -12,6 +12,8 @@ public final class Limiter: Sendable {
     let clocks: Clocks
     let fields: RateLimitFields
     private let loginRules: [Int]
+    /// Those that count what limits in trial would refuse, in the order of the rules; nil for a limit that refuses.
+    private let trials: [Counter?]
 
     /// A limiter for the limits, of which nobody has spent anything. All keys of all limits together take at most `capacity`
     /// places of 40 bytes, of which at least three in eight are in use once there are many.
@@ -24,6 +26,7 @@ public final class Limiter: Sendable {
         rules = zip(limits, numbers).map { LimitRule($0, number: $1) }
         loginRules = limits.indices.filter { limits[$0].countsLogins }
         fields = RateLimitFields(rules)
+        trials = limits.map { $0.isShadow ? store.trial(of: $0) : nil }
         self.store = store
         self.clocks = clocks
     }
@@ -46,6 +49,13 @@ public final class Limiter: Sendable {
 
     /// The limits that it counts against.
     public var limits: [Limit] { rules.map(\.limit) }
+
+    /// How often each limit in trial would have refused a call, or skipped a member of an audience, since the start of the process.
+    public var wouldRefuse: [(limit: String, count: UInt64)] {
+        zip(rules, trials).compactMap { rule, trial in trial.map { (rule.limit.name, $0.value) } }
+    }
+
+    func noteTrial(_ rule: Int) { trials[rule]?.add() }
 
     /// Whether those who are asked about pay.
     enum Payment: Sendable, Hashable {

@@ -12,6 +12,8 @@ public final class AuthenticatorMetrics: Sendable {
     private let rejected = Counter()
     private let unavailable = Counter()
     private let notMine = Counter()
+    private let spared = Counter()
+    private let asked = Counter()
     private let durations = Histogram(.latencies)
 
     init(clocks: Clocks) { self.clocks = clocks }
@@ -28,6 +30,12 @@ public final class AuthenticatorMetrics: Sendable {
         }
         durations.observe(now() - start)
     }
+
+    /// Counts a password that it was not asked about, since what it says of it was known.
+    func noteSpared() { spared.add() }
+
+    /// Counts a password that nobody remembered anything of, so that its word had to be asked for.
+    func noteAsked() { asked.add() }
 
     private func count(_ outcome: Outcome) -> Counter {
         switch outcome {
@@ -51,6 +59,14 @@ public final class AuthenticatorMetrics: Sendable {
                             [name(entry.key), .init("outcome", outcome.rawValue)],
                             .number(Double(entry.value.count(outcome).value))
                         )
+                    }
+                }),
+            MetricFamily(
+                "notify_gateway_verdict_cache_lookups_total", .counter,
+                "Passwords whose verdict was remembered, and those that the authenticator had to be asked about.",
+                all.flatMap { entry in
+                    [("hit", entry.value.spared), ("miss", entry.value.asked)].map { result, counter in
+                        ([name(entry.key), .init("result", result)], .number(Double(counter.value)))
                     }
                 }),
             MetricFamily(

@@ -8,9 +8,13 @@ internal import Synchronization
 /// A request that may not be repeated is put on the wire at most once, whatever happens.
 public final class Upstream: Backend {
     let loops: [NIOLoopBound<UpstreamLoop>]
+    let connects: ConnectCounters
     private let isShutDown = Atomic(false)
 
-    private init(loops: [NIOLoopBound<UpstreamLoop>]) { self.loops = loops }
+    private init(loops: [NIOLoopBound<UpstreamLoop>], connects: ConnectCounters) {
+        self.loops = loops
+        self.connects = connects
+    }
 
     /// Whoever could have sent by it is gone: its kept connections are of no use to anybody.
     deinit {
@@ -19,8 +23,11 @@ public final class Upstream: Backend {
     }
 
     /// Makes a pool for each loop of the group; connections are made when they are needed. The group must outlive it.
+    ///
+    /// - Parameter connects: counts the attempts to make some; those of a former one, where this takes its place.
     public static func start(
-        configuration: UpstreamConfiguration, group: MultiThreadedEventLoopGroup
+        configuration: UpstreamConfiguration, group: MultiThreadedEventLoopGroup,
+        connects: ConnectCounters = ConnectCounters()
     ) async throws -> Upstream {
         var configuration = configuration
         if configuration.tls == nil, configuration.addresses.contains(where: \.isSecure) {
@@ -34,14 +41,15 @@ public final class Upstream: Backend {
         for eventLoop in eventLoops {
             let loop = eventLoop.submit { [configuration] in
                 let loop = UpstreamLoop(
-                    eventLoop: eventLoop, configuration: configuration, health: health, maximum: maximum)
+                    eventLoop: eventLoop, configuration: configuration, health: health, maximum: maximum,
+                    connects: connects)
                 return NIOLoopBound(loop, eventLoop: eventLoop)
             }
             loops.append(try await loop.get())
         }
         // One loop asks for all of them.
         if configuration.check != nil, let first = loops.first { first.eventLoop.execute { first.value.startChecks() } }
-        return Upstream(loops: loops)
+        return Upstream(loops: loops, connects: connects)
     }
 
     /// Sends the request by the pool of the loop that the call is on; on none of them, by that of the first.

@@ -1,4 +1,5 @@
 internal import Gateway
+internal import GatewayCore
 internal import NIOCore
 
 /// The connections to the backend of one event loop. Loop-bound: calls of the loop find theirs without a lock or a hop.
@@ -12,25 +13,26 @@ final class UpstreamLoop {
     var checks = CircularBuffer<Scheduled<Void>>()
 
     private let maximum: Int
+    private let connects: ConnectCounters
     private var connections: [ObjectIdentifier: UpstreamConnection] = [:]
     private var waiting = CircularBuffer<PendingExchange>()
     /// Connections that are there or are being made.
     private var open = 0
     /// Where the search for a destination begins, so that those with equally much to do take turns.
     private var turn = 0
-    private var connected: UInt64 = 0
-    private var failed: UInt64 = 0
     private(set) var isShutDown = false
     private var emptied: EventLoopPromise<Void>?
     private let idleTimer: DeadlineTimer
 
     /// - Parameter health: what the checks say of each address, in the order of the configuration.
     init(
-        eventLoop: any EventLoop, configuration: UpstreamConfiguration, health: [DestinationHealth], maximum: Int
+        eventLoop: any EventLoop, configuration: UpstreamConfiguration, health: [DestinationHealth], maximum: Int,
+        connects: ConnectCounters
     ) {
         self.eventLoop = eventLoop
         self.configuration = configuration
         self.maximum = maximum
+        self.connects = connects
         destinations = zip(configuration.addresses, health).map { UpstreamDestination($0, health: $1) }
         self.idleTimer = DeadlineTimer(on: eventLoop)
         idleTimer.start { self.closeIdle() }
@@ -63,7 +65,6 @@ final class UpstreamLoop {
     var reading: UpstreamReading {
         UpstreamReading(
             open: open, idle: destinations.reduce(0) { $0 + $1.idle.count }, waiting: waiting.count,
-            connected: connected, failed: failed,
             destinations: destinations.map { .init(address: $0.address.description, isAvailable: $0.isAvailable) })
     }
 
@@ -172,10 +173,10 @@ final class UpstreamLoop {
         makeChannel(to: destination).assumeIsolated().whenComplete { result in
             switch result {
             case .success(let channel):
-                self.connected += 1
+                self.connects.made.add()
                 self.connected(channel, for: exchange, to: destination)
             case .failure(let error):
-                self.failed += 1
+                self.connects.failed.add()
                 self.leave(destination)
                 self.note(failureOf: destination)
                 self.notConnected("no connection to the backend: \(error)", exchange, isCheck: isCheck)

@@ -1,3 +1,4 @@
+internal import GatewayCore
 internal import NIOCore
 
 /// What there is to be said of the connections to the backend at one moment.
@@ -8,9 +9,9 @@ public struct UpstreamReading: Sendable, Hashable {
     public var idle = 0
     /// Requests that wait for one.
     public var waiting = 0
-    /// Connections that were made since the start.
+    /// Connections that were made, by all that count by the same counters.
     public var connected: UInt64 = 0
-    /// Connections that could not be made since the start.
+    /// Connections that could not be made, likewise.
     public var failed: UInt64 = 0
     /// The addresses, in the order of the configuration.
     public var destinations: [Destination] = []
@@ -27,8 +28,6 @@ public struct UpstreamReading: Sendable, Hashable {
         open += other.open
         idle += other.idle
         waiting += other.waiting
-        connected += other.connected
-        failed += other.failed
         if destinations.isEmpty {
             destinations = other.destinations
         } else {
@@ -48,7 +47,9 @@ extension Upstream {
                 let future = loop.eventLoop.submit { loop.value.reading }
                 tasks.addTask { (try? await future.get()) ?? UpstreamReading() }
             }
-            return await tasks.reduce(into: UpstreamReading()) { $0.add($1) }
+            var reading = await tasks.reduce(into: UpstreamReading()) { $0.add($1) }
+            (reading.connected, reading.failed) = (connects.made.value, connects.failed.value)
+            return reading
         }
     }
 }

@@ -15,6 +15,7 @@ actor RunningGateway {
     private let group: MultiThreadedEventLoopGroup
     private let embeddedPort: Int?
     private let connections: Int
+    private let connects = ConnectCounters()
     private var upstream: Upstream
     private var upstreamConfiguration: UpstreamConfiguration
     /// Those that earlier calls may still go by. Each closes by itself when the last of these has ended.
@@ -39,7 +40,8 @@ actor RunningGateway {
         self.connections = connections
         loops = try await EventLoops.start(group: group)
         upstreamConfiguration = configuration.upstream(tls, embeddedPort: embeddedPort, connections: connections)
-        upstream = try await Upstream.start(configuration: upstreamConfiguration, group: group)
+        upstream = try await Upstream.start(
+            configuration: upstreamConfiguration, group: group, connects: connects)
         current = Current(Gateway(rules: rules, ports: Self.ports(parts, upstream, loops)))
     }
 
@@ -70,7 +72,7 @@ actor RunningGateway {
         let configuration = new.upstream(tls, embeddedPort: embeddedPort, connections: connections)
         var upstream = upstream
         if configuration != upstreamConfiguration {
-            upstream = try await Upstream.start(configuration: configuration, group: group)
+            upstream = try await Upstream.start(configuration: configuration, group: group, connects: connects)
         }
         let limiter = parts.limiter(of: new.limits)
         let rules = parts.rules(of: new, chain: chain, limiter: limiter)

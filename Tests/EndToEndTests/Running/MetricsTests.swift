@@ -1,6 +1,8 @@
 import Foundation
 import GatewayCore
+import GatewayServer
 import GatewayTesting
+import NotifyBackend
 import Testing
 
 @Suite("What the admin listener shows")
@@ -44,7 +46,8 @@ struct MetricsTests {
 
     @Test("Calls, phases, authenticators, limits, journal and connections are counted, and nobody is named")
     func counts() async throws {
-        let limit = #"limits: [{ name: few, per: sender, rate: 2/min }]"#
+        let limit =
+            #"limits: [{ name: few, per: sender, rate: 2/min }, { name: trial, per: recipient, rate: 1/min, shadow: true }]"#
         try await GatewayUnderTest.run(more: limit) { gateway in
             for _ in 0..<3 {
                 _ = try await gateway.client.call(
@@ -61,6 +64,11 @@ struct MetricsTests {
             #expect(scrape.value(calls, ["action": "none", "code": "no-route"]) == 1)
             #expect(scrape.value(calls, ["action": "none", "code": "malformed-request"]) == 1)
             #expect(scrape.value("notify_gateway_limit_refusals_total", ["limit": "few"]) == 1)
+            // The second, and the third, which another limit refused.
+            #expect(scrape.value("notify_gateway_limit_would_refuse_total", ["limit": "trial"]) == 2)
+            let lookups = "notify_gateway_verdict_cache_lookups_total"
+            #expect(scrape.value(lookups, ["authenticator": "static-users", "result": "hit"]) == 2)
+            #expect(scrape.value(lookups, ["authenticator": "static-users", "result": "miss"]) == 2)
             let outcomes = "notify_gateway_authenticator_outcomes_total"
             // The second and third send were let in by what was remembered.
             #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "accepted"]) == 1)
@@ -80,6 +88,33 @@ struct MetricsTests {
                 for value in sample.labels.values {
                     #expect(!["alice", "bob"].contains { value.contains($0) }, "\(sample)")
                 }
+            }
+        }
+    }
+
+    @Test("What was counted of connections to the backend stays counted when a reload changes the backend")
+    func connects() async throws {
+        try await GatewayUnderTest.runBackend(.classic, hub: NotificationHub()) { other in
+            try await GatewayUnderTest.run { gateway in
+                func made() async throws -> Double {
+                    let name = "notify_gateway_upstream_connects_total"
+                    return try #require(try await scrape(gateway.adminPort).value(name, ["result": "connected"]))
+                }
+                func send() async throws {
+                    let target = "/api/notifications?pns=apns&to_tag=bob"
+                    #expect(try await gateway.client.call("POST", target, as: "alice", body: #""hi""#).status == 200)
+                }
+                try await send()
+                let before = try await made()
+                #expect(before >= 1)
+                let text = try gateway.directory.text(of: "gateway.yaml")
+                    .replacing(/url: "[^"]*"/, with: "url: \"http://127.0.0.1:\(other)\"")
+                try gateway.directory.write(text, to: "gateway.yaml")
+                let control = ControlClient(path: "\(gateway.directory.path)/control.sock")
+                #expect(try await control.ask(ControlRequest("reload")) { _ in } == nil)
+                #expect(try await made() >= before)
+                try await send()
+                #expect(try await made() > before)
             }
         }
     }
@@ -109,7 +144,8 @@ struct MetricsTests {
         let dashboard = try String(contentsOf: deploy.appending(path: "grafana.json"), encoding: .utf8)
         let alerts = try String(contentsOf: deploy.appending(path: "alerts.yaml"), encoding: .utf8)
         #expect(try JSONSerialization.jsonObject(with: Data(dashboard.utf8)) is [String: Any])
-        try await GatewayUnderTest.run { gateway in
+        let limit = #"limits: [{ name: trial, per: sender, rate: 1/min, shadow: true }]"#
+        try await GatewayUnderTest.run(more: limit) { gateway in
             _ = try await gateway.client.call(
                 "POST", "/api/notifications?pns=apns&to_tag=bob", as: "alice", body: #""hi""#)
             let scrape = try await scrape(gateway.adminPort)

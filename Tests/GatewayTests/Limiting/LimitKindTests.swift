@@ -78,6 +78,25 @@ import Testing
         #expect(limiter.spent().map(\.limit) == ["trial"] && limiter.spent()[0].isShadow)
     }
 
+    @Test("What limits in trial would refuse is counted, once a call, and goes on over a change")
+    func trials() throws {
+        func trial(_ count: Int) -> Limit {
+            Limit(name: "trial", per: [.group], count: count, period: .seconds(60), isShadow: true)
+        }
+        let limiter = limiter(
+            Limit(name: "calls", per: [.user], count: 3, period: .seconds(60)), trial(1))
+        let caller = Identity.test(alice, "red", "blue")
+        for _ in 0..<3 { #expect(limiter.admits(caller)) }
+        #expect(limiter.wouldRefuse.map(\.limit) == ["trial"])
+        #expect(limiter.wouldRefuse.map(\.count) == [2])
+        // Whoever only asks is not counted; a call that another limit refuses is.
+        _ = try? limiter.admit(caller, at: .documentation, sending: nil, .lookedAt)
+        #expect(limiter.wouldRefuse.map(\.count) == [2])
+        #expect(!limiter.admits(caller))
+        #expect(limiter.wouldRefuse.map(\.count) == [3])
+        #expect(limiter.replacing([trial(9)]).wouldRefuse.map(\.count) == [3])
+    }
+
     @Test("A call that a limit in trial would refuse is carried out, and recorded with the limit's name")
     func shadowIsRecorded() async {
         let gateway = TestGateway { rules in

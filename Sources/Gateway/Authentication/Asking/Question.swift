@@ -9,13 +9,13 @@ final class Question: Sendable {
     private let isSettled = Atomic(false)
     private let waiting = Atomic(0)
     private let asked = Mutex<Asked?>(nil)
-    private let verdict = OneTimeValue<AuthenticationOutcome?>()
+    private let verdict = OneTimeValue<Judgement?>()
 
     /// What goes on while the answer is awaited.
     private struct Asked {
         let timer: any CallTimer
         let task: Task<Void, Never>
-        let settled: @Sendable (AuthenticationOutcome?) -> Void
+        let settled: @Sendable (Judgement?) -> Void
     }
 
     /// Asks on the caller's loop. Whoever answers without a wait costs no timer.
@@ -26,8 +26,7 @@ final class Question: Sendable {
     ///     waited have left.
     func ask(
         on loops: any CallLoops, within deadline: Duration,
-        _ ask: @escaping @Sendable () async -> AuthenticationOutcome,
-        settled: @escaping @Sendable (AuthenticationOutcome?) -> Void
+        _ ask: @escaping @Sendable () async -> Judgement, settled: @escaping @Sendable (Judgement?) -> Void
     ) {
         let task = loops.start { self.settle(await ask(), settled) }
         if isSettled.load(ordering: .acquiring) { return }
@@ -46,7 +45,7 @@ final class Question: Sendable {
     /// The answer, waited for; nil where the question was withdrawn or given up.
     ///
     /// - Parameter departure: says when the caller is not interested any more. The question is given up if no other waits.
-    func answer(unless departure: ClientDeparture? = nil) async -> AuthenticationOutcome? {
+    func answer(unless departure: ClientDeparture? = nil) async -> Judgement? {
         waiting.add(1, ordering: .relaxed)
         defer { waiting.subtract(1, ordering: .relaxed) }
         guard let departure else { return await verdict.get() }
@@ -72,11 +71,11 @@ final class Question: Sendable {
     }
 
     private func settle(
-        _ outcome: AuthenticationOutcome?, _ settled: @Sendable (AuthenticationOutcome?) -> Void
+        _ judgement: Judgement?, _ settled: @Sendable (Judgement?) -> Void
     ) {
         guard !isSettled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        settled(outcome)
+        settled(judgement)
         letGo()
-        verdict.give(outcome)
+        verdict.give(judgement)
     }
 }

@@ -82,16 +82,16 @@ public final class VerdictCache: Sendable {
 
     /// Ends a question that `find` gave, and remembers its answer, unless it was forgotten while it was asked.
     ///
-    /// - Parameter outcome: nil where nobody was asked. An outage is not remembered.
-    func conclude(_ question: Question, _ key: VerdictKey?, _ outcome: AuthenticationOutcome?) {
+    /// - Parameter judgement: nil where nobody was asked. An outage is not remembered.
+    func conclude(_ question: Question, _ key: VerdictKey?, _ judgement: Judgement?) {
         guard let key else { return }
         state.withLock { state in
             guard state.underWay[key] === question else { return }
             state.underWay[key] = nil
             let now = clocks.monotonic().nanoseconds
-            switch outcome {
+            switch judgement?.outcome {
             case .accepted(let identity): state.table.accept(identity, for: key, now: now)
-            case .rejected(let reason): state.table.reject(reason, for: key, now: now)
+            case .rejected(let reason): state.table.reject(reason, by: judgement?.judge, for: key, now: now)
             case .notMine, .unavailable, nil: break
             }
         }

@@ -5,7 +5,7 @@ internal import NIOCore
 struct VerdictTable {
     enum Verdict {
         case accepted(Identity)
-        case rejected(RejectionReason)
+        case rejected(RejectionReason, by: PluginName?)
 
         var isAcceptance: Bool {
             switch self {
@@ -52,8 +52,10 @@ struct VerdictTable {
     }
 
     /// Remembers a rejection.
-    mutating func reject(_ reason: RejectionReason, for key: VerdictKey, now: Int64) {
-        write(.rejected(reason), for: key, end: now + Self.rejection)
+    ///
+    /// - Parameter judge: whose word it is.
+    mutating func reject(_ reason: RejectionReason, by judge: PluginName? = nil, for key: VerdictKey, now: Int64) {
+        write(.rejected(reason, by: judge), for: key, end: now + Self.rejection)
     }
 
     /// Forgets all that concerns one user.

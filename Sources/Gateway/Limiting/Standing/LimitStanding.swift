@@ -63,11 +63,13 @@ extension Limiter {
         }
     }
 
-    /// Remembers by name what was found spent.
+    /// Remembers by name what was found spent, and counts what limits in trial would have refused.
     func note(_ verdict: LimitVerdict, _ subject: LimitSubject, recipient: UserName? = nil) {
         if verdict.spent == nil, verdict.shadowed.isEmpty { return }
         var subject = subject
         if let recipient { subject.recipient = recipient }
+        // A limit that counts by group may have more than one key of a call.
+        for rule in Set(verdict.shadowed.map(\.rule)) { noteTrial(rule) }
         let spent = verdict.shadowed + (verdict.spent.map { [$0.charge] } ?? [])
         store.refused.withLock { refused in
             for charge in spent where !refused.knows(charge.key) {

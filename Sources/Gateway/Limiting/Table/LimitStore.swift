@@ -35,6 +35,7 @@ final class LimitStore: Sendable {
     let table: Mutex<LimitTable>
     let refused = Mutex(RefusedKeys())
     private let numbers = Mutex(Numbers())
+    private let trials = Mutex<[String: Counter]>([:])
 
     init(capacity: Int, now: Int64) { table = Mutex(LimitTable(capacity: capacity, now: now)) }
 
@@ -65,6 +66,16 @@ final class LimitStore: Sendable {
             for number in dropped { table.use(number, memory: 0) }
         }
         return adopted
+    }
+
+    /// What counts how often the limit would have refused while it was in trial; goes on where it stands over a change.
+    func trial(of limit: Limit) -> Counter {
+        trials.withLock { trials in
+            if let known = trials[limit.name] { return known }
+            let new = Counter()
+            trials[limit.name] = new
+            return new
+        }
     }
 
     /// Forgets keys, whatever they owe, a part of the table at a time so that no call waits for long; returns how many owed.

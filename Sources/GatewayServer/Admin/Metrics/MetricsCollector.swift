@@ -25,6 +25,7 @@ struct MetricsCollector: Sendable {
                 ]),
         ]
         families += parts.metrics.families
+        families.append(trials)
         families.append(workers)
         if let running = running.value {
             families += await Self.connections(running.listenerReadings())
@@ -37,6 +38,13 @@ struct MetricsCollector: Sendable {
                 "How late event loops get round to their work, in seconds.",
                 pulse.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
         return families + ProcessMetrics.families()
+    }
+
+    private var trials: MetricFamily {
+        MetricFamily(
+            "notify_gateway_limit_would_refuse_total", .counter,
+            "Calls that a limit in trial would have refused, and members of audiences that it would have skipped.",
+            parts.current.limiter.value.wouldRefuse.map { ([.init("limit", $0.limit)], .number(Double($0.count))) })
     }
 
     private var workers: MetricFamily {
