@@ -25,6 +25,7 @@ let logging = product("Logging", "swift-log")
 let signals = product("UnixSignals", "swift-service-lifecycle")
 let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
 let hummingbird = product("Hummingbird", "hummingbird")
+let hummingbirdCore = product("HummingbirdCore", "hummingbird")
 let yams = product("Yams", "Yams")
 let grdb = product("GRDB", "GRDB.swift")
 let arguments = product("ArgumentParser", "swift-argument-parser")
@@ -73,18 +74,18 @@ let package = Package(
         .target(
             name: "GatewayHTTP",
             dependencies: [
-                "Gateway", "GatewayCore", logging, nioCore, nioPosix, nioTLS, nioSSL, nioHTTP1, nioHTTP2, nioHPACK,
+                "Gateway", "GatewayCore", logging, nioCore, nioPosix, nioTLS, nioSSL, nioHTTP2, nioHPACK,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "NotifyBackend",
-            dependencies: [logging, nioCore, lifecycle, hummingbird, product("HummingbirdCore", "hummingbird")],
+            dependencies: [logging, nioCore, lifecycle, hummingbird, hummingbirdCore],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayServer",
             dependencies: [
                 "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend", "SecretFiles",
-                logging, nioCore, nioPosix, nioSSL, lifecycle, signals, hummingbird,
+                logging, nioCore, nioPosix, nioSSL, lifecycle, signals, hummingbird, hummingbirdCore,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(

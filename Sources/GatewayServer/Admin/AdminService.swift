@@ -1,6 +1,8 @@
 internal import GatewayCore
 internal import Hummingbird
+internal import HummingbirdCore
 internal import Logging
+internal import NIOCore
 internal import ServiceLifecycle
 
 /// The admin listener: health, and what is for operators alone. A listener of its own, so that no header can lead here.
@@ -11,6 +13,13 @@ struct AdminService: Service {
     let logger: Logger
     let onListening: @Sendable (Int?) async -> Void
 
+    /// What the public listener takes; unless told otherwise the decoder takes 80 KiB and 1,000 fields. The path counts as a field.
+    /// What is more is answered 400, and ends the connection.
+    private static let heads = HTTP1Channel.Configuration.DecoderConfiguration(
+        maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)
+    /// How long a connection is kept on which nothing is asked, or a request does not go on.
+    private static let idleTime = TimeAmount.seconds(60)
+
     func run() async throws {
         let bind: BindAddress =
             switch address {
@@ -19,6 +28,7 @@ struct AdminService: Service {
             }
         let application = Application(
             router: router(),
+            server: .http1(configuration: .init(idleTimeout: Self.idleTime, httpDecoderConfiguration: Self.heads)),
             configuration: ApplicationConfiguration(address: bind, serverName: nil),
             onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port) },
             logger: logger)

@@ -82,7 +82,8 @@ public struct EmbeddedBackend: Service {
             ),
             server: .http1(
                 configuration: .init(
-                    httpDecoderConfiguration: .init(maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10)
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 256)
                 )
             ),
             configuration: ApplicationConfiguration(

@@ -11,7 +11,8 @@ enum ServiceAnswer: Sendable, Hashable {
     /// Anything else: a redirect to a login page, an error, a 2xx that names nobody.
     case none(String)
 
-    /// The most bytes of header fields.
+    /// The most bytes of header fields. The client has no setting for what its decoder takes: 2 MiB and 256 fields at the most, of
+    /// which nothing is kept.
     static let longestHead = 16_384
     /// The most bytes of a body, which are read and forgotten so that the connection can be used again.
     static let longestBody = 65_536
