@@ -1,53 +1,75 @@
+internal import Gateway
+internal import GatewayCore
 internal import NIOCore
-internal import NIOPosix
 
 extension UpstreamLoop {
-    /// Makes a connection to the destination, over TLS where its address asks for it: the channel is there when a request may be
-    /// written.
-    func makeChannel(to destination: UpstreamDestination) -> EventLoopFuture<any Channel> {
-        switch destination.address {
-        case .unix(let path):
-            return bootstrap(destination, host: nil).connect(unixDomainSocketPath: path)
-        case .tcp(let host, let port):
-            return Self.connect(bootstrap(destination, host: nil), host, port)
-        case .tls(let host, let port):
-            return Self.connect(bootstrap(destination, host: host), host, port).assumeIsolated().flatMap { channel in
-                guard let waiter = try? channel.pipeline.syncOperations.handler(type: HandshakeWaiter.self) else {
-                    // It is gone: the handshake ended before anybody could look, one way or the other.
-                    return channel.eventLoop.makeSucceededFuture(channel)
-                }
-                return waiter.finished.map { channel }
-            }.nonisolated()
+    /// Makes a connection, and sends by it.
+    ///
+    /// - Parameters:
+    ///   - exchange: What is sent by it; nil where it is only to be seen whether it can be made.
+    ///   - isCheck: Whether no call waits for it: then no other address is tried.
+    func connect(for exchange: PendingExchange?, to destination: UpstreamDestination, isCheck: Bool = false) {
+        open += 1
+        destination.open += 1
+        exchange?.tried.append(ObjectIdentifier(destination))
+        exchange?.startTimer(on: eventLoop) { exchange?.finish(.timedOut) }
+        makeChannel(to: destination).assumeIsolated().whenComplete { result in
+            switch result {
+            case .success(let channel):
+                self.connects.made.add()
+                self.connected(channel, for: exchange, to: destination)
+            case .failure(let error):
+                self.connects.failed.add()
+                self.leave(destination)
+                self.note(failureOf: destination)
+                self.notConnected("no connection to the backend: \(error)", exchange, isCheck: isCheck)
+                self.connectWaiting()
+            }
         }
     }
 
-    private static func connect(
-        _ bootstrap: ClientBootstrap, _ host: String, _ port: Int
-    ) -> EventLoopFuture<any Channel> {
-        if let address = try? SocketAddress(ipAddress: host, port: port) { return bootstrap.connect(to: address) }
-        return bootstrap.connect(host: host, port: port)
+    private func notConnected(_ reason: String, _ exchange: PendingExchange?, isCheck: Bool) {
+        guard let exchange, !exchange.isFinished else { return }
+        // After a first attempt bytes have left, whatever became of the second.
+        if exchange.isRepeated { return exchange.finish(.broken(reason)) }
+        if isCheck || isShutDown { return exchange.finish(.unreachable(reason)) }
+        if let next = self.destination(for: exchange), exchange.deadline > eventLoop.now {
+            connect(for: exchange, to: next)
+        } else {
+            exchange.finish(.unreachable(reason))
+        }
     }
 
-    // - Parameter host: whom the connection is verified to be with, by TLS; nil for none.
-    private func bootstrap(_ destination: UpstreamDestination, host: String?) -> ClientBootstrap {
-        let bound = NIOLoopBound(self, eventLoop: eventLoop)
-        let place = NIOLoopBound(destination, eventLoop: eventLoop)
-        return ClientBootstrap(group: eventLoop)
-            .connectTimeout(configuration.connectTimeout)
-            .channelInitializer { [eventLoop] channel in
-                eventLoop.makeCompletedFuture {
-                    let pool = bound.value
-                    if let host {
-                        // In the clear it is not reached, whatever is missing.
-                        guard let tls = pool.configuration.tls else { throw TLSFault.noAuthority }
-                        try channel.pipeline.syncOperations.addHandlers([
-                            try tls.handler(host: host),
-                            HandshakeWaiter(on: pool.eventLoop, timeout: pool.configuration.connectTimeout),
-                        ])
-                    }
-                    try channel.pipeline.syncOperations.addHandler(
-                        UpstreamConnection(pool: pool, destination: place.value))
-                }
+    private func connected(_ channel: any Channel, for exchange: PendingExchange?, to destination: UpstreamDestination)
+    {
+        guard let connection = try? channel.pipeline.syncOperations.handler(type: UpstreamConnection.self) else {
+            // It was closed while it was being made, and its handler is gone with it.
+            leave(destination)
+            note(failureOf: destination)
+            exchange?.finish(exchange?.isRepeated == true ? .broken("closed at once") : .unreachable("closed at once"))
+            return connectWaiting()
+        }
+        // Of an address that is in use only an answer says that it is well.
+        if !destination.circuit.isClosed { destination.circuit.succeeded() }
+        connections[ObjectIdentifier(connection)] = connection
+        if isShutDown {
+            exchange?.finish(exchange?.isRepeated == true ? .cutOff : .unreachable("the gateway is stopping"))
+            retire(connection)
+        } else if let exchange, !exchange.isFinished {
+            connection.start(exchange)
+        } else {
+            release(connection)
+        }
+    }
+
+    /// Makes connections for those that wait for one, as far as there may be more.
+    func connectWaiting() {
+        while open < maximum, !isShutDown, let exchange = waiting.popFirst() {
+            if let destination = destination(for: exchange) {
+                connect(for: exchange, to: destination)
+            } else {
+                exchange.finish(.suspended)
             }
+        }
     }
 }
