@@ -31,13 +31,6 @@ struct DestinationTests {
         try await group.shutdownGracefully()
     }
 
-    private func send(_ upstream: Upstream, _ target: String = "/", repeatable: Bool = false) async -> String {
-        let request = RecordedRequest(
-            id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET \(target) HTTP/1.1\r\nHost: b\r\n\r\n"),
-            mayBeRepeated: repeatable, deadline: .now() + .seconds(30))
-        return await upstream.exchange(request).word
-    }
-
     /// A port on which nobody listens: one that was free a moment ago.
     private func closedPort() async throws -> Int {
         let server = try await ScriptedServer.start { _ in [] }
@@ -52,7 +45,7 @@ struct DestinationTests {
             try await ScriptedServer.start { _ in [.write(Self.ok)] },
         ]
         try await withUpstream(to: servers.map(\.port)) { upstream in
-            for _ in 0..<10 { #expect(await send(upstream) == "200 - yes") }
+            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
             #expect(servers.map(\.seen.count) == [5, 5])
             #expect(servers.map(\.connections) == [1, 1])
         }
@@ -67,9 +60,9 @@ struct DestinationTests {
         }
         let quick = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         try await withUpstream(to: [slow.port, quick.port]) { upstream in
-            async let first = send(upstream)
+            async let first = UpstreamBench.send(upstream)
             await arrived.wait()
-            for _ in 0..<5 { #expect(await send(upstream) == "200 - yes") }
+            for _ in 0..<5 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
             #expect(quick.seen.count == 5)
             mayAnswer.raise()
             #expect(await first == "200 - yes")
@@ -81,7 +74,7 @@ struct DestinationTests {
         let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         let closed = try await closedPort()
         try await withUpstream(to: [closed, server.port]) { upstream in
-            for _ in 0..<10 { #expect(await send(upstream) == "200 - yes") }
+            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
             let reading = await upstream.reading()
             // After three failures it is left alone.
             #expect(reading.failed == 3)
@@ -95,7 +88,7 @@ struct DestinationTests {
         let other = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         try await withUpstream(to: [dying.port, other.port]) { upstream in
             var words: [String] = []
-            for _ in 0..<12 { words.append(await send(upstream)) }
+            for _ in 0..<12 { words.append(await UpstreamBench.send(upstream)) }
             #expect(words.count { $0.hasPrefix("broken") } == 3)
             #expect(words.count { $0 == "200 - yes" } == 9)
             // Each was written once.
@@ -108,8 +101,8 @@ struct DestinationTests {
     @Test func whereNothingCanBeReachedTheAnswerIsAtOnce() async throws {
         let closed = try await closedPort()
         try await withUpstream(to: [closed]) { upstream in
-            for _ in 0..<3 { #expect(await send(upstream).hasPrefix("unreachable")) }
-            for _ in 0..<100 { #expect(await send(upstream) == "suspended") }
+            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream).hasPrefix("unreachable")) }
+            for _ in 0..<100 { #expect(await UpstreamBench.send(upstream) == "suspended") }
             #expect(await upstream.reading().failed == 3)
         }
     }
@@ -117,14 +110,14 @@ struct DestinationTests {
     @Test func anAddressThatComesBackIsFoundWithoutACall() async throws {
         let closed = try await closedPort()
         try await withUpstream(to: [closed]) { upstream in
-            for _ in 0..<3 { #expect(await send(upstream).hasPrefix("unreachable")) }
+            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream).hasPrefix("unreachable")) }
             let server = try await ScriptedServer.start(at: SocketAddress(ipAddress: "127.0.0.1", port: closed)) { _ in
                 [.write(Self.ok)]
             }
             try await waitUntil { server.connections > 0 }
             #expect(server.seen.isEmpty)
             try await waitUntil { await upstream.reading().destinations.allSatisfy(\.isAvailable) }
-            #expect(await send(upstream) == "200 - yes")
+            #expect(await UpstreamBench.send(upstream) == "200 - yes")
             await server.stop()
         }
     }
@@ -143,7 +136,7 @@ struct DestinationTests {
             $0.check = .init(path: "/health", period: .milliseconds(20))
         } _: { upstream in
             try await waitUntil { await upstream.reading().destinations.first?.isAvailable == false }
-            for _ in 0..<6 { #expect(await send(upstream, "/call") == "200 - yes") }
+            for _ in 0..<6 { #expect(await UpstreamBench.send(upstream, "/call") == "200 - yes") }
             #expect(sick.seen.count { $0.target == "/call" } == 0)
             #expect(well.seen.count { $0.target == "/call" } == 6)
             let before = well.seen.count
@@ -157,7 +150,7 @@ struct DestinationTests {
         try await withUpstream(to: [server.port]) {
             $0.age = .nanoseconds(1)
         } _: { upstream in
-            for _ in 0..<3 { #expect(await send(upstream) == "200 - yes") }
+            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
             #expect(server.seen.map(\.connection) == [1, 2, 3])
         }
         await server.stop()

@@ -19,10 +19,7 @@ struct UpstreamReadingTests {
                 configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group,
                 connects: connects)
             #expect(await upstream.reading().connected == number - 1)
-            let request = RecordedRequest(
-                id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET / HTTP/1.1\r\nHost: b\r\n\r\n"),
-                mayBeRepeated: false, deadline: .now() + .seconds(30))
-            #expect(await upstream.exchange(request).word == "200 - yes")
+            #expect(await UpstreamBench.send(upstream) == "200 - yes")
             #expect(await upstream.reading().connected == number)
             #expect(await upstream.reading().failed == 0)
             await upstream.shutdown()

@@ -1,0 +1,108 @@
+import GatewayCore
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import Gateway
+@testable import GatewayHTTP
+
+/// Which connection a request takes, and which ones are kept for the next.
+@Suite(.timeLimit(.minutes(1)))
+struct KeptConnectionTests {
+    @Test func aConnectionIsKeptAndUsedAgain() async throws {
+        try await UpstreamBench.run { _ in
+            [.write(UpstreamBench.ok)]
+        } _: { upstream, server in
+            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 text/plain yes") }
+            #expect(server.connections == 1)
+            #expect(server.seen.map(\.request) == [1, 2, 3])
+        }
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "200 - "),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "200 - "),
+        ("HTTP/1.1 204 No Content\r\n\r\nX", "204 - "),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc", "200 - a"),
+    ])
+    func aConnectionThatMustNotBeKeptIsNot(_ answer: String, _ word: String) async throws {
+        try await UpstreamBench.run { _ in
+            [.write(answer)]
+        } _: { upstream, server in
+            for _ in 0..<2 { #expect(await UpstreamBench.send(upstream) == word) }
+            #expect(server.connections == 2)
+        }
+    }
+
+    @Test func bytesOnAnIdleConnectionEndIt() async throws {
+        let mayFollow = Signal()
+        let late = ScriptedServer.ok("forged")
+        try await UpstreamBench.run { seen in
+            seen.connection == 1
+                ? [.write(UpstreamBench.ok), .wait(mayFollow), .write(late)] : [.write(UpstreamBench.ok)]
+        } _: { upstream, server in
+            #expect(await UpstreamBench.send(upstream) == "200 text/plain yes")
+            mayFollow.raise()
+            try await waitUntil { server.closedConnections == 1 }
+            #expect(await UpstreamBench.send(upstream) == "200 text/plain yes")
+            #expect(server.connections == 2)
+        }
+    }
+
+    @Test func aSendTakesNoConnectionThatWasIdleForLong() async throws {
+        try await UpstreamBench.run { _ in
+            [.write(UpstreamBench.ok)]
+        } configure: {
+            $0.freshness = .nanoseconds(0)
+        } _: {
+            upstream, server in
+            for _ in 0..<2 { #expect(await UpstreamBench.send(upstream) == "200 text/plain yes") }
+            #expect(server.seen.map(\.connection) == [1, 2])
+            // What may be repeated takes any, the last used first.
+            #expect(await UpstreamBench.send(upstream, repeatable: true) == "200 text/plain yes")
+            #expect(server.seen.map(\.connection) == [1, 2, 2])
+        }
+    }
+
+    @Test func aFullPoolGivesUpAnOldConnectionForANewOne() async throws {
+        try await UpstreamBench.run { _ in
+            [.write(UpstreamBench.ok)]
+        } configure: {
+            $0.freshness = .nanoseconds(0)
+            $0.connections = 1
+        } _: { upstream, server in
+            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 text/plain yes") }
+            #expect(server.connections == 3)
+        }
+    }
+
+    @Test func anIdleConnectionIsClosedInTheEnd() async throws {
+        try await UpstreamBench.run { _ in
+            [.write(UpstreamBench.ok)]
+        } configure: {
+            $0.idle = .milliseconds(1)
+        } _: {
+            upstream, server in
+            #expect(await UpstreamBench.send(upstream) == "200 text/plain yes")
+            try await waitUntil { server.closedConnections == 1 }
+        }
+    }
+
+    @Test func aConnectionFoundClosedIsReplaced() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let server = try await ScriptedServer.start { seen in
+            seen.connection == 1 ? [.write(UpstreamBench.ok), .close] : [.write(UpstreamBench.ok)]
+        }
+        let upstream = try await Upstream.start(
+            configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group)
+        #expect(await UpstreamBench.send(upstream) == "200 text/plain yes")
+        try await waitUntil { server.closedConnections == 1 }
+        // The close is at the socket now; after two turns of the loop it has been seen.
+        for _ in 0..<2 { try await group.next().submit {}.get() }
+        #expect(await UpstreamBench.send(upstream) == "200 text/plain yes")
+        #expect(server.seen.map(\.connection) == [1, 2])
+        await upstream.shutdown()
+        await server.stop()
+        try await group.shutdownGracefully()
+    }
+}

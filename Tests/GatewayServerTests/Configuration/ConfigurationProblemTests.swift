@@ -1,0 +1,178 @@
+import Gateway
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Everything wrong with a configuration, at its place")
+struct ConfigurationProblemTests {
+    @Test("A minimal configuration has none")
+    func minimal() throws {
+        let (configuration, problems) = ConfigurationFile.read(
+            ConfigurationText.good, file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self]))
+        #expect(problems.isEmpty)
+        let read = try #require(configuration)
+        #expect(read.listeners.map(\.address) == [.tcp(host: "127.0.0.1", port: 8080)])
+        #expect(read.admin == .tcp(host: "127.0.0.1", port: 9090))
+        #expect(read.limits.map(\.name) == ["sends", "pair", "inbox", "calls", "login"])
+        #expect(read.journal.minimumFree == 256 << 20)
+        #expect(read.callsInFlight == 4096 && read.backend.connections == 256 && read.backend.waiting == 2048)
+    }
+
+    @Test("Five mistakes are five problems, each with line and column")
+    func fiveMistakes() {
+        let text = """
+            listen:
+              - address: localhost
+            backend: { url: ftp://backend, profile: classics }
+            authenticators:
+              - fixed: { colour: red }
+            policy: { send: [{ from: "*", to: "*" }] }
+            limits:
+              - { name: sends, per: sender, rate: 30/mim }
+            """
+        #expect(
+            ConfigurationText.problems(text) == [
+                "gateway.yaml:2:14: listen[0].address: \"localhost\" is not an address; write an IP address and a port "
+                    + "such as 127.0.0.1:8080 or [::1]:8080, or unix: and an absolute path",
+                "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend; write http://host:port, "
+                    + "https://host:port, unix: and an absolute path, or embedded",
+                "gateway.yaml:3:41: backend.profile: \"classics\" is none of: classic, core, net6",
+                "gateway.yaml:5:14: authenticators[0].fixed.colour: is not known here; known are: groups, users",
+                "gateway.yaml:8:39: limits[0].rate: \"30/mim\" is not a rate; write a number, a slash, and s, min, h or d",
+            ])
+    }
+
+    @Test(
+        "One mistake is one problem",
+        arguments: [
+            ("listen: []\n", "gateway.yaml:1:9: listen: must name at least one listener"),
+            (
+                "lissen: []\n",
+                "gateway.yaml:1:1: lissen: is not known here; known are: admin, audiences, authentication, "
+                    + "authenticators, backend, connections, control, drain, event-loops, identity, journal, ledger, "
+                    + "limits, listen, log, overload, policy, version"
+            ),
+            (
+                "control: /\(String(repeating: "d", count: 107))\n",
+                "gateway.yaml:1:10: control: is 108 bytes long as a whole path; the system takes at most 107"
+            ),
+            (
+                "control: run/\n",
+                "gateway.yaml:1:10: control: must be the path of a socket, not of a directory"
+            ),
+            (
+                "log: { level: loud }\n",
+                "gateway.yaml:1:15: log.level: \"loud\" is none of: trace, debug, info, notice, "
+                    + "warning, error, critical"
+            ),
+            (
+                "journal: { minimum-free: lots }\n",
+                "gateway.yaml:1:26: journal.minimum-free: \"lots\" is not a size; "
+                    + "write a number of bytes, or a number and KiB, MiB or GiB"
+            ),
+            (
+                "journal: { directory: here, signing-key: here/../here/a.key }\n",
+                "gateway.yaml:1:42: journal.signing-key: must lie outside the journal's directory"
+            ),
+            (
+                "journal: { directory: /x/y, checkpoint-copy: /x/y/z }\n",
+                "gateway.yaml:1:46: journal.checkpoint-copy: must lie outside the journal's directory"
+            ),
+            (
+                "identity: { strip: [example] }\n",
+                "gateway.yaml:1:20: identity.strip: \"example\" is neither a domain "
+                    + "and \\, nor @ and a domain"
+            ),
+            (
+                "overload: { calls: 0 }\n",
+                "gateway.yaml:1:20: overload.calls: must be a whole number from 1 to 1000000"
+            ),
+            (
+                "overload: { queue: 1 }\n",
+                "gateway.yaml:1:13: overload.queue: is not known here; known are: calls"
+            ),
+            (
+                "authentication: { deadline: 2min }\n",
+                "gateway.yaml:1:29: authentication.deadline: must be from 1s to 1min"
+            ),
+            (
+                "authentication: { timeout: 2s }\n",
+                "gateway.yaml:1:19: authentication.timeout: is not known here; known are: deadline"
+            ),
+        ])
+    func oneMistake(line: String, problem: String) {
+        #expect(ConfigurationText.problems(line + ConfigurationText.good) == [problem])
+    }
+
+    @Test("A configuration that protects nothing does not start")
+    func protectsNothing() {
+        #expect(
+            ConfigurationText.problems("backend: { url: embedded }\npolicy: {}\nauthenticators: []") == [
+                "gateway.yaml:3:17: authenticators: must name at least one of: fixed",
+                "gateway.yaml:2:9: warning: policy: has no \"send\": nobody may notify anybody",
+            ])
+        #expect(
+            ConfigurationText.problems("") == [
+                "gateway.yaml:1:1: \"backend\" is missing",
+                "gateway.yaml:1:1: authenticators: must name at least one of: fixed",
+                "gateway.yaml:1:1: \"policy\" is missing: without rules nobody may notify anybody",
+            ])
+    }
+
+    @Test("What must be there and has no value is a problem, and is not left out in silence")
+    func emptyValues() {
+        let text = """
+            backend: { url: embedded, credential: { shared-password: "${WORD}" } }
+            authenticators: [{ fixed: {} }]
+            policy: { send: [{ from: "*", to: }], tags: [{ user: "*", allow: ~ }] }
+            limits:
+              - { name: sends, per: sender, rate: }
+              - name: calls
+                per: user
+                rate: ${WORD}
+            """
+        #expect(
+            ConfigurationText.problems(text, environment: ["WORD": ""]) == [
+                "gateway.yaml:1:58: backend.credential.shared-password: must not be empty",
+                "gateway.yaml:3:35: policy.send[0].to: must not be empty",
+                "gateway.yaml:3:46: policy.tags[0]: \"allow\" is missing",
+                "gateway.yaml:5:39: limits[0].rate: must not be empty",
+                "gateway.yaml:8:11: limits[1].rate: must not be empty",
+            ])
+    }
+
+    @Test("Variables are expanded once, after parsing, and a missing one is a problem at its place")
+    func variables() throws {
+        let text = """
+            backend:
+              url: http://backend:5000
+              credential: { shared-password: "${WORD}" }
+            authenticators: [{ fixed: {} }]
+            policy: { send: [] }
+            """
+        let (configuration, found) = ConfigurationFile.read(
+            text, file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self]),
+            environment: ["WORD": "${OTHER}: {"])
+        #expect(found.isEmpty)
+        guard case .sharedPassword(let password)? = configuration?.backend.credential else {
+            Issue.record("no shared password")
+            return
+        }
+        #expect(password.isEqual(to: Secret("${OTHER}: {".utf8)))
+        #expect(
+            ConfigurationText.problems(text) == [
+                "gateway.yaml:3:34: backend.credential.shared-password: the environment variable WORD is not set",
+                "gateway.yaml:3:34: backend.credential.shared-password: must not be empty",
+            ])
+    }
+
+    @Test("YAML that cannot be read says where")
+    func notYAML() {
+        #expect(ConfigurationText.problems("backend: {\n  url: [").count == 1)
+        #expect(
+            ConfigurationText.problems("a: 1\na: 2\n").first?.hasPrefix("gateway.yaml:1:1: stands more than once")
+                == true)
+    }
+}

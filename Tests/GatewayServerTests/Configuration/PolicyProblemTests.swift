@@ -1,0 +1,106 @@
+import Testing
+
+@Suite("Everything wrong with policy and audiences")
+struct PolicyProblemTests {
+    @Test("Groups stand in \"from\" alone, and reserved tags in no rule")
+    func policyMistakes() {
+        let text = """
+            backend: { url: embedded }
+            authenticators: [{ fixed: {} }]
+            policy:
+              send: [{ from: "group:staff", to: "group:staff" }, { from: "a b", to: self }]
+              tags: [{ user: "*", allow: ["username:*", "a,b"] }]
+            """
+        #expect(
+            ConfigurationText.problems(text) == [
+                "gateway.yaml:4:37: policy.send[0].to: \"group:staff\" is a group; groups stand in \"from\" only, "
+                    + "and \"to\" takes audiences",
+                "gateway.yaml:4:62: policy.send[1].from: \"a b\" is no user, nor group: and a group, nor *",
+                "gateway.yaml:5:30: warning: policy.tags[0].allow: \"username:*\" can never match: username: and from: "
+                    + "are reserved",
+                "gateway.yaml:5:30: policy.tags[0].allow: \"a,b\" is not a pattern of tags; write letters, digits, _ @ "
+                    + "# . : - and *",
+            ])
+    }
+
+    @Test("Rules that can never match are warnings, and so is a policy that is not enforced")
+    func shadowedRules() {
+        let text = """
+            backend: { url: embedded }
+            authenticators: [{ fixed: {} }]
+            identity: { escape: hex }
+            policy:
+              enforce: false
+              send:
+                - { from: "group:staff", to: "*" }
+                - { from: "group:staff", to: bob }
+                - { from: "*", to: self }
+                - { from: Alice, to: alice }
+                - { from: alice, to: bob }
+                - { from: alice, to: "bo*" }
+                - { from: self, to: bob }
+              tags:
+                - { user: "*", allow: ["topic:*"] }
+                - { user: "group:staff", allow: ["region:*", "topic:news", "region:x"] }
+                - { user: alice, allow: [] }
+            """
+        #expect(
+            ConfigurationText.problems(text) == [
+                "gateway.yaml:5:12: warning: policy.enforce: is false: what the rules would refuse is carried out, and "
+                    + "recorded as would-refuse",
+                "gateway.yaml:8:7: warning: policy.send[1]: can never match: policy.send[0] covers all of it",
+                "gateway.yaml:10:7: warning: policy.send[3]: can never match: policy.send[2] covers all of it",
+                "gateway.yaml:12:26: policy.send[5].to: \"bo*\" is no user, nor self, nor audience: and an audience, nor *",
+                "gateway.yaml:13:15: policy.send[6].from: \"self\" is no user, nor group: and a group, nor *",
+                "gateway.yaml:16:37: warning: policy.tags[1].allow: \"topic:news\" can never match: policy.tags[0] "
+                    + "allows all of it already",
+                "gateway.yaml:16:37: warning: policy.tags[1].allow: \"region:x\" can never match: policy.tags[1] "
+                    + "allows all of it already",
+                "gateway.yaml:17:29: warning: policy.tags[2].allow: is empty: the rule can never match",
+            ])
+    }
+
+    @Test("Audiences hold users, have members, and are named by a rule")
+    func audienceMistakes() {
+        let many = (0...500).map { "u\($0)" }.joined(separator: ", ")
+        let text = """
+            backend: { url: embedded }
+            authenticators: [{ fixed: {} }]
+            identity: { escape: hex }
+            audiences:
+              oncall: [alice, Bob, "group:staff", "audience:all", "*", ALICE]
+              OnCall: [alice]
+              on call: [alice]
+              empty: []
+              none: ~
+              many: [\(many)]
+              unused: [alice, bob]
+            policy:
+              send:
+                - { from: "*", to: "audience:ONCALL" }
+                - { from: "*", to: "audience:other" }
+                - { from: "audience:oncall", to: self }
+                - { from: alice, to: "audience:oncall" }
+            """
+        #expect(
+            ConfigurationText.problems(text).map { $0.dropFirst("gateway.yaml:".count) } == [
+                "5:24: audiences.oncall[2]: \"group:staff\" is no user; audiences hold users alone, no groups and no audiences",
+                "5:39: audiences.oncall[3]: \"audience:all\" is no user; audiences hold users alone, no groups and no audiences",
+                "5:55: audiences.oncall[4]: \"*\" is no user; audiences hold users alone, no groups and no audiences",
+                "5:60: audiences.oncall[5]: \"alice\" is a member already",
+                "6:3: audiences.OnCall: stands more than once, but for its case",
+                "7:3: audiences.on call: is no name of an audience; write up to 64 letters, digits, _ . and -",
+                "8:10: audiences.empty: must have from 1 to 500 members",
+                "9:9: audiences.none: must have from 1 to 500 members",
+                "10:9: audiences.many: must have from 1 to 500 members",
+                "15:24: policy.send[1].to: \"audience:other\" is none of \"audiences\"",
+                "16:15: policy.send[2].from: \"audience:oncall\" is no user, nor group: and a group, nor *",
+                "17:7: warning: policy.send[3]: can never match: policy.send[0] covers all of it",
+                "8:10: warning: audiences.empty: stands in no rule of policy.send: nobody may send to it",
+                "9:9: warning: audiences.none: stands in no rule of policy.send: nobody may send to it",
+                "10:9: warning: audiences.many: stands in no rule of policy.send: nobody may send to it",
+                "10:9: warning: audiences.many: has 501 members, and the limit \"sends\" admits 60 sends at once: nobody can send to it",
+                "11:11: warning: audiences.unused: stands in no rule of policy.send: nobody may send to it",
+            ])
+    }
+}
