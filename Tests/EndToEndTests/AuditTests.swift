@@ -7,23 +7,11 @@ struct AuditTests {
     private let directory: TestFiles
 
     init() throws {
-        directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-        try directory.write(
+        directory = try .ofGateway(
             """
-            listen: [{ address: "127.0.0.1:0" }]
-            admin: { address: "127.0.0.1:0" }
-            control: control.sock
-            backend: { url: embedded }
-            authenticators: [{ static-users: { file: users.yaml } }]
             policy: { send: [{ from: alice, to: "*" }] }
             journal: { directory: journal, minimum-free: 0, checkpoint-copy: checkpoints }
-            ledger: { file: ledger.sqlite }
-            """, to: "gateway.yaml")
-    }
-
-    private func command(_ arguments: String...) async throws -> Program.Outcome {
-        try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
+            """)
     }
 
     private func send(_ gateway: ServedProgram, from user: String, to recipient: String) async throws -> Int {
@@ -46,39 +34,41 @@ struct AuditTests {
     @Test("Who notified whom is listed, counted, exported and followed; in a table, as JSON and as CSV")
     func asking() async throws {
         try await fill()
-        let table = try await command("audit", "who-notified", "BOB")
+        let table = try await directory.command("audit", "who-notified", "BOB")
         let rows = table.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         #expect(rows.first == ["SENDER", "COUNT", "FIRST", "LAST", "PLATFORMS", "REFUSED"])
         #expect(
             rows.dropFirst().map { [$0[0], $0[1], $0[$0.count - 2], $0[$0.count - 1]] } == [
                 ["alice", "2", "apns", "0"], ["eve", "0", "-", "1"],
             ])
-        let json = try await command("audit", "who-notified", "bob", "--json", "--since", "1h")
+        let json = try await directory.command("audit", "who-notified", "bob", "--json", "--since", "1h")
         #expect(json.output.hasPrefix(#"{"sender":"alice","count":2,"first":"20"#))
-        #expect(try await command("audit", "who-notified", "no one").status == 1)
-        #expect(try await command("audit", "who-notified", "bob", "--since", "yesterday").status == 2)
+        #expect(try await directory.command("audit", "who-notified", "no one").status == 1)
+        #expect(try await directory.command("audit", "who-notified", "bob", "--since", "yesterday").status == 2)
 
-        let list = try await command("audit", "list", "--from", "alice", "--to", "carol")
+        let list = try await directory.command("audit", "list", "--from", "alice", "--to", "carol")
         #expect(list.output.split(separator: "\n").count == 3)
-        let refused = try await command("audit", "list", "--result", "send-not-allowed", "--json")
+        let refused = try await directory.command("audit", "list", "--result", "send-not-allowed", "--json")
         #expect(refused.output.contains(#""user":"eve""#))
-        let few = try await command("audit", "list", "--limit", "2")
+        let few = try await directory.command("audit", "list", "--limit", "2")
         #expect(few.output.split(separator: "\n").count == 3)
         #expect(few.errors.contains("There are more"))
-        #expect(try await command("audit", "list", "--action", "dance").status == 2)
+        #expect(try await directory.command("audit", "list", "--action", "dance").status == 2)
 
-        let all = try await command("audit", "export", "--json")
-        let csv = try await command("audit", "export", "--csv")
+        let all = try await directory.command("audit", "export", "--json")
+        let csv = try await directory.command("audit", "export", "--csv")
         let lines = csv.output.split(separator: "\r\n")
         #expect(lines.count == all.output.split(separator: "\n").count + 1)
         #expect(lines.first?.hasPrefix("seq,at,kind,call,action,user,") == true)
-        #expect(try await command("audit", "export").status == 2)
+        #expect(try await directory.command("audit", "export").status == 2)
         #expect(
-            try await command("audit", "tail", "-n", "2").output == all.output.split(separator: "\n").suffix(2)
-                .joined(separator: "\n") + "\n")
+            try await directory.command("audit", "tail", "-n", "2").output == all.output.split(separator: "\n").suffix(
+                2
+            )
+            .joined(separator: "\n") + "\n")
         // Thrown away, the index is made anew.
         try FileManager.default.removeItem(atPath: directory.path + "/journal/index.sqlite")
-        #expect(try await command("audit", "who-notified", "BOB").output == table.output)
+        #expect(try await directory.command("audit", "who-notified", "BOB").output == table.output)
     }
 
     @Test("A recipient learns who notified them, and nothing else")
@@ -88,12 +78,14 @@ struct AuditTests {
             #expect(try await send(gateway, from: "alice", to: "carol") == 200)
             // Outcomes are written behind the answer.
             for recipient in ["bob", "carol"] {
-                while try await command("audit", "list", "--to", recipient, "--result", "accepted").output.isEmpty {}
+                while try await directory.command("audit", "list", "--to", recipient, "--result", "accepted").output
+                    .isEmpty
+                {}
             }
             var answer = try await gateway.client.call("GET", "/auth/notifications-received", as: "bob")
             // While the journal is read for the first time; ten questions are the limit of a minute.
             while answer.status == 503 {
-                _ = try await command("audit", "key")
+                _ = try await directory.command("audit", "key")
                 answer = try await gateway.client.call("GET", "/auth/notifications-received", as: "bob")
             }
             #expect(answer.status == 200)
@@ -105,37 +97,40 @@ struct AuditTests {
 
     @Test("A journal is verified while the gateway runs and afterwards; what was changed or cut is named, and exits 1")
     func verify() async throws {
-        #expect(try await command("audit", "key").status == 69)
+        #expect(try await directory.command("audit", "key").status == 69)
         let (_, _) = try await ServedProgram.run(in: directory) { gateway async throws in
             #expect(try await send(gateway, from: "alice", to: "bob") == 200)
-            #expect(try await command("audit", "verify").status == 0)
+            #expect(try await directory.command("audit", "verify").status == 0)
         }
-        let key = try await command("audit", "key")
+        let key = try await directory.command("audit", "key")
         #expect(key.output.count == 45)
-        let good = try await command("audit", "verify", "--copy", "checkpoints")
+        let good = try await directory.command("audit", "verify", "--copy", "checkpoints")
         #expect(good.status == 0, "\(good.errors)")
         // start, intent, outcome, stop, checkpoint
         #expect(
             good.output == "5 lines, 1 to 5; 1 checkpoints, signed through line 4; 1 checkpoints agree with the copy\n")
-        #expect(try await command("audit", "verify", "--key", key.output.trimmingCharacters(in: .newlines)).status == 0)
-        #expect(try await command("audit", "verify", "--key", "nonsense").status == 2)
-        let foreign = try await command("audit", "verify", "--key", Data(repeating: 7, count: 32).base64EncodedString())
+        #expect(
+            try await directory.command("audit", "verify", "--key", key.output.trimmingCharacters(in: .newlines)).status
+                == 0)
+        #expect(try await directory.command("audit", "verify", "--key", "nonsense").status == 2)
+        let foreign = try await directory.command(
+            "audit", "verify", "--key", Data(repeating: 7, count: 32).base64EncodedString())
         #expect(foreign.status == 1)
 
         let segment = directory.path + "/journal/journal-00000000000000000001.jsonl"
         let text = try String(contentsOfFile: segment, encoding: .utf8)
         try text.replacing("\"bob\"", with: "\"eve\"", maxReplacements: 1)
             .write(toFile: segment, atomically: false, encoding: .utf8)
-        let changed = try await command("audit", "verify")
+        let changed = try await directory.command("audit", "verify")
         #expect(changed.status == 1)
         #expect(changed.errors == "The journal is not as it was written, at line 2: the line was changed.\n")
-        let json = try await command("audit", "verify", "--json")
+        let json = try await directory.command("audit", "verify", "--json")
         #expect(json.output.contains(#""good":false"#) && json.output.contains(#""bad":2"#))
 
         let cut = text.split(separator: "\n").prefix(3).joined(separator: "\n") + "\n"
         try cut.write(toFile: segment, atomically: false, encoding: .utf8)
-        #expect(try await command("audit", "verify").status == 0)
-        let short = try await command("audit", "verify", "--copy", "checkpoints")
+        #expect(try await directory.command("audit", "verify").status == 0)
+        let short = try await directory.command("audit", "verify", "--copy", "checkpoints")
         #expect(short.status == 1)
         #expect(short.errors.contains("at line 4: lines are missing at the end"))
     }

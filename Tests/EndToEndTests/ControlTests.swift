@@ -6,21 +6,7 @@ import Testing
 struct ControlTests {
     private let directory: TestFiles
 
-    init() throws {
-        directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-        try directory.write(
-            """
-            listen: [{ address: "127.0.0.1:0" }]
-            admin: { address: "127.0.0.1:0" }
-            control: control.sock
-            backend: { url: "http://127.0.0.1:9" }
-            authenticators: [{ static-users: { file: users.yaml } }]
-            policy: { send: [{ from: "*", to: "*" }] }
-            journal: { directory: journal, minimum-free: 0 }
-            ledger: { file: ledger.sqlite }
-            """, to: "gateway.yaml")
-    }
+    init() throws { directory = try .ofGateway(#"backend: { url: "http://127.0.0.1:9" }"#) }
 
     private func login(_ user: String, _ password: String, at gateway: ServedProgram) async throws -> Int {
         let credential = Data("\(user):\(password)".utf8).base64EncodedString()

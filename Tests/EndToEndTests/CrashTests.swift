@@ -62,20 +62,7 @@ import Testing
     }
 
     private static func directory(_ port: Int, _ flavor: BackendFlavor) throws -> TestFiles {
-        let directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-        try directory.write(
-            """
-            listen: [{ address: "127.0.0.1:0" }]
-            admin: { address: "127.0.0.1:0" }
-            control: control.sock
-            backend: { url: "http://127.0.0.1:\(port)", profile: \(flavor.rawValue) }
-            authenticators: [{ static-users: { file: users.yaml } }]
-            policy: { send: [{ from: "*", to: "*" }] }
-            journal: { directory: journal, minimum-free: 0 }
-            ledger: { file: ledger.sqlite }
-            """, to: "gateway.yaml")
-        return directory
+        try .ofGateway("backend: { url: \"http://127.0.0.1:\(port)\", profile: \(flavor.rawValue) }")
     }
 
     /// What was there before, and the id that the phone remembers of it.

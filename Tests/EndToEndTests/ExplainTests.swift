@@ -7,21 +7,12 @@ struct ExplainTests {
     private let directory: TestFiles
 
     init() throws {
-        directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-        try directory.write(
+        directory = try .ofGateway(
             """
-            listen: [{ address: "127.0.0.1:0" }]
-            admin: { address: "127.0.0.1:0" }
-            control: control.sock
-            backend: { url: "embedded" }
-            authenticators: [{ static-users: { file: users.yaml } }]
             policy:
               send: [{ from: alice, to: bob }, { from: "group:staff", to: "*" }]
             limits: [{ name: pair, per: [sender, recipient], rate: 2/min }]
-            journal: { directory: journal, minimum-free: 0 }
-            ledger: { file: ledger.sqlite }
-            """, to: "gateway.yaml")
+            """)
     }
 
     private static let send = "POST /api/notifications?pns=apns&to_tag=bob"

@@ -92,32 +92,20 @@ import Testing
     func stopped() async throws {
         let hub = NotificationHub()
         try await GatewayUnderTest.runBackend(.classic, hub: hub) { port async throws in
-            let directory = try TestFiles()
-            try directory.write(GatewayUnderTest.users, to: "users.yaml")
-            try directory.write(
-                """
-                listen: [{ address: "127.0.0.1:0" }]
-                admin: { address: "127.0.0.1:0" }
-                control: control.sock
-                backend: { url: "http://127.0.0.1:\(port)" }
-                authenticators: [{ static-users: { file: users.yaml } }]
-                policy: { send: [{ from: "*", to: "*" }] }
-                journal: { directory: journal, minimum-free: 0 }
-                ledger: { file: ledger.sqlite }
-                """, to: "gateway.yaml")
+            let directory = try TestFiles.ofGateway("backend: { url: \"http://127.0.0.1:\(port)\" }")
             let direct = try RawClient(port: port)
             _ = try await direct.registerDirectly("alice", .classic, Self.alices, id: "1-1-1")
             _ = try await direct.registerDirectly("eve", .classic, Self.eves, id: "3-3-3", tags: ["username:bob"])
             try directory.write(export(hub), to: "export.xml")
-            func command(_ arguments: String...) async throws -> Program.Outcome {
-                try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
-            }
-            #expect(try await command("check").output.contains("V5 and V6 are closed for new registrations only"))
-            #expect(try await command("registrations", "import", "export.xml").status == 0)
-            #expect(try await command("check").output.contains("1 registration from before the gateway is unsound"))
-            let purge = try await command("registrations", "import", "export.xml", "--purge")
+            #expect(
+                try await directory.command("check").output.contains("V5 and V6 are closed for new registrations only"))
+            #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
+            #expect(
+                try await directory.command("check").output.contains(
+                    "1 registration from before the gateway is unsound"))
+            let purge = try await directory.command("registrations", "import", "export.xml", "--purge")
             #expect(purge.status == 0 && purge.output.contains("several-users"), "\(purge)")
-            #expect(try await !command("check").output.contains("V5"))
+            #expect(try await !directory.command("check").output.contains("V5"))
             #expect(hub.registrations().count == 2)
             _ = try await ServedProgram.run(in: directory) { _ async throws in
                 let deadline = ContinuousClock.now + .seconds(20)

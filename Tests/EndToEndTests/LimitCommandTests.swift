@@ -7,22 +7,12 @@ struct LimitCommandTests {
     private let directory: TestFiles
 
     init() throws {
-        directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-        try directory.write(
+        directory = try .ofGateway(
             """
-            listen: [{ address: "127.0.0.1:0" }]
-            admin: { address: "127.0.0.1:0" }
-            control: control.sock
-            backend: { url: "embedded" }
-            authenticators: [{ static-users: { file: users.yaml } }]
-            policy: { send: [{ from: "*", to: "*" }] }
             limits:
               - { name: pair, per: [sender, recipient], rate: 1/h, exempt: ["group:staff"] }
               - { name: calls, per: user, rate: 1/h, shadow: true }
-            journal: { directory: journal, minimum-free: 0 }
-            ledger: { file: ledger.sqlite }
-            """, to: "gateway.yaml")
+            """)
     }
 
     private static let send = "/api/notifications?pns=apns&to_tag=carol"

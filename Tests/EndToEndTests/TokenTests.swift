@@ -114,26 +114,15 @@ struct TokenTests {
 
     @Test("Operators list and revoke sessions, users and registrations, with a gateway and without one")
     func operators() async throws {
-        let directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-        try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
-        func run(_ arguments: String..., input: String = "") async throws -> Program.Outcome {
-            try await Program.run(arguments + ["--config", "gateway.yaml"], input: input, in: directory.path)
-        }
-        try directory.write(
+        let directory = try TestFiles.ofGateway(
             """
-            listen: [{ address: "127.0.0.1:0" }]
-            admin: { address: "127.0.0.1:0" }
-            control: control.sock
-            backend: { url: embedded }
             authenticators:
               - static-users: { file: users.yaml }
               - hmac-token: { keys: token-keys.yaml }
-            journal: { directory: journal, minimum-free: 0 }
-            ledger: { file: ledger.sqlite }
             \(GatewayUnderTest.policy)
-            """, to: "gateway.yaml")
-        let stray = try await run("tokens", "issue", "--user", "carol").output.split(separator: "\n")[0]
+            """)
+        try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
+        let stray = try await directory.command("tokens", "issue", "--user", "carol").output.split(separator: "\n")[0]
         _ = try await ServedProgram.run(in: directory) { gateway in
             func login(_ user: String) async throws -> (token: String, session: String) {
                 let answer = try await gateway.client.call("POST", "/auth/token", as: user, body: #"{"device":"d"}"#)
@@ -146,30 +135,30 @@ struct TokenTests {
             let (alice, bob) = (try await login("alice"), try await login("bob"))
             #expect(
                 try await gateway.client.register("alice", "apns", String(repeating: "AE", count: 32)).status == 200)
-            let list = try await run("tokens", "list", "--json").output
+            let list = try await directory.command("tokens", "list", "--json").output
             #expect(list.contains(alice.session) && list.contains(bob.session))
-            let owned = try await run("registrations", "list", "--user", "alice", "--json")
+            let owned = try await directory.command("registrations", "list", "--user", "alice", "--json")
             #expect(owned.status == 0 && owned.output.contains(#""state":"live""#))
             // One token of no session.
             #expect(try await status(stray) == 200)
-            #expect(try await run("tokens", "revoke", input: String(stray)).status == 0)
+            #expect(try await directory.command("tokens", "revoke", input: String(stray)).status == 0)
             #expect(try await status(stray) == 401)
             // A session, by a token of it.
-            #expect(try await run("tokens", "revoke", input: bob.token).status == 0)
+            #expect(try await directory.command("tokens", "revoke", input: bob.token).status == 0)
             #expect(try await status(bob.token) == 401)
-            #expect(try await run("tokens", "revoke", "--session", bob.session).status == 1)
+            #expect(try await directory.command("tokens", "revoke", "--session", bob.session).status == 1)
             // All of a user.
             #expect(try await status(alice.token) == 200)
             let clock = ContinuousClock()
             let took = try await clock.measure {
-                #expect(try await run("tokens", "revoke", "--user", "Alice").status == 0)
+                #expect(try await directory.command("tokens", "revoke", "--user", "Alice").status == 0)
                 #expect(try await status(alice.token) == 401)
-                while try await run("registrations", "list", "--user", "alice").output.contains("apns") {}
+                while try await directory.command("registrations", "list", "--user", "alice").output.contains("apns") {}
             }
             print("revoked by an operator, with its registration, after \(took)")
             #expect(took < .seconds(3))
-            #expect(try await run("tokens", "revoke", "--user", "no/name").status == 1)
-            #expect(try await run("tokens", "revoke", input: "x").status == 1)
+            #expect(try await directory.command("tokens", "revoke", "--user", "no/name").status == 1)
+            #expect(try await directory.command("tokens", "revoke", input: "x").status == 1)
             // The password is good as before.
             #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
             let records = try GatewayUnderTest.journal(in: directory).filter { $0["kind"] as? String == "operator" }
@@ -180,16 +169,16 @@ struct TokenTests {
             #expect(try await gateway.client.register("bob", "apns", String(repeating: "AF", count: 32)).status == 200)
         }
         // Nobody runs: the commands work on the stores.
-        let list = try await run("tokens", "list", "--json").output
+        let list = try await directory.command("tokens", "list", "--json").output
         #expect(list.contains(#""user":"bob""#))
-        let owned = try await run("registrations", "list", "--json")
+        let owned = try await directory.command("registrations", "list", "--json")
         let object = try JSONSerialization.jsonObject(with: Data(owned.output.utf8)) as? [String: Any]
         let id = try #require(object?["registration"] as? String)
-        #expect(try await run("registrations", "revoke", id).status == 0)
-        #expect(try await run("registrations", "revoke", id).status == 1)
-        #expect(try await run("tokens", "revoke", "--user", "bob").status == 0)
-        #expect(try await run("tokens", "list").output.isEmpty)
-        #expect(try await run("registrations", "list").output.contains("deleting"))
+        #expect(try await directory.command("registrations", "revoke", id).status == 0)
+        #expect(try await directory.command("registrations", "revoke", id).status == 1)
+        #expect(try await directory.command("tokens", "revoke", "--user", "bob").status == 0)
+        #expect(try await directory.command("tokens", "list").output.isEmpty)
+        #expect(try await directory.command("registrations", "list").output.contains("deleting"))
     }
 
     /// Calls of others, until it is stopped.

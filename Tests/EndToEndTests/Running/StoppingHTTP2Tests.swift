@@ -7,19 +7,14 @@ struct StoppingHTTP2Tests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
     private func files(_ backend: PausedBackend) throws -> TestFiles {
-        let directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-        try directory.write(
+        let directory = try TestFiles.ofGateway()
+        try directory.configure(
             """
             listen: [{ address: "unix:\(directory.path)/public.sock", http2: true }]
             admin: { address: "unix:\(directory.path)/admin.sock" }
             backend: { url: "http://127.0.0.1:\(backend.port)" }
-            authenticators: [{ static-users: { file: users.yaml } }]
-            policy: { send: [{ from: "*", to: "*" }] }
             drain: { grace: 200ms }
-            journal: { directory: journal, minimum-free: 0 }
-            ledger: { file: ledger.sqlite }
-            """, to: "gateway.yaml")
+            """)
         return directory
     }
 

@@ -7,25 +7,17 @@ struct StoppingTests {
     private let directory: TestFiles
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
-    init() throws {
-        directory = try TestFiles()
-        try directory.write(GatewayUnderTest.users, to: "users.yaml")
-    }
+    init() throws { directory = try .ofGateway() }
 
     private func configure(_ backend: String, grace: String = "200ms") throws {
-        try directory.write(
+        try directory.configure(
             """
             listen: [{ address: "unix:\(directory.path)/public.sock" }]
             admin: { address: "unix:\(directory.path)/admin.sock" }
-            control: control.sock
             backend: { url: "\(backend)" }
-            authenticators: [{ static-users: { file: users.yaml } }]
-            policy: { send: [{ from: "*", to: "*" }] }
             limits: []
             drain: { grace: \(grace) }
-            journal: { directory: journal, minimum-free: 0 }
-            ledger: { file: ledger.sqlite }
-            """, to: "gateway.yaml")
+            """)
     }
 
     private var client: RawClient { get throws { try RawClient(socket: "\(directory.path)/public.sock") } }
