@@ -71,6 +71,7 @@ struct SharedAddressTests {
         func call(_ user: String, _ password: String, at part: Double, _ count: Int) async throws -> [Int] {
             var statuses: [Int] = []
             for second in 0..<count {
+                // The pace of the calls: what a minute and a second let through is what is tested.
                 try await Task.sleep(until: start + .seconds(second) + .seconds(part))
                 statuses.append(try await client.call("GET", "/auth/whoami", as: user, password: password).status)
             }

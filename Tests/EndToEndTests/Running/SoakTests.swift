@@ -120,6 +120,7 @@ struct SoakTests {
                         held.append(try KeptConnection(port: port, from: "127.0.0.\(2 + number % 8)"))
                     }
                     let before = try Self.processorTime(of: process)
+                    // The time over which it is measured.
                     Thread.sleep(forTimeInterval: 2)
                     let spent = try Self.processorTime(of: process) - before
                     // Of two seconds and as many cores as there are: a loop that spins takes one.

@@ -51,6 +51,7 @@ struct EventLoopsTests {
                     places.add(loop.inEventLoop)
                     await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
                     places.add(loop.inEventLoop)
+                    // A wait of another kind: its end comes from a thread of the system's.
                     for _ in 0..<2 {
                         try? await Task.sleep(nanoseconds: 1)
                         places.add(loop.inEventLoop)

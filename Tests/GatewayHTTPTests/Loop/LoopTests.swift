@@ -16,6 +16,7 @@ import Testing
             for _ in 0..<3 {
                 await Task.yield()
                 places.append(loop.inEventLoop)
+                // A wait of another kind: its end comes from a thread of the system's.
                 try? await Task.sleep(nanoseconds: 1)
                 places.append(loop.inEventLoop)
             }
