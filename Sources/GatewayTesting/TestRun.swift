@@ -5,6 +5,9 @@ public enum TestRun {
     /// Whether tests that repeat something do it to the full count: `NOTIFY_GATEWAY_FULL` is 1.
     public static let isFull = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_FULL"] == "1"
 
+    /// Whether a sanitizer looks on, which costs times the time and the memory: what measures either says nothing then.
+    public static let isSanitized = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_SANITIZED"] != nil
+
     /// The full count where it is asked for, the other one otherwise.
     public static func count(full: Int, otherwise reduced: Int) -> Int { isFull ? full : reduced }
 }

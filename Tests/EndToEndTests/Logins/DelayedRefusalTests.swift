@@ -10,7 +10,8 @@ import Testing
     "Many wrong PAM passwords at once",
     .enabled(
         if: PAMModules.matrix != nil && PAMModules.failDelay != nil && SystemTools.compiler != nil,
-        "pam_matrix, pam_faildelay or a C compiler is not installed"))
+        "pam_matrix, pam_faildelay or a C compiler is not installed"),
+    .disabled(if: TestRun.isSanitized, "a sanitizer takes time of its own"))
 struct DelayedRefusalTests {
     @Test("100 hold up neither the event loops, nor workers, nor somebody elsewhere with the right one")
     func hundred() async throws {

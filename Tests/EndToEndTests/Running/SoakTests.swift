@@ -3,7 +3,9 @@ import GatewayTesting
 import Synchronization
 import Testing
 
-@Suite("Resources over a long time, and too few of them")
+@Suite(
+    "Resources over a long time, and too few of them",
+    .disabled(if: TestRun.isSanitized, "a sanitizer takes memory and time of its own"))
 struct SoakTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
