@@ -63,7 +63,7 @@ public struct Gateway: CallServing {
         refusing = Refusing(
             challenges: challenges,
             recording: former?.refusing.recording ?? RefusalRecording(journal: ports.journal, clocks: ports.clocks),
-            logger: ports.logger)
+            overload: former?.refusing.overload ?? OverloadLog(), logger: ports.logger)
         metrics = ports.metrics
         limitCounters = metrics.counters(
             ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names)
@@ -128,8 +128,8 @@ public struct Gateway: CallServing {
         }
     }
 
-    /// Writes down the refusals that were merged and are due; to be called once a second, and at the end with `all`.
-    public func settleRefusals(all: Bool = false) { refusing.recording.settle(all: all) }
+    /// Writes down, and logs, the refusals that were merged and are due; to be called once a second, and at the end with `all`.
+    public func settleRefusals(all: Bool = false) { refusing.settle(all: all) }
 
     /// The answer to a request that could not be framed.
     public func refuse(_ refusal: Refusal, id: CallID) -> Answer {

@@ -5,6 +5,7 @@ internal import Logging
 struct Refusing: Sendable {
     let challenges: [Answer.Field]
     let recording: RefusalRecording
+    let overload: OverloadLog
     let logger: Logger
 
     func answer(_ refusal: Refusal, of call: CallID) -> Answer {
@@ -13,7 +14,14 @@ struct Refusing: Sendable {
         return ProblemDocument.answer(refusal, challenges: challenges)
     }
 
+    /// Writes down what was merged and is due; everything where there will be no later.
+    func settle(all: Bool) {
+        recording.settle(all: all)
+        overload.settle(logger)
+    }
+
     private func log(_ refusal: Refusal, of call: CallID) {
+        if refusal.code == .overloaded, !overload.isFirst() { return }
         // A caller's fault is everyday; the gateway's own is what somebody must see.
         logger.log(
             level: refusal.side == .caller ? .info : .warning, "A call was refused",

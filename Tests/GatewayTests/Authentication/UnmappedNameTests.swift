@@ -1,7 +1,5 @@
 import GatewayCore
 import GatewayTesting
-import Logging
-import Synchronization
 import Testing
 
 @testable import Gateway
@@ -14,7 +12,7 @@ import Testing
         (String(repeating: "x", count: 112), NameRules(), "the name is longer than 111 bytes"),
     ])
     func theReasonIsInTheLog(_ name: String, _ names: NameRules, _ reason: String) async throws {
-        let lines = Mutex<[Logger.Metadata]>([])
+        let log = LogRecorder()
         let clock = ManualClock()
         var rules = TestGateway.rules(clock: clock)
         rules.names = names
@@ -26,28 +24,12 @@ import Testing
         ])
         var ports = TestGateway.ports(
             clock: clock, ledger: ScriptedLedger(), journal: MemoryJournal(), backend: ScriptedBackend())
-        ports.logger = Logger(label: "test") { _ in Recorder { metadata in lines.withLock { $0.append(metadata) } } }
+        ports.logger = log.logger
         let answer = await Gateway(rules: rules, ports: ports).serve(
             ReceivedRequest("GET /auth/whoami", authorization: .basic(name, "x")))
         #expect(answer.code == .identityUnmapped && answer.status == 403)
-        #expect(lines.withLock { $0 }.compactMap { $0["detail"] } == ["\(reason)"])
+        let refusals = log.lines.filter { $0.message == "A call was refused" }
+        #expect(refusals.compactMap { $0.metadata["detail"] } == ["\(reason)"])
         #expect(!answer.text.contains(reason) && !answer.text.contains(name))
-    }
-
-    private struct Recorder: LogHandler {
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-        let write: @Sendable (Logger.Metadata) -> Void
-
-        init(_ write: @escaping @Sendable (Logger.Metadata) -> Void) { self.write = write }
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            if event.message == "A call was refused" { write(event.metadata ?? [:]) }
-        }
     }
 }
