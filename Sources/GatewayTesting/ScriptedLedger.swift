@@ -7,6 +7,8 @@ public final class ScriptedLedger: RegistrationLedger {
     public enum Fault: Sendable, Hashable {
         /// When it is asked where a caller stands.
         case begin
+        /// There too, and with nothing wrong but that too many wait.
+        case beginFull
         /// When it is asked whether an id is held.
         case isHeld
         /// When it is told what became of a claim.
@@ -69,13 +71,15 @@ public final class ScriptedLedger: RegistrationLedger {
 
     /// Gives a claim with the scripted decision.
     public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
-        let (decision, number) = state.withLock { state in
-            guard state.fault != .begin else { return (LedgerDecision?.none, UInt64(0)) }
+        let (decision, number, isFull) = state.withLock { state in
+            guard state.fault != .begin, state.fault != .beginFull else {
+                return (LedgerDecision?.none, UInt64(0), state.fault == .beginFull)
+            }
             state.claims += 1
             state.open.insert(state.claims)
-            return (state.decide(request), state.claims)
+            return (state.decide(request), state.claims, false)
         }
-        guard let decision else { throw LedgerUnavailable("scripted: begin") }
+        guard let decision else { throw LedgerUnavailable("scripted: begin", isFull: isFull) }
         timeline.add(.claimed(request))
         return LedgerClaim(number: number, request: request, decision: decision) { number in
             self.state.withLock { _ = $0.open.remove(number) }

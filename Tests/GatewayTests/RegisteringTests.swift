@@ -242,6 +242,17 @@ import Testing
         }
     }
 
+    @Test func whereTooManyWaitForADeviceOneMoreIsToldToComeBack() async {
+        for request in [Sample.create, Sample.put(), Sample.delete] {
+            let gateway = TestGateway()
+            gateway.ledger.fail(at: .beginFull)
+            let answer = await gateway.serve(request)
+            #expect(answer.code == .overloaded && answer.status == 503)
+            #expect(answer.fields.contains { $0.name == "Retry-After" && $0.value == "1" })
+            #expect(gateway.backend.requests.isEmpty)
+        }
+    }
+
     @Test func aLedgerThatCannotBeAskedForTheIDFailsTheCall() async throws {
         for request in [Sample.create, Sample.put()] {
             let gateway = TestGateway()

@@ -167,7 +167,8 @@ struct Authorization: Sendable {
         do throws(LedgerUnavailable) {
             return try await ledger.begin(request, now: clocks.wall())
         } catch {
-            throw Refusal(.internalError, "ledger: \(error.detail)")
+            guard error.isFull else { throw Refusal(.internalError, "ledger: \(error.detail)") }
+            throw Refusal(.overloaded, "ledger: \(error.detail)", extra: .retryAfter(seconds: 1))
         }
     }
 }

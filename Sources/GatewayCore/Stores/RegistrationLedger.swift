@@ -30,9 +30,14 @@ public protocol RegistrationLedger: Sendable {
 public struct LedgerUnavailable: Error, Sendable {
     /// For the log.
     public let detail: String
+    /// Whether nothing is wrong but that too many calls wait already.
+    public let isFull: Bool
 
     /// A failure as the store describes it.
-    public init(_ detail: String) { self.detail = detail }
+    public init(_ detail: String, isFull: Bool = false) {
+        self.detail = detail
+        self.isFull = isFull
+    }
 }
 
 /// What a caller wants of the ledger.

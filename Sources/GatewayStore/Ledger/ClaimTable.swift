@@ -97,7 +97,7 @@ final class ClaimTable: Sendable {
         // Cancelled before this point, the handler found nobody to withdraw and will not run again.
         guard !Task.isCancelled else { return .failure(Self.cancelled) }
         guard queue.count < waitersPerKey, state.waiting < waitersInAll else {
-            return .failure(LedgerUnavailable("too many calls wait for one device or registration"))
+            return .failure(LedgerUnavailable("too many calls wait for one device or registration", isFull: true))
         }
         state.waiters[key]?.append(waiter)
         state.waiting += 1

@@ -107,7 +107,10 @@ struct ClaimTests {
             }
             while table.waiting < 3 { await Task.yield() }
             for key in keys {
-                await #expect(throws: LedgerUnavailable.self) { try await table.hold(key, for: table.open()) }
+                let error = await #expect(throws: LedgerUnavailable.self) {
+                    try await table.hold(key, for: table.open())
+                }
+                #expect(error?.isFull == true)
             }
             for holder in holders { table.end(holder) }
         }
