@@ -4,7 +4,8 @@ internal import Synchronization
 /// Tokens that were good under one state of the keys, so that a client that calls again pays for a digest instead of all that
 /// its token says. Only their digests are kept, and what they were good for; whether that still holds is asked each time.
 ///
-/// Shared by all loops; each critical section is a look-up long. Bounded: what was not presented for a while goes first.
+/// Shared by all loops; each critical section is a look-up long, but for one in thousands, in which the older half goes. Bounded:
+/// what was not presented for a while goes first.
 final class VerifiedTokens: Sendable {
     /// What a good token is worth, and while.
     struct Entry {
