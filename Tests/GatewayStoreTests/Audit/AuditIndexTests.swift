@@ -130,6 +130,23 @@ struct AuditIndexTests {
         }
     }
 
+    @Test("read in blocks of any size, and a reading that was broken off goes on", arguments: [1, 700, 5000])
+    func blocks(of bytes: Int) async throws {
+        let fixture = JournalFixture(segmentBytes: 9000)
+        try await Self.filled(fixture)
+        let index = try AuditIndex(SegmentFiles(directory: fixture.directory.path, blockBytes: bytes))
+        var left = 2
+        try index.update(isWanted: {
+            left -= 1
+            return left >= 0
+        })
+        let all = try fixture.lines().map(\.text)
+        let some = try Self.texts(index, AuditQuery()).map(\.text)
+        #expect(!some.isEmpty && some.count < all.count && all.starts(with: some))
+        try index.update()
+        #expect(try Self.texts(index, AuditQuery()).map(\.text) == all)
+    }
+
     @Test(
         "segments that were removed, cut, replaced or damaged: the index follows, and a lost or foreign index is made anew"
     )

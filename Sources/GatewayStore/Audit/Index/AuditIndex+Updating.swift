@@ -6,17 +6,23 @@ extension AuditIndex {
     /// Brings the index up to what the segments hold: reads what was appended since, forgets what was removed, and reads
     /// anew what is not as it was. Blocks: some seconds for a million new records, next to nothing where there are none.
     ///
-    /// - Parameter progress: Told now and then how many bytes of how many have been read.
-    public func update(progress: (UInt64, UInt64) -> Void = { _, _ in }) throws(Failure) {
+    /// - Parameters:
+    ///   - progress: Told now and then how many bytes of how many have been read.
+    ///   - isWanted: Asked before each block; where it is wanted no longer, the rest is left for the next time.
+    public func update(
+        progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
+    ) throws(Failure) {
         do {
-            let segments = try SegmentFiles(directory: directory).list()
+            let segments = try files.list()
             let total = segments.reduce(0) { $0 + $1.size }
             var done: UInt64 = 0
-            try database.write { try AuditUpdate($0, directory).forget(allBut: segments) }
+            try database.write { try AuditUpdate($0, files).forget(allBut: segments) }
             for (index, segment) in segments.enumerated() {
                 progress(done, total)
                 let end = index + 1 < segments.count ? segments[index + 1].name.first : nil
-                try database.write { try AuditUpdate($0, directory).read(segment, before: end) }
+                repeat {
+                    guard isWanted() else { return }
+                } while try database.write({ try AuditUpdate($0, files).readBlock(of: segment, before: end) })
                 done += segment.size
             }
             progress(total, total)
@@ -31,9 +37,9 @@ struct AuditUpdate {
     private let database: Database
     private let files: SegmentFiles
 
-    init(_ database: Database, _ directory: String) {
+    init(_ database: Database, _ files: SegmentFiles) {
         self.database = database
-        files = SegmentFiles(directory: directory)
+        self.files = files
     }
 
     /// What the index has of a segment.
@@ -63,8 +69,8 @@ struct AuditUpdate {
         }
     }
 
-    /// Reads what of the segment the index lacks.
-    func read(_ segment: SegmentFiles.Found, before end: UInt64?) throws {
+    /// Reads a block of what the segment has and the index lacks. False where there is no whole line more.
+    func readBlock(of segment: SegmentFiles.Found, before end: UInt64?) throws -> Bool {
         let first = segment.name.first
         let known = try known(first)
         // What a failed write left in the segment before has this one's numbers, and is void.
@@ -72,15 +78,14 @@ struct AuditUpdate {
             try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
         }
         let start = known?.bytes ?? 0
-        guard segment.size > UInt64(start) else { return }
         // Only the last segment is written to.
-        let bytes =
-            try end == nil ? files.lines(segment.name, from: start) : files.read(segment.name, from: start)
+        guard segment.size > UInt64(start),
+            let bytes = try files.block(of: segment, from: start, isGrowing: end == nil)
+        else { return false }
         let inserter = try AuditInserter(database)
         var offset = 0
         var last = known.map { (place: $0.lastPlace, hash: $0.lastHash) }
-        let content = JournalContent.endOfLines(in: bytes)
-        while offset < content, let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
+        while let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
             let line = JournalLineReader(bytes: bytes[offset..<lineEnd])
             if let number = line.sequence, end.map({ number < $0 }) ?? true {
                 try inserter.insert(line, number, segment: first, place: start + offset)
@@ -90,7 +95,8 @@ struct AuditUpdate {
         }
         try database.execute(
             sql: "INSERT OR REPLACE INTO segment (first, bytes, last_place, last_hash) VALUES (?, ?, ?, ?)",
-            arguments: [Int64(first), start + offset, last?.place ?? 0, Data(last?.hash ?? [])])
+            arguments: [Int64(first), start + bytes.count, last?.place ?? 0, Data(last?.hash ?? [])])
+        return true
     }
 
     /// The end of a line by which it is recognised: its hash.

@@ -7,7 +7,7 @@ internal import GatewayCore
 /// Never the truth: it says where a line lies, and the line itself is read from its segment. It can be thrown away at any time;
 /// one that does not fit the segments is. Safe to use from any thread, and from several processes at once.
 public final class AuditIndex: Sendable {
-    let directory: String
+    let files: SegmentFiles
     let database: DatabasePool
 
     /// The index cannot be used, or the journal cannot be read.
@@ -23,9 +23,13 @@ public final class AuditIndex: Sendable {
     static let fileName = "index.sqlite"
 
     /// Opens the index of the journal in the directory, or makes an empty one. Blocks.
-    public init(directory: String) throws(Failure) {
-        self.directory = directory
-        let path = "\(directory)/\(Self.fileName)"
+    public convenience init(directory: String) throws(Failure) {
+        try self.init(SegmentFiles(directory: directory))
+    }
+
+    init(_ files: SegmentFiles) throws(Failure) {
+        self.files = files
+        let path = "\(files.directory)/\(Self.fileName)"
         do {
             database = try Self.open(path)
         } catch {

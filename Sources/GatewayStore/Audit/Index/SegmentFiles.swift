@@ -9,6 +9,8 @@ struct SegmentFiles: Sendable {
     }
 
     let directory: String
+    /// How much of a segment is read at once where it can be.
+    var blockBytes = 1 << 20
 
     /// The segments in order. One that is removed meanwhile is left out.
     func list() throws(FileFailure) -> [Found] {
@@ -24,17 +26,40 @@ struct SegmentFiles: Sendable {
         return found
     }
 
+    /// Some lines from the offset on, which must be where one begins: a block of them, or one that is longer than a block. Nil
+    /// where none is there in full. Keeps what a long journal takes in memory small.
+    ///
+    /// - Parameter isGrowing: whether the segment may be being written.
+    func block(of segment: Found, from start: Int, isGrowing: Bool) throws(FileFailure) -> [UInt8]? {
+        var count = blockBytes
+        while true {
+            let lines: [UInt8]
+            if isGrowing {
+                lines = try self.lines(segment.name, from: start, atMost: count)
+            } else {
+                var bytes = try read(segment.name, from: start, count: count)
+                let content = JournalContent.endOfLines(in: bytes)
+                let end = bytes[..<content].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+                bytes.removeLast(bytes.count - end)
+                lines = bytes
+            }
+            if !lines.isEmpty { return lines }
+            guard UInt64(start + count) < segment.size else { return nil }
+            count *= 2
+        }
+    }
+
     /// The lines from the offset on, which must be where one begins, of a segment that may be being written; without those that
-    /// are not there in full yet.
-    func lines(_ name: JournalSegmentName, from start: Int) throws(FileFailure) -> [UInt8] {
+    /// are not there in full yet, and without one that goes beyond so many bytes.
+    func lines(_ name: JournalSegmentName, from start: Int, atMost count: Int = .max) throws(FileFailure) -> [UInt8] {
         for _ in 1..<Self.attempts {
-            let found = WholeLines(try read(name, from: start))
+            let found = WholeLines(try read(name, from: start, count: count))
             if !found.hasGap { return found.bytes }
             // What is written while it is read may be seen in part, and lines behind it in full.
             usleep(Self.pauseMicroseconds)
         }
         // A gap that stays is damage, for verification to name.
-        return WholeLines(try read(name, from: start), mayHaveGaps: true).bytes
+        return WholeLines(try read(name, from: start, count: count), mayHaveGaps: true).bytes
     }
 
     private static let attempts = 3

@@ -22,7 +22,7 @@ struct WholeLines {
             }
             offset = feed + 1
         }
-        bytes = Array(found[..<end])
+        bytes = end == found.count ? found : Array(found[..<end])
         self.hasGap = hasGap
     }
 }

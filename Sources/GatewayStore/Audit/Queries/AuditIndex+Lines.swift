@@ -38,11 +38,12 @@ extension AuditIndex {
                     open?.reader.close()
                     open = nil
                     let name = JournalSegmentName(first: UInt64(clamping: first))
-                    open = (first, try SegmentReader("\(directory)/\(name.text)"))
+                    open = (first, try SegmentReader(files.path(name)))
                 }
                 let line = try open?.reader.read(from: row["place"], count: row["length"]) ?? []
                 guard JournalLineReader(bytes: line[...]).sequence == UInt64(clamping: seq) else {
-                    throw Failure("line \(seq) is not where it was; remove \(directory)/\(Self.fileName) and ask again")
+                    let index = "\(files.directory)/\(Self.fileName)"
+                    throw Failure("line \(seq) is not where it was; remove \(index) and ask again")
                 }
                 try onLine(line)
             }

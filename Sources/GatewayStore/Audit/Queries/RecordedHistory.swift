@@ -8,19 +8,15 @@ internal import Synchronization
 ///
 /// Safe to use from any thread; a caller resumes on its own executor. Works on a queue of its own, one question at a time.
 public final class RecordedHistory: NotificationHistory {
-    private struct State {
-        var index: AuditIndex?
-        var isClosed = false
-    }
-
     private let directory: String
     private let sessions: SessionRegister
     private let logger: Logger
     private let queue = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
     /// Used on the queue alone.
-    private let state = Mutex(State())
+    private let index = Mutex<AuditIndex?>(nil)
     private let waiting = Atomic(0)
     private let isReady = Atomic(false)
+    private let isClosed = Atomic(false)
 
     /// How many questions may wait; more are told that there is no answer at present.
     static let longestQueue = 64
@@ -39,8 +35,10 @@ public final class RecordedHistory: NotificationHistory {
             do {
                 _ = try current()
                 isReady.store(true, ordering: .releasing)
-            } catch {
+            } catch  where !isClosed.load(ordering: .acquiring) {
                 logger.error("the journal's index cannot be made", metadata: ["detail": "\(error)"])
+            } catch {
+                // Closed while it was read.
             }
         }
     }
@@ -62,13 +60,14 @@ public final class RecordedHistory: NotificationHistory {
         }
     }
 
-    /// Waits for the question under way and closes the index. Blocks.
+    /// Waits for the question under way and closes the index; what of the journal has not been read is left for the next start.
+    /// Blocks.
     public func close() {
+        isClosed.store(true, ordering: .releasing)
         queue.sync {
-            state.withLock { state in
-                state.isClosed = true
-                state.index?.close()
-                state.index = nil
+            index.withLock { index in
+                index?.close()
+                index = nil
             }
         }
     }
@@ -92,12 +91,14 @@ public final class RecordedHistory: NotificationHistory {
 
     /// The index, brought up to date. On the queue.
     private func current() throws -> AuditIndex {
-        try state.withLock { state in
-            guard !state.isClosed else { throw AuditIndex.Failure("the journal is closed") }
-            let index = try state.index ?? AuditIndex(directory: directory)
-            state.index = index
+        try index.withLock { opened in
+            func isWanted() -> Bool { !isClosed.load(ordering: .acquiring) }
+            guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
+            let index = try opened ?? AuditIndex(directory: directory)
+            opened = index
             // Next to nothing where little was written since, and bounded by the limit on the call.
-            try index.update()
+            try index.update(isWanted: isWanted)
+            guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
             return index
         }
     }
