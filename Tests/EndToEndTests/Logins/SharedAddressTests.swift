@@ -33,6 +33,7 @@ struct SharedAddressTests {
         let text = """
             authenticators:
               - pam: { service: \(PAMStack.service), service-directory: \(stack.path), minimum-uid: 1 }
+            connections: { per-address: 1000 }
             """
         let asked = try await ConfiguredGateway.run(
             text, in: try TestFiles(), catalog: PluginCatalog([PAMOfTests.self])
