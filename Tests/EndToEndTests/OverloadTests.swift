@@ -71,7 +71,8 @@ struct OverloadTests {
     }
 
     @Test(
-        "More calls in flight than there may be are told so at once, whatever they are, and the others are carried out")
+        "Where no call ends, one more than there may be is told so, soon at once, whatever it is, and the others are carried out"
+    )
     func callsInFlight() async throws {
         let backend = try await HeldBackend.start()
         try await GatewayUnderTest.run(
@@ -81,6 +82,7 @@ struct OverloadTests {
             let client = gateway.client
             try await withThrowingTaskGroup(of: RawClient.Response.self) { calls in
                 for _ in 0..<10 { calls.addTask { try await client.send(Self.call) } }
+                // These waited in vain. Nobody waits after them.
                 for _ in 0..<5 { Self.expectOverloaded(try await calls.next()) }
                 let port = try #require(gateway.client.port)
                 let latencies = try await Blocking.run {

@@ -8,9 +8,13 @@ struct Refusing: Sendable {
     let overload: OverloadLog
     let logger: Logger
 
+    // Made once: when it is answered most, there is least to spare.
+    private static let noRoom = ProblemDocument.answer(Refusal(.overloaded, "", extra: .retryAfter(seconds: 1)))
+
     func answer(_ refusal: Refusal, of call: CallID) -> Answer {
         if let facts = refusal.facts, facts.user != nil { recording.note(refusal, facts) }
         log(refusal, of: call)
+        if refusal.code == .overloaded, case .retryAfter(1) = refusal.extra { return Self.noRoom }
         return ProblemDocument.answer(refusal, challenges: challenges)
     }
 

@@ -2,14 +2,14 @@ internal import Synchronization
 
 /// Counts the calls in flight of one listener or several, from any loop. Asked once a call: one atomic addition.
 ///
-/// What is one too many is answered at once and costs nothing else, so that those that were admitted keep their pace.
+/// What is one too many waits (``WaitingCalls``), so that those that were admitted keep their pace.
 public final class CallCaps: Sendable {
     /// How many there may be at a time.
     public let most: Int
     private let count = Atomic(0)
 
     /// None yet, and at most so many.
-    public init(most: Int = 4096) { self.most = most }
+    public init(most: Int = 2048) { self.most = most }
 
     /// How many are in flight.
     public var inFlight: Int { count.load(ordering: .relaxed) }

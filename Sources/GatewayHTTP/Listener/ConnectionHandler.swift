@@ -137,8 +137,19 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     private func serve(_ framed: FramedRequest) {
+        if loop.waiting.admit() { return begin(framed) }
+        loop.waiting.take(
+            WaitingCalls.Call(
+                isAwaited: { self.context != nil },
+                begin: { self.begin(framed) },
+                refuse: {
+                    let id = self.loop.ids.next()
+                    self.answer(self.loop.answerToOneTooMany(id), id: id)
+                }))
+    }
+
+    private func begin(_ framed: FramedRequest) {
         let id = loop.ids.next()
-        guard loop.configuration.calls.admit() else { return refuseOneTooMany(id) }
         let request = loop.request(framed, id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
         loop.callsInFlight += 1
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
@@ -148,14 +159,13 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         }
     }
 
-    private func refuseOneTooMany(_ id: CallID) {
-        let answer = loop.answerToOneTooMany(id)
-        if let framing = machine.answering() { write(answer, id: id, framing: framing) }
+    private func finish(_ answer: Answer, id: CallID) {
+        loop.finishedCall()
+        self.answer(answer, id: id)
+        loop.waiting.beginNext()
     }
 
-    private func finish(_ answer: Answer, id: CallID) {
-        loop.configuration.calls.leave()
-        loop.finishedCall()
+    private func answer(_ answer: Answer, id: CallID) {
         guard let framing = machine.answering() else { return }
         write(answer, id: id, framing: framing)
         advance()

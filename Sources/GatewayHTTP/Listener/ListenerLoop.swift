@@ -23,9 +23,10 @@ final class ListenerLoop {
     let credentialsMayTravel: Bool
     var ids = CallIDs()
     var answers: AnswerWriter
+    /// Calls for which there is no place yet.
+    let waiting: WaitingCalls
     /// Calls that `serve` has not answered, those of clients that left included.
     var callsInFlight = 0
-
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
     private var callsEnded: EventLoopPromise<Void>?
@@ -43,6 +44,7 @@ final class ListenerLoop {
         self.configuration = configuration
         self.credentialsMayTravel = credentialsMayTravel
         self.answers = AnswerWriter(clocks: clocks)
+        self.waiting = WaitingCalls(for: configuration.calls, on: eventLoop)
     }
 
     /// By what a peer is believed for whom its requests are, and which traces they belong to; nil where it is not.
@@ -78,7 +80,8 @@ final class ListenerLoop {
 
     /// How it stands.
     var reading: ListenerReading {
-        ListenerReading(connections: connections.count, calls: callsInFlight, accepted: accepted)
+        ListenerReading(
+            connections: connections.count, calls: callsInFlight, waiting: waiting.count, accepted: accepted)
     }
 
     /// A connection is gone; calls of it may go on.
@@ -90,6 +93,7 @@ final class ListenerLoop {
     /// `serve` has answered.
     func finishedCall() {
         callsInFlight -= 1
+        configuration.calls.leave()
         if callsInFlight == 0 { callsEnded?.succeed() }
         checkDrained()
     }

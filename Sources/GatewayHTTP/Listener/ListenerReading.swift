@@ -6,6 +6,8 @@ public struct ListenerReading: Sendable, Hashable {
     public var connections = 0
     /// Calls that are served, those of clients that left included.
     public var calls = 0
+    /// Calls that wait to be served.
+    public var waiting = 0
     /// Connections that were accepted since the start.
     public var accepted: UInt64 = 0
 }
@@ -21,6 +23,7 @@ extension Listener {
             return await tasks.reduce(into: ListenerReading()) { sum, reading in
                 sum.connections += reading.connections
                 sum.calls += reading.calls
+                sum.waiting += reading.waiting
                 sum.accepted += reading.accepted
             }
         }

@@ -107,8 +107,8 @@ extension ServerConfiguration {
 
     private static func readOverload(_ reader: ConfigurationReader?) -> Int {
         defer { reader?.finish() }
-        // How many calls may be in flight, whatever they wait for; one more is refused as overloaded. 4096 unless given.
-        return reader?.integer("calls", in: 1...1_000_000) ?? 4096
+        // How many calls may be in flight, whatever they wait for; more wait a moment. 2048 unless given.
+        return reader?.integer("calls", in: 1...1_000_000) ?? 2048
     }
 
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {

@@ -18,7 +18,7 @@ struct ClosureServing: CallServing {
     func refuse(_ refusal: Refusal, id: CallID) -> Answer {
         let statuses: [RefusalCode: Int] = [
             .requestTimeout: 408, .payloadTooLarge: 413, .uriTooLong: 414, .expectationFailed: 417,
-            .headersTooLarge: 431,
+            .headersTooLarge: 431, .overloaded: 503,
         ]
         return Answer(status: statuses[refusal.code] ?? 400, body: Array(refusal.code.rawValue.utf8))
     }

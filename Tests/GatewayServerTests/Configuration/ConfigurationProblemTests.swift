@@ -17,7 +17,7 @@ struct ConfigurationProblemTests {
         #expect(read.admin == .tcp(host: "127.0.0.1", port: 9090))
         #expect(read.limits.map(\.name) == ["sends", "pair", "inbox", "calls", "login"])
         #expect(read.journal.minimumFree == 256 << 20)
-        #expect(read.callsInFlight == 4096 && read.backend.connections == 256 && read.backend.waiting == 2048)
+        #expect(read.callsInFlight == 2048 && read.backend.connections == 256 && read.backend.waiting == 2048)
     }
 
     @Test("Five mistakes are five problems, each with line and column")

@@ -77,20 +77,26 @@ extension HTTP2ConnectionHandler {
 
     private func requestIsComplete(_ id: HTTP2StreamID) {
         guard case .receiving(let head, let bytes, let body)? = streams[id]?.state else { return }
-        let callID = loop.ids.next()
-        guard loop.configuration.calls.admit() else {
-            write(loop.answerToOneTooMany(callID), id: callID, on: id, omitsBody: head.isHead)
-            context?.flush()
-            return
-        }
         let departure = ClientDeparture()
         streams[id] = HTTP2Stream(state: .serving(departure, omitsBody: head.isHead))
-        var request = loop.request(
-            FramedRequest(head: head, headBytes: bytes, body: body), id: callID, peer: peer,
-            credentialsMayTravel: credentialsMayTravel)
+        let framed = FramedRequest(head: head, headBytes: bytes, body: body)
+        callsUnderWay += 1
+        if loop.waiting.admit() { return begin(framed, on: id, departure) }
+        loop.waiting.take(
+            WaitingCalls.Call(
+                isAwaited: { !departure.hasLeft },
+                begin: { self.begin(framed, on: id, departure) },
+                refuse: {
+                    let callID = self.loop.ids.next()
+                    self.answer(self.loop.answerToOneTooMany(callID), id: callID, on: id)
+                }))
+    }
+
+    private func begin(_ framed: FramedRequest, on id: HTTP2StreamID, _ departure: ClientDeparture) {
+        let callID = loop.ids.next()
+        var request = loop.request(framed, id: callID, peer: peer, credentialsMayTravel: credentialsMayTravel)
         request.departure = departure
         loop.callsInFlight += 1
-        callsUnderWay += 1
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving, request] in
             let answer = await serving.serve(request)
@@ -99,11 +105,15 @@ extension HTTP2ConnectionHandler {
     }
 
     private func finish(_ answer: Answer, id: CallID, on stream: HTTP2StreamID) {
-        loop.configuration.calls.leave()
         loop.finishedCall()
+        if case .serving? = streams[stream]?.state { meter.served() }
+        self.answer(answer, id: id, on: stream)
+        loop.waiting.beginNext()
+    }
+
+    private func answer(_ answer: Answer, id: CallID, on stream: HTTP2StreamID) {
         callsUnderWay -= 1
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
-        meter.served()
         write(answer, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
     }

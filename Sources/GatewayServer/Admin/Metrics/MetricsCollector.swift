@@ -94,6 +94,9 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_calls_in_flight", .gauge, "Calls that are served at the moment.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.calls))) }),
             MetricFamily(
+                "notify_gateway_calls_waiting", .gauge, "Calls that wait, since as many are served as may be.",
+                readings.map { (labels($0.listener), .number(Double($0.reading.waiting))) }),
+            MetricFamily(
                 "notify_gateway_connections_accepted_total", .counter, "Connections of clients that were accepted.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.accepted))) }),
             MetricFamily(

@@ -1,0 +1,88 @@
+internal import NIOCore
+
+/// The calls of a listener on one loop that came while all places were taken, in the order in which they came.
+///
+/// To refuse a call costs a good part of what serving it would, and takes that from those that could be served; to have it wait
+/// costs nothing. So calls wait for as long as the queue moves. Where the first has waited for long, or in vain, the next would
+/// too: it is refused at once. Loop-bound.
+final class WaitingCalls {
+    /// A call that may have to wait. The connection keeps it to itself until one of these is called.
+    struct Call {
+        /// Whether the client is still there.
+        let isAwaited: () -> Bool
+        /// Begins the call; it has a place.
+        let begin: () -> Void
+        /// Answers that there is none.
+        let refuse: () -> Void
+    }
+
+    /// How long the first has waited when newcomers are refused.
+    static let turnsAwayAfter: TimeAmount = .milliseconds(500)
+    /// How long one waits where nothing moves.
+    static let longest: TimeAmount = .seconds(1)
+    /// How many wait, each with its request.
+    static let most = 8192
+    private static let lookInterval: TimeAmount = .milliseconds(50)
+
+    private let places: CallCaps
+    private let loop: any EventLoop
+    private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
+    private var isBeginning = false
+    private var isStuck = false
+
+    init(for places: CallCaps, on loop: any EventLoop) {
+        self.places = places
+        self.loop = loop
+    }
+
+    /// How many wait.
+    var count: Int { calls.count }
+
+    /// Gives a call a place at once, if there is one and nobody waits for it.
+    func admit() -> Bool { calls.isEmpty && places.admit() }
+
+    /// Has a call wait that was not admitted, or refuses it.
+    func take(_ call: Call) {
+        let now = loop.now
+        let isSlow = calls.first.map { now - $0.since >= Self.turnsAwayAfter } ?? false
+        guard !isSlow, !isStuck, calls.count < Self.most else { return call.refuse() }
+        calls.append((call, now))
+        if calls.count == 1 { lookLater() }
+    }
+
+    /// Gives the places that there are to those that wait; to be asked when a call has left one.
+    func beginNext() {
+        isStuck = false
+        // A call may have ended before `begin` returns, so this is a loop and not a recursion.
+        guard !calls.isEmpty, !isBeginning else { return }
+        isBeginning = true
+        defer { isBeginning = false }
+        while let (call, _) = calls.first {
+            if call.isAwaited() {
+                guard places.admit() else { return }
+                calls.removeFirst()
+                call.begin()
+            } else {
+                calls.removeFirst()
+                call.refuse()
+            }
+        }
+    }
+
+    // Places that calls on other loops have left are found here, and that nothing moves.
+    private func lookLater() {
+        loop.assumeIsolated().scheduleTask(in: Self.lookInterval) {
+            self.beginNext()
+            let now = self.loop.now
+            while let (call, since) = self.calls.first, now - since >= Self.longest {
+                self.calls.removeFirst()
+                self.isStuck = true
+                call.refuse()
+            }
+            if !self.calls.isEmpty { self.lookLater() }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension WaitingCalls: Sendable {}

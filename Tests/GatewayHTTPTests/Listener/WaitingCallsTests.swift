@@ -1,0 +1,198 @@
+import Gateway
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import GatewayHTTP
+
+@Suite("Calls that wait for a place") struct WaitingCallsTests {
+    /// Calls by number, and what became of them.
+    private final class Record {
+        var events: [String] = []
+        var gone: Set<Int> = []
+    }
+
+    private let loop = EmbeddedEventLoop()
+    private let places = CallCaps(most: 2)
+    private let record = Record()
+    private let waiting: WaitingCalls
+
+    init() { waiting = WaitingCalls(for: places, on: loop) }
+
+    private func arrive(_ number: Int) {
+        if waiting.admit() { return record.events.append("\(number) begins") }
+        waiting.take(
+            WaitingCalls.Call(
+                isAwaited: { [record] in !record.gone.contains(number) },
+                begin: { [record] in record.events.append("\(number) begins") },
+                refuse: { [record] in record.events.append("\(number) refused") }))
+    }
+
+    private func end() {
+        places.leave()
+        waiting.beginNext()
+    }
+
+    private func taken() -> [String] {
+        defer { record.events = [] }
+        return record.events
+    }
+
+    @Test func placesGoToThoseThatWaitInTurn() {
+        for number in 1...5 { arrive(number) }
+        #expect(taken() == ["1 begins", "2 begins"])
+        end()
+        #expect(taken() == ["3 begins"])
+        // Who comes now does not overtake.
+        end()
+        arrive(6)
+        #expect(taken() == ["4 begins"])
+        end()
+        end()
+        #expect(taken() == ["5 begins", "6 begins"])
+        #expect(waiting.count == 0 && places.inFlight == 2)
+        end()
+        arrive(7)
+        #expect(taken() == ["7 begins"])
+    }
+
+    @Test func newcomersAreTurnedAwayWhereTheFirstHasWaitedForLong() {
+        for number in 1...4 { arrive(number) }
+        loop.advanceTime(by: .milliseconds(499))
+        arrive(5)
+        #expect(taken() == ["1 begins", "2 begins"])
+        loop.advanceTime(by: .milliseconds(1))
+        arrive(6)
+        #expect(taken() == ["6 refused"])
+        // The next of those that wait has waited for as long, the one after it has not.
+        end()
+        arrive(7)
+        end()
+        arrive(8)
+        #expect(taken() == ["3 begins", "7 refused", "4 begins"])
+        end()
+        end()
+        #expect(taken() == ["5 begins", "8 begins"])
+    }
+
+    @Test func nobodyWaitsForLongerThanASecondAndNobodyAtAllWhereThatWasInVain() {
+        for number in 1...4 { arrive(number) }
+        loop.advanceTime(by: .milliseconds(999))
+        #expect(taken() == ["1 begins", "2 begins"])
+        loop.advanceTime(by: .milliseconds(51))
+        #expect(taken() == ["3 refused", "4 refused"])
+        arrive(5)
+        #expect(taken() == ["5 refused"])
+        // A call ends after all.
+        end()
+        arrive(6)
+        arrive(7)
+        #expect(taken() == ["6 begins"])
+        #expect(waiting.count == 1)
+    }
+
+    @Test func placesThatOtherLoopsLeaveAreFound() {
+        #expect(places.admit() && places.admit())
+        arrive(1)
+        places.leave()
+        #expect(taken() == [])
+        loop.advanceTime(by: .milliseconds(50))
+        #expect(taken() == ["1 begins"])
+    }
+
+    @Test func whoseClientHasLeftIsNotBegun() {
+        for number in 1...5 { arrive(number) }
+        record.gone = [3]
+        end()
+        #expect(taken() == ["1 begins", "2 begins", "3 refused", "4 begins"])
+    }
+
+    @Test func noMoreWaitThanThereIsRoomFor() {
+        for number in 0..<2 + WaitingCalls.most + 1 { arrive(number) }
+        #expect(taken() == ["0 begins", "1 begins", "\(2 + WaitingCalls.most) refused"])
+        #expect(waiting.count == WaitingCalls.most)
+    }
+
+    /// Calls that end as soon as they begin: many of them are a loop, and no recursion that would end with the stack.
+    @Test func callsThatEndAtOnce() {
+        arrive(0)
+        arrive(1)
+        var begun = 0
+        for _ in 0..<WaitingCalls.most {
+            waiting.take(
+                WaitingCalls.Call(
+                    isAwaited: { true },
+                    begin: {
+                        begun += 1
+                        end()
+                    }, refuse: {}))
+        }
+        end()
+        #expect(begun == WaitingCalls.most)
+        #expect(places.inFlight == 1)
+    }
+
+    // MARK: Of a connection
+
+    private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
+
+    @Test func aConnectionWaitsWithoutBeingRead() throws {
+        let gate = Gate()
+        let serving = ClosureServing { request in
+            await gate.pass()
+            return Answer(status: 200, body: Array(request.path.readableBytesView))
+        }
+        let connection = try EmbeddedConnection(serving) { $0.calls = CallCaps(most: 1) }
+        #expect(connection.shared.configuration.calls.admit())
+        try connection.send(Self.get("/1") + Self.get("/2"))
+        #expect(try connection.answers() == [])
+        #expect(connection.shared.waiting.count == 1 && connection.shared.callsInFlight == 0)
+        connection.shared.configuration.calls.leave()
+        connection.loop.advanceTime(by: .milliseconds(50))
+        #expect(connection.shared.callsInFlight == 1)
+        // The second begins when the first has ended.
+        for _ in 0..<2 {
+            gate.open()
+            connection.loop.run()
+        }
+        #expect(try connection.answers() == ["200 /1", "200 /2"])
+        #expect(connection.shared.configuration.calls.inFlight == 0)
+    }
+
+    @Test func aConnectionThatWaitedInVainIsToldAndStays() throws {
+        let connection = try EmbeddedConnection { $0.calls = CallCaps(most: 1) }
+        #expect(connection.shared.configuration.calls.admit())
+        try connection.send(Self.get("/1"))
+        connection.loop.advanceTime(by: .milliseconds(1050))
+        #expect(try connection.answers() == ["503 overloaded"])
+        connection.shared.configuration.calls.leave()
+        try connection.send(Self.get("/2"))
+        #expect(try connection.answers() == ["200 /2"])
+        // What waits when its client leaves is never begun, and holds nothing up.
+        #expect(connection.shared.configuration.calls.admit())
+        try connection.send(Self.get("/3"))
+        connection.channel.close(promise: nil)
+        connection.shared.configuration.calls.leave()
+        connection.loop.advanceTime(by: .milliseconds(50))
+        #expect(connection.shared.waiting.count == 0 && connection.shared.configuration.calls.inFlight == 0)
+    }
+
+    @Test func aStreamWaitsAndMayLeave() throws {
+        let connection = try EmbeddedHTTP2Connection { $0.calls = CallCaps(most: 1) }
+        let calls = connection.shared.configuration.calls
+        #expect(calls.admit())
+        try connection.begin()
+        try connection.send(.headers(1, HTTP2Bench.get("/1")), .headers(3, HTTP2Bench.get("/3")))
+        #expect(try connection.written() == [])
+        #expect(connection.shared.waiting.count == 2)
+        try connection.send(.reset(1))
+        calls.leave()
+        connection.loop.advanceTime(by: .milliseconds(50))
+        #expect(try connection.written() == ["200 on 3", "/3 on 3"])
+        #expect(calls.admit())
+        try connection.send(.headers(5, HTTP2Bench.get("/5")))
+        connection.loop.advanceTime(by: .milliseconds(1050))
+        #expect(try connection.written() == ["503 on 5", "overloaded on 5"])
+        #expect(calls.inFlight == 1)
+    }
+}
