@@ -2,9 +2,10 @@ internal import NIOCore
 
 /// The calls of a listener on one loop that came while all places were taken, in the order in which they came.
 ///
-/// To refuse a call costs a good part of what serving it would, and takes that from those that could be served; to have it wait
-/// costs nothing. So calls wait for as long as the queue moves. Where the first has waited for long, or in vain, the next would
-/// too: it is refused at once. Loop-bound.
+/// To refuse a call costs a good part of what serving it would, most of it in the system's calls, and takes that from those that
+/// could be served; to have it wait costs nothing. So calls wait their turn, a second at the most, which bounds how often a
+/// connection can be refused. Where the first has waited for long, or in vain, the next would too, and it is refused at once;
+/// where the queue moves, no more of them than take little of the loop's time. Loop-bound.
 final class WaitingCalls {
     /// A call that may have to wait. The connection keeps it to itself until one of these is called.
     struct Call {
@@ -18,7 +19,9 @@ final class WaitingCalls {
 
     /// How long the first has waited when newcomers are refused.
     static let turnsAwayAfter: TimeAmount = .milliseconds(500)
-    /// How long one waits where nothing moves.
+    /// How many are refused for that within 50 ms.
+    static let turnedAwayAtOnce = 100
+    /// How long one waits at the most.
     static let longest: TimeAmount = .seconds(1)
     /// How many wait, each with its request.
     static let most = 8192
@@ -29,6 +32,7 @@ final class WaitingCalls {
     private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
     private var isBeginning = false
     private var isStuck = false
+    private var turnedAway = 0
 
     init(for places: CallCaps, on loop: any EventLoop) {
         self.places = places
@@ -44,8 +48,11 @@ final class WaitingCalls {
     /// Has a call wait that was not admitted, or refuses it.
     func take(_ call: Call) {
         let now = loop.now
-        let isSlow = calls.first.map { now - $0.since >= Self.turnsAwayAfter } ?? false
-        guard !isSlow, !isStuck, calls.count < Self.most else { return call.refuse() }
+        if isStuck || calls.count >= Self.most { return call.refuse() }
+        if let first = calls.first, now - first.since >= Self.turnsAwayAfter, turnedAway < Self.turnedAwayAtOnce {
+            turnedAway += 1
+            return call.refuse()
+        }
         calls.append((call, now))
         if calls.count == 1 { lookLater() }
     }
@@ -72,6 +79,7 @@ final class WaitingCalls {
     // Places that calls on other loops have left are found here, and that nothing moves.
     private func lookLater() {
         loop.assumeIsolated().scheduleTask(in: Self.lookInterval) {
+            self.turnedAway = 0
             self.beginNext()
             let now = self.loop.now
             while let (call, since) = self.calls.first, now - since >= Self.longest {

@@ -10,6 +10,7 @@ extension UpstreamLoop {
         emptied = promise
         isShutDown = true
         idleTimer.stop()
+        waitTimer.stop()
         for check in checks { check.cancel() }
         checks = []
         for destination in destinations { destination.trial?.cancel() }

@@ -13,11 +13,14 @@ final class UpstreamLoop {
     let maximum: Int
     let connects: ConnectCounters
     let idleTimer: DeadlineTimer
+    let waitTimer: DeadlineTimer
     var checks = CircularBuffer<Scheduled<Void>>()
     /// Those that are there.
     var connections: [ObjectIdentifier: UpstreamConnection] = [:]
     /// Requests that wait for one.
     var waiting = CircularBuffer<PendingExchange>()
+    /// No deadline of those that wait is earlier.
+    var earliestDeadline = NIODeadline.distantFuture
     /// Connections that are there or are being made.
     var open = 0
     /// Where the search for a destination begins, so that those with equally much to do take turns.
@@ -37,7 +40,9 @@ final class UpstreamLoop {
         self.connects = connects
         destinations = zip(configuration.addresses, health).map { UpstreamDestination($0, health: $1) }
         self.idleTimer = DeadlineTimer(on: eventLoop)
+        self.waitTimer = DeadlineTimer(on: eventLoop)
         idleTimer.start { self.closeIdle() }
+        waitTimer.start { self.giveUpLate() }
     }
 
     /// Whether one more request would find neither a connection nor room to wait for one.
@@ -56,8 +61,7 @@ final class UpstreamLoop {
         } else if open < maximum {
             connect(for: exchange, to: destination)
         } else if waiting.count < configuration.waiting {
-            waiting.append(exchange)
-            exchange.startTimer(on: eventLoop) { self.giveUp(exchange) }
+            wait(exchange)
         } else {
             exchange.finish(.overloaded)
         }
@@ -106,11 +110,6 @@ final class UpstreamLoop {
             }
         }
         connectWaiting()
-    }
-
-    private func giveUp(_ exchange: PendingExchange) {
-        waiting.removeAll { $0 === exchange }
-        exchange.finish(.timedOut)
     }
 }
 

@@ -75,6 +75,18 @@ import Testing
         #expect(taken() == ["5 begins", "8 begins"])
     }
 
+    /// Under full load refusals would else take the time in which calls are served.
+    @Test func noMoreAreTurnedAwayThanTakeLittleTime() {
+        for number in 1...3 { arrive(number) }
+        loop.advanceTime(by: .milliseconds(500))
+        for number in 0..<2 * WaitingCalls.turnedAwayAtOnce { arrive(10 + number) }
+        #expect(taken().count { $0.hasSuffix("refused") } == WaitingCalls.turnedAwayAtOnce)
+        #expect(waiting.count == 1 + WaitingCalls.turnedAwayAtOnce)
+        loop.advanceTime(by: .milliseconds(50))
+        arrive(4)
+        #expect(taken() == ["4 refused"])
+    }
+
     @Test func nobodyWaitsForLongerThanASecondAndNobodyAtAllWhereThatWasInVain() {
         for number in 1...4 { arrive(number) }
         loop.advanceTime(by: .milliseconds(999))
