@@ -8,6 +8,9 @@ public enum TestRun {
     /// Whether a sanitizer looks on, which costs times the time and the memory: what measures either says nothing then.
     public static let isSanitized = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_SANITIZED"] != nil
 
+    /// What the environment tells a sanitizer: programs that are not given all of the environment need it too.
+    public static let sanitizerOptions = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+
     /// The full count where it is asked for, the other one otherwise.
     public static func count(full: Int, otherwise reduced: Int) -> Int { isFull ? full : reduced }
 }

@@ -45,23 +45,30 @@ struct UpstreamEncoder: Sendable {
     ) -> ByteBuffer? {
         switch step {
         case .reserve(let handle):
-            let query = handle.map { "?handle=\(Self.percentEncoded($0.text))" } ?? ""
-            return request("POST", "\(backend.registerPath)\(query)", as: caller, body: nil, origin)
+            return request("POST", as: caller, body: nil, origin) { target in
+                target.writeString(backend.registerPath)
+                guard let handle else { return }
+                target.writeStaticString("?handle=")
+                Self.percentEncode(handle.text, to: &target)
+            }
         case .upsert(.known(let id), let registration):
             return upsert(id.text, registration, origin)
         case .upsert(.reserved, let registration):
             return reservedText.flatMap { upsert($0, registration, origin) }
         case .delete(let id, let owner):
-            return request("DELETE", path(of: id.text), as: owner, body: nil, origin)
+            return request("DELETE", as: owner, body: nil, origin) { write(pathOf: id.text, to: &$0) }
         case .send(let send):
             guard let word = backend.pnsWords[send.service] else { return nil }
-            let recipient = Self.percentEncoded(send.recipient.text)
             var body: [UInt8] = []
             body.reserveCapacity(send.text.count + 16)
             JSONWriter.write(stringOfUTF8: send.text, to: &body)
-            return request(
-                "POST", "\(backend.notificationsPath)?pns=\(word.text)&to_tag=\(recipient)", as: send.sender,
-                body: body, origin)
+            return request("POST", as: send.sender, body: body, origin) { target in
+                target.writeString(backend.notificationsPath)
+                target.writeStaticString("?pns=")
+                target.writeString(word.text)
+                target.writeStaticString("&to_tag=")
+                Self.percentEncode(send.recipient.text, to: &target)
+            }
         }
     }
 
@@ -73,24 +80,27 @@ struct UpstreamEncoder: Sendable {
                 .init("Handle", .string(registration.handle.text)),
                 .init("Tags", .array(registration.tags.map { .string($0.text) })),
             ]))
-        return request("PUT", path(of: id), as: registration.owner, body: body, origin)
+        return request("PUT", as: registration.owner, body: body, origin) { write(pathOf: id, to: &$0) }
     }
 
-    private func path(of id: String) -> String {
+    private func write(pathOf id: String, to target: inout ByteBuffer) {
+        target.writeString(backend.registerPath)
         switch backend.idPlace {
-        case .path: "\(backend.registerPath)/\(id)"
-        case .query: "\(backend.registerPath)?id=\(id)"
+        case .path: target.writeStaticString("/")
+        case .query: target.writeStaticString("?id=")
         }
+        target.writeString(id)
     }
 
     private func request(
-        _ method: StaticString, _ target: String, as user: UserName, body: [UInt8]?, _ origin: Origin
+        _ method: StaticString, as user: UserName, body: [UInt8]?, _ origin: Origin,
+        target: (inout ByteBuffer) -> Void
     ) -> ByteBuffer {
         var bytes = ByteBuffer()
-        bytes.reserveCapacity(448 + target.utf8.count + (body?.count ?? 0))
+        bytes.reserveCapacity(Self.usualHeadBytes + (body?.count ?? 0))
         bytes.writeStaticString(method)
         bytes.writeStaticString(" ")
-        bytes.writeString(target)
+        target(&bytes)
         bytes.writeStaticString(" HTTP/1.1\r\nHost: ")
         bytes.writeString(host)
         write(user, to: &bytes)
@@ -115,9 +125,14 @@ struct UpstreamEncoder: Sendable {
     private func write(_ user: UserName, to bytes: inout ByteBuffer) {
         switch credential {
         case .mirror:
-            let pair = Array(user.text.utf8)
+            let name = user.text.utf8
+            var pair: [UInt8] = []
+            pair.reserveCapacity(2 * name.count + 1)
+            pair += name
+            pair.append(UInt8(ascii: ":"))
+            pair += name
             bytes.writeStaticString("\r\nAuthorization: Basic ")
-            bytes.writeBytes(Base64.encode(pair + [UInt8(ascii: ":")] + pair, .standard))
+            bytes.writeBytes(Base64.encode(pair, .standard))
         case .sharedPassword(let password):
             bytes.writeStaticString("\r\nAuthorization: Basic ")
             let name = Array(user.text.utf8) + [UInt8(ascii: ":")]
@@ -128,8 +143,11 @@ struct UpstreamEncoder: Sendable {
         }
     }
 
+    /// Longer ones make the buffer grow.
+    private static let usualHeadBytes = 1024
+
     /// Everything but the unreserved characters of RFC 3986, section 2.3.
-    private static func percentEncoded(_ text: String) -> String {
+    private static func percentEncode(_ text: String, to bytes: inout ByteBuffer) {
         func isUnreserved(_ byte: UInt8) -> Bool {
             switch byte.asciiLowercased {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -137,16 +155,14 @@ struct UpstreamEncoder: Sendable {
             default: false
             }
         }
-        if text.utf8.allSatisfy(isUnreserved) { return text }
-        var bytes: [UInt8] = []
         for byte in text.utf8 {
             if isUnreserved(byte) {
-                bytes.append(byte)
+                bytes.writeInteger(byte)
             } else {
                 let (high, low) = byte.hexDigits
-                bytes += [UInt8(ascii: "%"), high, low]
+                bytes.writeStaticString("%")
+                bytes.writeMultipleIntegers(high, low)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

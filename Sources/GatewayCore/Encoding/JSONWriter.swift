@@ -22,28 +22,40 @@ public enum JSONWriter {
         text.withUTF8 { escape($0.span, to: &bytes) }
     }
 
+    // What needs no escape, nearly everything, is appended in one go.
     private static func escape(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
-        bytes.reserveCapacity(bytes.count + text.count + 2)
-        for index in text.indices {
-            let byte = text[index]
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0x0A: append("\\n", to: &bytes)
-            case 0x0D: append("\\r", to: &bytes)
-            case 0x09: append("\\t", to: &bytes)
-            case 0x08: append("\\b", to: &bytes)
-            case 0x0C: append("\\f", to: &bytes)
-            case 0..<0x20, 0x7F:
-                append("\\u00", to: &bytes)
-                let (high, low) = byte.hexDigits
-                bytes.append(high)
-                bytes.append(low)
-            default:
-                bytes.append(byte)
-            }
+        var start = 0
+        for index in text.indices where isEscaped(text[index]) {
+            append(text.extracting(start..<index), to: &bytes)
+            escape(text[index], to: &bytes)
+            start = index + 1
         }
+        append(text.extracting(start...), to: &bytes)
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+    }
+
+    private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""): append("\\\"", to: &bytes)
+        case UInt8(ascii: "\\"): append("\\\\", to: &bytes)
+        case 0x0A: append("\\n", to: &bytes)
+        case 0x0D: append("\\r", to: &bytes)
+        case 0x09: append("\\t", to: &bytes)
+        case 0x08: append("\\b", to: &bytes)
+        case 0x0C: append("\\f", to: &bytes)
+        default:
+            append("\\u00", to: &bytes)
+            let (high, low) = byte.hexDigits
+            bytes.append(high)
+            bytes.append(low)
+        }
+    }
+
+    private static func append(_ run: Span<UInt8>, to bytes: inout [UInt8]) {
+        run.withUnsafeBufferPointer { bytes += $0 }
     }
 
     /// Appends any value.

@@ -2,8 +2,8 @@ internal import GatewayCore
 
 /// What one line of the journal says, before it has its place in the chain.
 enum JournalEntry: Sendable {
-    /// What a caller wants recorded.
-    case record(JournalRecord)
+    /// What a caller wants recorded. Large, and passed on from hand to hand.
+    indirect case record(JournalRecord)
     /// The journal was opened.
     case start
     /// The journal mended itself: how, and how much of it.

@@ -9,7 +9,7 @@ struct JournalLine {
     mutating func member(_ name: StaticString, word: String) {
         open(name)
         bytes.append(UInt8(ascii: "\""))
-        bytes += word.utf8
+        append(word)
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -18,7 +18,7 @@ struct JournalLine {
         open(name)
         for (index, word) in words.enumerated() {
             append(index == 0 ? "[\"" : ",\"")
-            bytes += word.utf8
+            append(word)
             append("\"")
         }
         append(words.isEmpty ? "[]" : "]")
@@ -112,12 +112,18 @@ struct JournalLine {
 
     /// Appends each byte as two hexadecimal digits.
     mutating func append(hexOf other: [UInt8]) {
-        for byte in other { append(hexOf: byte) }
+        other.withUnsafeBytes { append(hexOf: $0) }
     }
 
     /// Appends text of ours as it is.
     mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { bytes += $0 }
+    }
+
+    // As it lies in memory: one copy, where `+=` of the text's view goes byte by byte.
+    private mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes += $0 }
     }
 
     /// How much of an unverified name is kept, in bytes.
@@ -141,14 +147,17 @@ struct JournalLine {
     }
 
     private mutating func append(hex number: UInt64) {
-        for shift in stride(from: 56, through: 0, by: -8) {
-            append(hexOf: UInt8(truncatingIfNeeded: number >> UInt64(shift)))
-        }
+        withUnsafeBytes(of: number.bigEndian) { append(hexOf: $0) }
     }
 
-    private mutating func append(hexOf byte: UInt8) {
-        let (high, low) = byte.hexDigits
-        bytes.append(high)
-        bytes.append(low)
+    private mutating func append(hexOf other: UnsafeRawBufferPointer) {
+        var place = bytes.count
+        bytes += repeatElement(0, count: 2 * other.count)
+        bytes.withUnsafeMutableBufferPointer { bytes in
+            for byte in other {
+                (bytes[place], bytes[place + 1]) = byte.hexDigits
+                place += 2
+            }
+        }
     }
 }

@@ -27,9 +27,7 @@ final class ManagedProgram: Sendable {
             "-c", "\(passing)exec 0</dev/null; exec \"$0\" serve --config gateway.yaml", Program.path,
         ]
         process.currentDirectoryURL = URL(filePath: directory.path)
-        // What a sanitizer is told holds for it too.
-        let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
-        process.environment = environment.merging(inherited) { own, _ in own }.merging(
+        process.environment = environment.merging(TestRun.sanitizerOptions) { own, _ in own }.merging(
             ["PATH": "/usr/bin:/bin", "LISTEN_FDS": socket == nil ? "0" : "1"]) { own, _ in own }
         process.standardInput = socket.map { FileHandle(fileDescriptor: $0) } ?? FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice

@@ -145,9 +145,9 @@ struct StoppingTests {
         try configure("http://127.0.0.1:9", grace: "0s")
         let process = Process()
         process.executableURL = URL(filePath: tool)
-        process.arguments = [
-            "-l", "\(directory.path)/public.sock", Program.path, "serve", "--config", "\(directory.path)/gateway.yaml",
-        ]
+        let passedOn = TestRun.sanitizerOptions.keys.flatMap { ["-E", $0] }
+        let command = [Program.path, "serve", "--config", "\(directory.path)/gateway.yaml"]
+        process.arguments = passedOn + ["-l", "\(directory.path)/public.sock"] + command
         let log = Pipe()
         process.standardError = log
         let (ends, end) = AsyncStream<Int32>.makeStream()
