@@ -28,7 +28,7 @@ struct JSONSuiteCallTests {
             for body in [bytes, Array(before.utf8) + bytes + Array(after.utf8)] {
                 let (answer, gateway) = await serve(put(body))
                 let time = cpuTime { _ = try? RegistrationBody.read(ByteBuffer(bytes: body)) }
-                #expect(time < .milliseconds(50), "\(name)")
+                if !TestRun.isSanitized { #expect(time < .milliseconds(50), "\(name)") }
                 // Alone, nothing in the suite is a registration.
                 let isWhole = body.count == bytes.count
                 switch name.prefix(2) {
@@ -56,7 +56,7 @@ struct JSONSuiteCallTests {
             let name = file.lastPathComponent
             let bytes = Array(try Data(contentsOf: file))
             let time = cpuTime { _ = try? MessageReading.auto.text(of: ByteBuffer(bytes: bytes)) }
-            #expect(time < .milliseconds(50), "\(name)")
+            if !TestRun.isSanitized { #expect(time < .milliseconds(50), "\(name)") }
             let (answer, gateway) = await serve(
                 ReceivedRequest(
                     "POST /api/notifications?pns=apns&to_tag=bob", as: "alice",
