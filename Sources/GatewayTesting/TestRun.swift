@@ -9,7 +9,9 @@ public enum TestRun {
     public static let isSanitized = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_SANITIZED"] != nil
 
     /// What the environment tells a sanitizer: programs that are not given all of the environment need it too.
-    public static let sanitizerOptions = ProcessInfo.processInfo.environment.filter { $0.key.hasSuffix("SAN_OPTIONS") }
+    public static let sanitizerOptions = ProcessInfo.processInfo.environment.filter {
+        isSanitized && ($0.key.hasSuffix("SAN_OPTIONS") || $0.key == "LD_PRELOAD")
+    }
 
     /// The full count where it is asked for, the other one otherwise.
     public static func count(full: Int, otherwise reduced: Int) -> Int { isFull ? full : reduced }
