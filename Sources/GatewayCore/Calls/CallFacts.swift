@@ -1,6 +1,6 @@
 /// What has been established about a call so far, in the words of log and journal. Grows as the call goes its way.
 @dynamicMemberLookup
-public struct CallFacts: Sendable, Hashable {
+public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
     /// What there is to be known.
     public struct Fields: Sendable, Hashable {
         /// The call's id.
@@ -73,6 +73,9 @@ public struct CallFacts: Sendable, Hashable {
             storage.fields[keyPath: path] = newValue
         }
     }
+
+    /// What is known, and not where it lies.
+    public var description: String { "\(storage.fields)" }
 
     /// Whether the same is known.
     public static func == (left: CallFacts, right: CallFacts) -> Bool {
