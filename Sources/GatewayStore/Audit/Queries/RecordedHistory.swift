@@ -1,5 +1,6 @@
 internal import Dispatch
 public import GatewayCore
+internal import Glibc
 public import Logging
 internal import Synchronization
 
@@ -18,6 +19,9 @@ public final class RecordedHistory: NotificationHistory {
     private let isReady = Atomic(false)
     private let isClosed = Atomic(false)
 
+    /// A block that seems to take longer was waiting for something itself.
+    private static let longestBlock = Duration.milliseconds(100)
+
     /// How many questions may wait; more are told that there is no answer at present.
     static let longestQueue = 64
 
@@ -33,7 +37,7 @@ public final class RecordedHistory: NotificationHistory {
     public func refresh() {
         queue.async { [self] in
             do {
-                _ = try current()
+                _ = try current(isPaced: isReady.load(ordering: .acquiring))
                 isReady.store(true, ordering: .releasing)
             } catch  where !isClosed.load(ordering: .acquiring) {
                 logger.error("the journal's index cannot be made", metadata: ["detail": "\(error)"])
@@ -90,16 +94,29 @@ public final class RecordedHistory: NotificationHistory {
     }
 
     /// The index, brought up to date. On the queue.
-    private func current() throws -> AuditIndex {
-        try index.withLock { opened in
-            func isWanted() -> Bool { !isClosed.load(ordering: .acquiring) }
+    ///
+    /// - Parameter isPaced: whether it is to take a quarter of a processor at the most, as long as nobody waits for it: after a
+    ///   busy minute it would else take half of the time of calls, on a machine of one processor, for seconds.
+    private func current(isPaced: Bool = false) throws -> AuditIndex {
+        var blockBegan = ContinuousClock.now
+        func isStillWanted() -> Bool {
+            if isPaced, waiting.load(ordering: .relaxed) == 0 {
+                let took = min(ContinuousClock.now - blockBegan, Self.longestBlock)
+                usleep(UInt32(clamping: 3 * took.components.attoseconds / 1_000_000_000_000))
+            }
+            blockBegan = .now
+            return isWanted()
+        }
+        return try index.withLock { opened in
             guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
             let index = try opened ?? AuditIndex(directory: directory)
             opened = index
             // Next to nothing where little was written since, and bounded by the limit on the call.
-            try index.update(isWanted: isWanted)
+            try index.update(isWanted: isStillWanted)
             guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
             return index
         }
     }
+
+    private func isWanted() -> Bool { !isClosed.load(ordering: .acquiring) }
 }
