@@ -45,7 +45,8 @@ extension TokensCommand {
                 """)
 
         @Option(help: "Everything of this user.") var user: String?
-        @Option(help: "The session of this id.") var session: String?
+        // One id in 64 begins with a hyphen.
+        @Option(parsing: .unconditional, help: "The session of this id.") var session: String?
         @OptionGroup var gateway: ControlOption
 
         func validate() throws {
