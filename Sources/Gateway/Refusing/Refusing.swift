@@ -14,7 +14,7 @@ struct Refusing: Sendable {
     func answer(_ refusal: Refusal, of call: CallID) -> Answer {
         if let facts = refusal.facts, facts.user != nil { recording.note(refusal, facts) }
         log(refusal, of: call)
-        if refusal.code == .overloaded, case .retryAfter(1) = refusal.extra { return Self.noRoom }
+        if refusal.code == .overloaded, refusal.hint == nil, case .retryAfter(1) = refusal.extra { return Self.noRoom }
         return ProblemDocument.answer(refusal, challenges: challenges)
     }
 
