@@ -68,20 +68,20 @@ class Honest:
 
 
 def established(port, source="127.0.0.1"):
-    """How many connections from an address the gateway has open: its side of them."""
+    """The connections from an address that the gateway has open, by the port at the other end; without those yet to be accepted."""
     def end(text):
         address, number = text.split(":")
         return ".".join(str(byte) for byte in reversed(bytes.fromhex(address))), int(number, 16)
 
-    count = 0
+    ports = set()
     with open("/proc/net/tcp", encoding="ascii") as table:
         next(table)
         for line in table:
             fields = line.split()
-            # 01 is ESTABLISHED: the gateway has not closed it.
-            if fields[3] == "01" and end(fields[1]) == ("127.0.0.1", port) and end(fields[2])[0] == source:
-                count += 1
-    return count
+            # 01 is ESTABLISHED: the gateway has not closed it. One in the listen queue has no inode yet.
+            if fields[3] == "01" and fields[9] != "0" and end(fields[1]) == ("127.0.0.1", port) and end(fields[2])[0] == source:
+                ports.add(end(fields[2])[1])
+    return ports
 
 
 def processor_seconds(pid):
