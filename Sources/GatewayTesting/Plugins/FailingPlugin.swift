@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import Synchronization
 
 /// An authenticator that fails as the configuration says: what the gateway must get along with, whatever a plug-in
 /// does.
@@ -53,6 +54,9 @@ public enum FailingPlugin: AuthenticatorPlugin {
         return settings
     }
 
+    // Kept, never resumed: what is waited for is not lost, it just does not come.
+    private static let hung = Mutex<[CheckedContinuation<AuthenticationOutcome, Never>]>([])
+
     /// Nothing: it fails later.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] { [] }
 
@@ -66,8 +70,7 @@ public enum FailingPlugin: AuthenticatorPlugin {
         case .anotherUser: return ScriptedAuthenticator(always: grant)
         case .hangs:
             return ScriptedAuthenticator { _, _ in
-                // A continuation that nobody has is never resumed, and an unsafe one does not complain.
-                await withUnsafeContinuation { (_: UnsafeContinuation<AuthenticationOutcome, Never>) in }
+                await withCheckedContinuation { hanging in hung.withLock { $0.append(hanging) } }
             }
         case .late:
             return ScriptedAuthenticator { [after = settings.after] _, _ in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-@Suite("Calls that wait for a place") struct WaitingCallsTests {
+@Suite("Calls that wait for a place") final class WaitingCallsTests {
     /// Calls by number, and what became of them.
     private final class Record {
         var events: [String] = []
@@ -18,6 +18,8 @@ import Testing
     private let waiting: WaitingCalls
 
     init() { waiting = WaitingCalls(for: places, on: loop) }
+
+    deinit { loop.end() }
 
     private func arrive(_ number: Int) {
         if waiting.admit() { return record.events.append("\(number) begins") }
@@ -134,7 +136,7 @@ import Testing
             waiting.take(
                 WaitingCalls.Call(
                     isAwaited: { true },
-                    begin: {
+                    begin: { [unowned self] in
                         begun += 1
                         end()
                     }, refuse: {}))

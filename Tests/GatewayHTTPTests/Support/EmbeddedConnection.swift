@@ -5,8 +5,9 @@ import NIOEmbedded
 
 @testable import GatewayHTTP
 
-/// A connection without a socket and with a clock of its own. For synchronous tests: all of it lives on one thread.
-struct EmbeddedConnection {
+/// A connection without a socket and with a clock of its own. For synchronous tests: all of it lives on one thread, and ends when
+/// the test lets go of it.
+final class EmbeddedConnection {
     let loop = EmbeddedEventLoop()
     let shared: ListenerLoop
     let channel: EmbeddedChannel
@@ -25,6 +26,11 @@ struct EmbeddedConnection {
         channel = EmbeddedChannel(
             handler: ConnectionHandler(loop: shared, peer: peer, believes: shared.believes(peer)), loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    }
+
+    deinit {
+        channel.close(promise: nil)
+        loop.end()
     }
 
     /// Whether the gateway has not closed the connection.
@@ -59,6 +65,11 @@ extension String {
         }
         return parts + [String(rest)]
     }
+}
+
+extension EmbeddedEventLoop {
+    /// Does what is left to be done now, and cancels what was for later; without it the loop would keep itself by its timers.
+    func end() { try? syncShutdownGracefully() }
 }
 
 /// Holds calls until the test lets them go; for one thread, as embedded channels are.

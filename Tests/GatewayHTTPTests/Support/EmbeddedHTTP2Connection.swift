@@ -7,7 +7,7 @@ import NIOHPACK
 @testable import GatewayHTTP
 
 /// A connection of HTTP/2 without a socket and with a clock of its own, from the moment it is accepted. For synchronous tests: all
-/// of it lives on one thread.
+/// of it lives on one thread, and ends when the test lets go of it.
 final class EmbeddedHTTP2Connection {
     typealias Frame = FrameClient.Frame
 
@@ -30,6 +30,11 @@ final class EmbeddedHTTP2Connection {
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
         try ConnectionOpening(channel: channel, loop: shared, peer: peer, caps: ConnectionCaps(.init())).start()
+    }
+
+    deinit {
+        channel.close(promise: nil)
+        loop.end()
     }
 
     /// Whether the gateway has not closed the connection.

@@ -84,6 +84,7 @@ final class PoolBench {
     /// Ends everything; a pool that is dropped while logins wait would leave their promises behind.
     func finish() {
         pool.close()
-        loop.run()
+        // Cancels what was for later, by which the loop would keep itself.
+        try? loop.syncShutdownGracefully()
     }
 }
