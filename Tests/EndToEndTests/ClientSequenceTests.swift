@@ -3,10 +3,6 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-#if canImport(FoundationXML)
-import FoundationXML
-#endif
-
 @Suite("Unmodified clients in front of unmodified backends")
 struct ClientSequenceTests {
     @Test(
@@ -63,7 +59,7 @@ struct ClientSequenceTests {
             let delivered = gateway.hub.inbox(ofHandle: bobs)
             #expect(delivered.count == 1)
             let payload = try #require(delivered.first?.payload)
-            #expect(try Self.text(in: payload) == "From alice: \(client.message)")
+            #expect(DevicePayload.text(in: payload) == "From alice: \(client.message)")
         }
     }
 
@@ -76,16 +72,5 @@ struct ClientSequenceTests {
     private static func replacing(_ old: String, with new: String, in bytes: [UInt8]) -> [UInt8] {
         guard let range = bytes.firstRange(of: Array(old.utf8)) else { return bytes }
         return Array(bytes[..<range.lowerBound]) + Array(new.utf8) + Array(bytes[range.upperBound...])
-    }
-
-    /// The text in a payload, as a device would read it: by a JSON or XML parser.
-    private static func text(in payload: String) throws -> String? {
-        if payload.hasPrefix("<") {
-            return try XMLDocument(xmlString: payload).nodes(forXPath: "//text").first?.stringValue
-        }
-        let object = try JSONSerialization.jsonObject(with: Data(payload.utf8)) as? [String: Any]
-        if let aps = object?["aps"] as? [String: Any] { return aps["alert"] as? String }
-        let message = object?["message"] as? [String: Any] ?? object
-        return (message?["data"] as? [String: Any])?["message"] as? String
     }
 }

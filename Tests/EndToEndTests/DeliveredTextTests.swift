@@ -1,5 +1,4 @@
 import Foundation
-import FoundationXML
 import Gateway
 import GatewayCore
 import GatewayTesting
@@ -96,7 +95,7 @@ struct DeliveredTextTests {
             } else {
                 delivered += 1
                 #expect(answer.status == 200 && inbox == [payload], "\(answer.text)")
-                let read = pns == "wns" ? ToastReader.text(in: inbox.first ?? "") : Self.text(in: inbox.first ?? "")
+                let read = DevicePayload.text(in: inbox.first ?? "")
                 #expect(
                     read.map(Self.scalars) == Self.scalars("From \(sender): \(text)"),
                     "\(text.unicodeScalars.map(\.value))")
@@ -136,35 +135,5 @@ struct DeliveredTextTests {
 
     private static func percentEncoded(_ text: String) -> String {
         text.utf8.map { String(format: "%%%02X", $0) }.joined()
-    }
-
-    /// The one text of a payload of APNs or FCM; nil where there is anything else in it.
-    private static func text(in payload: String) -> String? {
-        guard var value = try? JSONSerialization.jsonObject(with: Data(payload.utf8)) else { return nil }
-        while let object = value as? [String: Any] {
-            guard object.count == 1, let inner = object.values.first else { return nil }
-            value = inner
-        }
-        return value as? String
-    }
-
-    private final class ToastReader: NSObject, XMLParserDelegate {
-        private var text = ""
-        private var elements: [String] = []
-
-        static func text(in payload: String) -> String? {
-            let reader = ToastReader()
-            let parser = XMLParser(data: Data(payload.utf8))
-            parser.delegate = reader
-            guard parser.parse(), reader.elements == ["toast", "visual", "binding", "text"] else { return nil }
-            return reader.text
-        }
-
-        func parser(
-            _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-            attributes: [String: String]
-        ) { elements.append(name) }
-
-        func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
     }
 }

@@ -89,6 +89,7 @@ struct UpstreamTests {
             await upstream.shutdown()
             #expect(await answer == "cut off")
             #expect(await UpstreamBench.send(upstream).hasPrefix("unreachable"))
+            never.raise()
         }
     }
 }

@@ -1,0 +1,36 @@
+import Foundation
+import FoundationXML
+
+/// What a device reads in a payload, by a JSON or XML parser.
+enum DevicePayload {
+    /// The one text of a payload of APNs, FCM or WNS; nil where there is anything else in it.
+    static func text(in payload: String) -> String? {
+        if payload.hasPrefix("<") { return ToastReader.text(in: payload) }
+        guard var value = try? JSONSerialization.jsonObject(with: Data(payload.utf8)) else { return nil }
+        while let object = value as? [String: Any] {
+            guard object.count == 1, let inner = object.values.first else { return nil }
+            value = inner
+        }
+        return value as? String
+    }
+
+    private final class ToastReader: NSObject, XMLParserDelegate {
+        private var text = ""
+        private var elements: [String] = []
+
+        static func text(in payload: String) -> String? {
+            let reader = ToastReader()
+            let parser = XMLParser(data: Data(payload.utf8))
+            parser.delegate = reader
+            guard parser.parse(), reader.elements == ["toast", "visual", "binding", "text"] else { return nil }
+            return reader.text
+        }
+
+        func parser(
+            _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+            attributes: [String: String]
+        ) { elements.append(name) }
+
+        func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
+    }
+}
