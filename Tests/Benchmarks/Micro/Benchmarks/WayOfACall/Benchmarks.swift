@@ -1,0 +1,9 @@
+let benchmarks: @Sendable () -> Void = {
+    measureFraming()
+    measureTheWay()
+    measureTokens()
+    measureLimiter()
+    measureJSON()
+    measureRecording()
+    measureUpstream()
+}

@@ -1,0 +1,51 @@
+import GatewayTesting
+import NIOCore
+
+@testable import Gateway
+@testable import GatewayCore
+@testable import GatewayHTTP
+
+/// The backend's side of a call: its request, and the answer to it.
+private struct Exchange {
+    let encoder = UpstreamEncoder(TestGateway.rules(clock: ManualClock()))
+    let call = CallID(process: 0x1234_5678_9ABC_DEF0, number: 42)
+    let answer = ByteBuffer(
+        string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nServer: Kestrel\r\nDate: Sat, 21 Nov 2026 07:00:00 GMT\r\n\r\n"
+    )
+
+    func encode(_ step: UpstreamStep) -> Bool {
+        let request = encoder.request(
+            for: step, caller: Sample.user, reserved: nil, call: call,
+            traceparent: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", tracestate: nil)
+        return (request?.readableBytes ?? 0) > 200
+    }
+
+    func read() -> Bool {
+        var framer = ResponseFramer(bodyLimit: 64 * 1024)
+        guard case .response(let response, let isReusable) = framer.receive(answer) else { return false }
+        return response.status == 200 && isReusable
+    }
+}
+
+func measureUpstream() {
+    let send = UpstreamStep.send(
+        UpstreamSend(
+            sender: Sample.user, recipient: Sample.user, service: .apns, text: Array(Sample.message.utf8)))
+    measure("encode a send for the backend") {
+        Exchange()
+    } _: {
+        $0.encode(send)
+    }
+    measure("encode a registration for the backend") {
+        let handle = try HandleRules().handle(Sample.deviceHandle, of: .apns)
+        let registration = UpstreamRegistration(owner: Sample.user, handle: handle, tags: [])
+        return (Exchange(), UpstreamStep.upsert(.known(ScriptedBackend.givenID), registration))
+    } _: { (exchange, step) in
+        exchange.encode(step)
+    }
+    measure("read the backend's answer") {
+        Exchange()
+    } _: {
+        $0.read()
+    }
+}

@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func gateway(_ name: String) -> Target.Dependency { .product(name: name, package: "notify-gateway") }
+
+// Apart from the other benchmarks: nothing else needs the framework. Built with -enable-testing, since phases are internal.
+let package = Package(
+    name: "notify-gateway-microbenchmarks",
+    dependencies: [
+        .package(name: "notify-gateway", path: "../../.."),
+        // Without traits: no allocator but the system's. Allocations are counted by `CAllocations`.
+        .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .target(name: "CAllocations"),
+        .executableTarget(
+            name: "WayOfACall",
+            dependencies: [
+                "CAllocations",
+                .product(name: "Benchmark", package: "benchmark"),
+                gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"), gateway("GatewayStore"),
+                gateway("GatewayTesting"), gateway("HMACToken"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Benchmarks/WayOfACall",
+            swiftSettings: strict,
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
+    ]
+)
