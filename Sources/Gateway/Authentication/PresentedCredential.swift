@@ -26,7 +26,7 @@ struct PresentedCredential {
             guard !rest.isEmpty, rest.indices.allSatisfy({ Self.isTokenByte(rest[$0]) }) else {
                 throw Refusal(.credentialsRejected, "the bearer token is malformed")
             }
-            self.init(.bearer(token: rest.withUnsafeBufferPointer { Secret($0) }), name: nil)
+            self.init(.bearer(token: Secret(rest)), name: nil)
         } else {
             throw Refusal(.credentialsRejected, "the scheme is neither Basic nor Bearer")
         }
@@ -57,14 +57,11 @@ struct PresentedCredential {
             .password(user: names.login(name), password: Secret(password)), name: name)
     }
 
-    /// The alphabet of `b64token` (RFC 6750, section 2.1).
+    /// The alphabet of `b64token` (RFC 6750, section 2.1), as bit sets: a shift and a mask a byte.
     private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte.asciiLowercased {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"),
-            UInt8(ascii: "/"), UInt8(ascii: "="):
-            true
-        default: false
-        }
+        // Bits 0–63: + - . / = and the digits. Bits 64–127: letters, _ and ~.
+        let low: UInt64 = 0x23FF_E800_0000_0000
+        let high: UInt64 = 0x47FF_FFFE_87FF_FFFE
+        return byte < 64 ? (low >> UInt64(byte)) & 1 == 1 : byte < 128 && (high >> UInt64(byte & 63)) & 1 == 1
     }
 }

@@ -1,39 +1,46 @@
 internal import GatewayCore
 
-/// A limit, ready to be asked.
-struct LimitRule: Sendable {
+/// A limit, ready to be asked. By reference: each call asks all of them, and none is copied for that.
+final class LimitRule: Sendable {
     let limit: Limit
     let rate: CellRate
     /// The limit's number in the table.
     let number: UInt16
     /// Its item in `RateLimit-Policy`; nil where callers are not told.
     let policyItem: String?
+    /// How its item in `RateLimit` begins.
+    let standingPrefix: String
 
     private let countsCaller: Bool
     private let countsRecipient: Bool
     private let countsGroup: Bool
     private let countsAddress: Bool
     private let countsService: Bool
-    private let countsSendsOnly: Bool
+    /// Whether it counts sends, and no other call.
+    let countsSendsOnly: Bool
+    /// Whether it counts logins, and no call.
+    let countsLogins: Bool
 
     init(_ limit: Limit, number: UInt16) {
         self.limit = limit
         self.number = number
         rate = CellRate(count: limit.count, period: limit.period, burst: limit.burst)
         policyItem = RateLimitFields.policyItem(of: limit)
+        standingPrefix = "\"\(limit.name)\";r="
         countsCaller = limit.per.contains(.sender) || limit.per.contains(.user)
         countsRecipient = limit.per.contains(.recipient)
         countsGroup = limit.per.contains(.group)
         countsAddress = limit.per.contains(.address)
         countsService = limit.per.contains(.pns)
         countsSendsOnly = limit.countsSendsOnly
+        countsLogins = limit.countsLogins
     }
 
     /// Whether it asks each member of an audience for itself.
     var isByRecipient: Bool { countsRecipient }
 
     /// Whether it counts calls that never came to the limits, too.
-    var countsEveryCall: Bool { !countsSendsOnly && !limit.countsLogins }
+    var countsEveryCall: Bool { !countsSendsOnly && !countsLogins }
 
     /// Appends what the call is charged: once, or once for each group where groups count; nothing where the call is not counted.
     func append(

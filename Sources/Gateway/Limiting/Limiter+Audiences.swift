@@ -61,7 +61,7 @@ extension Limiter {
     func charges(_ subject: LimitSubject, _ members: [UserName]) -> (common: [LimitCharge], each: [[LimitCharge]]) {
         var common: [LimitCharge] = []
         var digests = SubjectDigests(subject, store.digests)
-        for (index, rule) in rules.enumerated() where !rule.isByRecipient && !rule.limit.countsLogins {
+        for (index, rule) in rules.enumerated() where !rule.isByRecipient && !rule.countsLogins {
             let cost = rule.limit.audienceCost == .member ? members.count : 1
             rule.append(subject, digests, cost: cost, to: &common, as: index)
         }

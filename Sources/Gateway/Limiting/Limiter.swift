@@ -124,7 +124,7 @@ public final class Limiter: Sendable {
         let digests = SubjectDigests(subject, store.digests)
         var charges: [LimitCharge] = []
         charges.reserveCapacity(rules.count)
-        for (index, rule) in rules.enumerated() where !rule.limit.countsLogins {
+        for (index, rule) in rules.enumerated() where !rule.countsLogins {
             rule.append(subject, digests, to: &charges, as: index)
         }
         return charges

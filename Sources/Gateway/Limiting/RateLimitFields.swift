@@ -11,6 +11,8 @@ struct RateLimitFields: Sendable {
     /// The policies that count a send, and those that count any other call.
     private let ofSends: Answer.Field
     private let ofOthers: Answer.Field
+    /// How many of the rules count other calls than sends.
+    private let otherCount: Int
 
     init(_ all: [LimitRule]) {
         let rules = all.enumerated().filter { $0.element.policyItem != nil }.map {
@@ -18,7 +20,9 @@ struct RateLimitFields: Sendable {
         }
         self.rules = rules
         ofSends = Self.policy(rules.map(\.rule))
-        ofOthers = Self.policy(rules.map(\.rule).filter { !$0.limit.countsSendsOnly })
+        let others = rules.map(\.rule).filter { !$0.countsSendsOnly }
+        ofOthers = Self.policy(others)
+        otherCount = others.count
     }
 
     /// One limit as `RateLimit-Policy` lists it: the name, `q` calls in each `w` seconds. Nil where callers are not told, and
@@ -34,9 +38,9 @@ struct RateLimitFields: Sendable {
     }
 
     /// The policies that count a call; those of whoever is exempt from some are put together for the occasion.
-    func policy(of counted: [LimitRule], isSend: Bool) -> Answer.Field {
-        let usual = isSend ? rules.count : rules.count { !$0.rule.limit.countsSendsOnly }
-        return counted.count == usual ? (isSend ? ofSends : ofOthers) : Self.policy(counted)
+    func policy(of charges: [LimitCharge], by all: [LimitRule], isSend: Bool) -> Answer.Field {
+        if charges.count == (isSend ? rules.count : otherCount) { return isSend ? ofSends : ofOthers }
+        return Self.policy(charges.map { all[$0.rule] })
     }
 }
 
@@ -49,6 +53,7 @@ extension Limiter {
         (subject.user, subject.groups, subject.isSend) = (caller.user, caller.groups, isSend)
         let digests = SubjectDigests(subject, store.digests)
         var charges: [LimitCharge] = []
+        charges.reserveCapacity(fields.rules.count)
         for (place, rule) in fields.rules { rule.append(subject, digests, to: &charges, as: place) }
         if charges.isEmpty { return [] }
         let now = now
@@ -56,16 +61,14 @@ extension Limiter {
         var text = ""
         text.reserveCapacity(32 * charges.count)
         for (charge, arrival) in zip(charges, arrivals) {
-            let limit = rules[charge.rule].limit
+            let rule = rules[charge.rule]
             if !text.isEmpty { text += ", " }
-            text += "\""
-            text += limit.name
-            text += "\";r="
-            text += String(min(limit.count, charge.rate.left(arrival: arrival, now: now)))
+            text += rule.standingPrefix
+            text += String(min(rule.limit.count, charge.rate.left(arrival: arrival, now: now)))
             text += ";t="
             text += String(charge.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
         }
-        return [fields.policy(of: charges.map { rules[$0.rule] }, isSend: isSend), Answer.Field("RateLimit", text)]
+        return [fields.policy(of: charges, by: rules, isSend: isSend), Answer.Field("RateLimit", text)]
     }
 }
 

@@ -7,7 +7,7 @@ enum BodyText {
     static func utf8(_ body: ByteBuffer) -> [UInt8] {
         var bytes = Array(body.readableBytesView)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
-        if bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil { return bytes }
+        if (try? UTF8Span(validating: bytes.span)) != nil { return bytes }
         var text: [UInt8] = []
         for byte in bytes {
             // U+0080 to U+00FF are two bytes each in UTF-8.

@@ -10,6 +10,7 @@ struct QueryParameters {
     init(_ query: ByteBuffer?, allowed: [String]) throws(Refusal) {
         guard let query, query.readableBytes > 0 else { return }
         let bytes = query.readableBytesUInt8Span
+        values.reserveCapacity(allowed.count)
         var start = 0
         while start <= bytes.count {
             let end = Self.index(of: UInt8(ascii: "&"), in: bytes, start..<bytes.count)
@@ -44,9 +45,13 @@ struct QueryParameters {
     }
 
     private static func decoded(_ text: Span<UInt8>) throws(Refusal) -> String {
+        // What stands for itself, usually all of it, is not copied to be decoded.
+        var index = 0
+        while index < text.count, !isEncoded(text[index]) { index += 1 }
+        if index == text.count { return try string(text) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
-        var index = 0
+        index = 0
         while index < text.count {
             let byte = text[index]
             switch byte {
@@ -65,8 +70,16 @@ struct QueryParameters {
             }
             index += 1
         }
+        return try string(bytes.span)
+    }
+
+    private static func isEncoded(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "+") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "%")
+    }
+
+    private static func string(_ bytes: Span<UInt8>) throws(Refusal) -> String {
         do {
-            return String(copying: try UTF8Span(validating: bytes.span))
+            return String(copying: try UTF8Span(validating: bytes))
         } catch {
             throw Refusal(.malformedRequest, "the query is not UTF-8")
         }

@@ -61,7 +61,7 @@ struct UpstreamEncoder: Sendable {
             guard let word = backend.pnsWords[send.service] else { return nil }
             var body: [UInt8] = []
             body.reserveCapacity(send.text.count + 16)
-            JSONWriter.write(stringOfUTF8: send.text, to: &body)
+            JSONWriter.write(stringOfUTF8: send.text.span, to: &body)
             return request("POST", as: send.sender, body: body, origin) { target in
                 target.writeString(backend.notificationsPath)
                 target.writeStaticString("?pns=")
@@ -132,7 +132,7 @@ struct UpstreamEncoder: Sendable {
             pair.append(UInt8(ascii: ":"))
             pair += name
             bytes.writeStaticString("\r\nAuthorization: Basic ")
-            bytes.writeBytes(Base64.encode(pair, .standard))
+            bytes.writeBytes(Base64.encode(pair.span, .standard))
         case .sharedPassword(let password):
             bytes.writeStaticString("\r\nAuthorization: Basic ")
             let name = Array(user.text.utf8) + [UInt8(ascii: ":")]
@@ -154,6 +154,11 @@ struct UpstreamEncoder: Sendable {
             case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
             default: false
             }
+        }
+        // Names and handles usually need no escape.
+        if text.utf8.allSatisfy(isUnreserved) {
+            bytes.writeString(text)
+            return
         }
         for byte in text.utf8 {
             if isUnreserved(byte) {

@@ -20,6 +20,11 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         storage = Storage(Array(bytes))
     }
 
+    /// The same.
+    public init(_ bytes: Span<UInt8>) {
+        storage = Storage(bytes.withUnsafeBufferPointer { Array($0) })
+    }
+
     /// How many bytes there are.
     public var count: Int { storage.bytes.count }
 

@@ -39,7 +39,8 @@ public enum Base64 {
         bytes.withContiguousStorageIfAvailable { encode($0.span, variant) } ?? encode(Array(bytes).span, variant)
     }
 
-    private static func encode(_ bytes: Span<UInt8>, _ variant: Variant) -> [UInt8] {
+    /// The same.
+    public static func encode(_ bytes: Span<UInt8>, _ variant: Variant) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         var bits: UInt32 = 0

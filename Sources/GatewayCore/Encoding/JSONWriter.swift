@@ -9,10 +9,15 @@ public enum JSONWriter {
 
     /// Appends valid UTF-8 as a JSON string, quotation marks included.
     public static func write(stringOfUTF8 text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
-        bytes.append(UInt8(ascii: "\""))
-        if text.withContiguousStorageIfAvailable({ escape($0.span, to: &bytes) }) == nil {
-            escape(Array(text).span, to: &bytes)
+        if text.withContiguousStorageIfAvailable({ write(stringOfUTF8: $0.span, to: &bytes) }) == nil {
+            write(stringOfUTF8: Array(text).span, to: &bytes)
         }
+    }
+
+    /// The same.
+    public static func write(stringOfUTF8 text: Span<UInt8>, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        escape(text, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 
