@@ -100,10 +100,10 @@ private final class Collector: ChannelInboundHandler, Sendable {
         if let event = event as? ChannelEvent, event == .inputClosed { events.yield(nil) }
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        events.yield(nil)
-        events.finish()
-    }
+    func channelInactive(context: ChannelHandlerContext) { events.yield(nil) }
+
+    // At the end of a connection that never was one, too.
+    func handlerRemoved(context: ChannelHandlerContext) { events.finish() }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
