@@ -84,6 +84,7 @@ struct GatewayService: Service {
                 "The gateway serves",
                 metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
             notifier.ready()
+            MappedPrograms.release()
             await onStarted(started)
             try? await gracefulShutdown()
         } catch {
