@@ -16,7 +16,7 @@ extension LedgerTables {
 
     /// Notes an account. One that is there already keeps the time since when: it has another password, and the same life.
     func putAccount(_ user: UserName, _ mark: AccountMark, of authenticator: PluginName, now: WallTime) throws {
-        try database.execute(
+        try execute(
             sql: """
                 INSERT INTO account (authenticator, user, mark, since) VALUES (?, ?, ?, ?)
                 ON CONFLICT (authenticator, user) DO UPDATE SET mark = excluded.mark
@@ -31,7 +31,7 @@ extension LedgerTables {
     }
 
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {
-        try database.execute(
+        try execute(
             sql: "DELETE FROM account WHERE authenticator = ? AND user = ?",
             arguments: [authenticator.text, user.text])
     }
@@ -39,7 +39,7 @@ extension LedgerTables {
     func keepAccounts(of authenticators: Set<PluginName>) throws {
         for name in try String.fetchAll(database, sql: "SELECT DISTINCT authenticator FROM account")
         where !authenticators.contains(PluginName(name)) {
-            try database.execute(sql: "DELETE FROM account WHERE authenticator = ?", arguments: [name])
+            try execute(sql: "DELETE FROM account WHERE authenticator = ?", arguments: [name])
         }
     }
 }

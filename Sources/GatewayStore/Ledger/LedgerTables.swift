@@ -23,23 +23,32 @@ struct LedgerTables {
 
     init(_ database: Database) { self.database = database }
 
+    /// Carries out a statement. Each is compiled once a connection to the database: that costs more than to carry it out.
+    func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
+        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    /// The first row that a statement finds, if any.
+    func firstRow(sql: String, arguments: StatementArguments = StatementArguments()) throws -> Row? {
+        try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
+    }
+
     func registration(_ id: RegistrationID) throws -> Registration? {
-        try Row.fetchOne(database, sql: "SELECT * FROM registration WHERE id = ?", arguments: [id.text])
+        try firstRow(sql: "SELECT * FROM registration WHERE id = ?", arguments: [id.text])
             .map(Registration.init(row:))
     }
 
     /// The registration that the handle leads to, if any.
     func registration(boundTo handle: HandleKey) throws -> Registration? {
-        try Row.fetchOne(
-            database, sql: "SELECT * FROM registration WHERE service = ? AND handle = ? AND state <> 'reserved'",
+        try firstRow(
+            sql: "SELECT * FROM registration WHERE service = ? AND handle = ? AND state <> 'reserved'",
             arguments: [handle.service.rawValue, Data(handle.digest.bytes)]
         ).map(Registration.init(row:))
     }
 
     /// The registration that the label means to the user, whoever owns it: the one remembered for it, else the one of that id.
     func meaning(of label: RegistrationID, to user: UserName) throws -> Registration? {
-        let remembered = try Row.fetchOne(
-            database,
+        let remembered = try firstRow(
             sql: """
                 SELECT registration.* FROM label JOIN registration ON registration.id = label.registration
                 WHERE label.user = ? AND label.label = ?
@@ -49,7 +58,7 @@ struct LedgerTables {
     }
 
     func put(_ row: Registration) throws {
-        try database.execute(
+        try execute(
             sql: """
                 INSERT INTO registration (id, owner, service, handle, state, created, last_seen, reason)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -65,18 +74,18 @@ struct LedgerTables {
         // What is registered anew is as sound as any.
         if row.isBound { try removeStray(row.id) }
         // An id means itself to its owner; what was remembered for it otherwise is over.
-        try database.execute(
+        try execute(
             sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [row.owner.text, row.id.text])
     }
 
     /// Takes the row away, and with it the labels that mean it.
     func remove(_ id: RegistrationID) throws {
-        try database.execute(sql: "DELETE FROM registration WHERE id = ?", arguments: [id.text])
+        try execute(sql: "DELETE FROM registration WHERE id = ?", arguments: [id.text])
     }
 
     /// Takes the row away; the labels that meant it, and its id for its owner, mean the other from now on.
     func remove(_ old: Registration, inFavourOf new: RegistrationID, now: WallTime) throws {
-        try database.execute(
+        try execute(
             sql: "UPDATE label SET registration = ? WHERE registration = ?", arguments: [new.text, old.id.text])
         try remove(old.id)
         try remember(old.id, of: old.owner, as: new, now: now)
@@ -84,7 +93,7 @@ struct LedgerTables {
 
     /// From now on the label means the registration to the user.
     func remember(_ label: RegistrationID, of user: UserName, as registration: RegistrationID, now: WallTime) throws {
-        try database.execute(
+        try execute(
             sql: """
                 INSERT INTO label (user, label, registration, used) VALUES (?, ?, ?, ?)
                 ON CONFLICT (user, label) DO UPDATE SET registration = excluded.registration, used = excluded.used
@@ -95,7 +104,7 @@ struct LedgerTables {
     /// - Returns: whether there was such a registration, and it was live.
     @discardableResult
     func doom(_ id: RegistrationID, of owner: UserName, because reason: SweepReason) throws -> Bool {
-        try database.execute(
+        try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = ?
                 WHERE id = ? AND owner = ? AND state = 'live'
@@ -106,7 +115,7 @@ struct LedgerTables {
 
     /// Marks all but the user's registrations that were seen last.
     func keepRegistrations(_ count: Int, of user: UserName) throws {
-        try database.execute(
+        try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = 'surplus' WHERE rowid IN (
                     SELECT rowid FROM registration WHERE owner = ? AND state = 'live'
@@ -137,22 +146,22 @@ struct LedgerTables {
 
     /// How often the handle changed hands after the time.
     func handOvers(of handle: HandleKey, after time: WallTime) throws -> Int {
-        try Int.fetchOne(
-            database, sql: "SELECT count(*) FROM hand_over WHERE service = ? AND handle = ? AND at > ?",
-            arguments: [handle.service.rawValue, Data(handle.digest.bytes), time.microseconds]) ?? 0
+        try firstRow(
+            sql: "SELECT count(*) FROM hand_over WHERE service = ? AND handle = ? AND at > ?",
+            arguments: [handle.service.rawValue, Data(handle.digest.bytes), time.microseconds])?[0] ?? 0
     }
 
     /// Counts a hand-over and forgets those that no longer count.
     func countHandOver(of handle: HandleKey, now: WallTime, forgetting time: WallTime) throws {
-        try database.execute(
+        try execute(
             sql: "INSERT INTO hand_over (service, handle, at) VALUES (?, ?, ?)",
             arguments: [handle.service.rawValue, Data(handle.digest.bytes), now.microseconds])
-        try database.execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
+        try execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
     }
 
     /// Keeps the user's newest reservations and drops the others.
     func keepReservations(_ count: Int, of user: UserName) throws {
-        try database.execute(
+        try execute(
             sql: """
                 DELETE FROM registration WHERE rowid IN (
                     SELECT rowid FROM registration WHERE owner = ? AND state = 'reserved'
@@ -163,7 +172,7 @@ struct LedgerTables {
 
     /// Keeps the labels that the user used last and drops the others.
     func keepLabels(_ count: Int, of user: UserName) throws {
-        try database.execute(
+        try execute(
             sql: """
                 DELETE FROM label WHERE rowid IN (
                     SELECT rowid FROM label WHERE user = ? ORDER BY used DESC, rowid DESC LIMIT -1 OFFSET ?)

@@ -24,7 +24,7 @@ extension LedgerTables {
     }
 
     func put(_ session: Session) throws {
-        try database.execute(
+        try execute(
             sql: """
                 INSERT INTO session (id, user, login, authenticator, device, began, ends, renewed)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -37,16 +37,16 @@ extension LedgerTables {
     }
 
     func renewSession(_ id: SessionID, at now: WallTime) throws {
-        try database.execute(
+        try execute(
             sql: "UPDATE session SET renewed = ? WHERE id = ?", arguments: [now.microseconds, id.text])
     }
 
     func removeSessions(_ ids: [SessionID]) throws {
-        for id in ids { try database.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text]) }
+        for id in ids { try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text]) }
     }
 
     func revoke(token id: String, of user: UserName, until: WallTime) throws {
-        try database.execute(
+        try execute(
             sql: """
                 INSERT INTO revoked_token (user, token, until) VALUES (?, ?, ?)
                 ON CONFLICT (user, token) DO UPDATE SET until = excluded.until
@@ -57,7 +57,7 @@ extension LedgerTables {
     /// Sessions, registrations and tokens of the user: the first go, the second are marked to be deleted at the backend, the
     /// third are good no more.
     func revoke(_ user: UserName, at now: WallTime) throws {
-        try database.execute(
+        try execute(
             sql: """
                 INSERT INTO revoked_user (user, at) VALUES (?, ?)
                 ON CONFLICT (user) DO UPDATE SET at = max(at, excluded.at)
@@ -69,14 +69,14 @@ extension LedgerTables {
             "DELETE FROM registration WHERE owner = ? AND state = 'reserved'",
             "UPDATE registration SET state = 'deleting', reason = 'revoked' WHERE owner = ? AND state = 'live'",
         ] {
-            try database.execute(sql: statement, arguments: [user.text])
+            try execute(sql: statement, arguments: [user.text])
         }
     }
 
     func forgetSessions(before now: WallTime) throws {
-        try database.execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
-        try database.execute(sql: "DELETE FROM revoked_token WHERE until <= ?", arguments: [now.microseconds])
-        try database.execute(
+        try execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
+        try execute(sql: "DELETE FROM revoked_token WHERE until <= ?", arguments: [now.microseconds])
+        try execute(
             sql: "DELETE FROM revoked_user WHERE at <= ?",
             arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])
     }

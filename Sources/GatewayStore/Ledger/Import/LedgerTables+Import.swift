@@ -46,7 +46,7 @@ extension LedgerTables {
             try note(.unsound, of: entry)
             return .unsound
         }
-        try database.execute(
+        try execute(
             sql: "INSERT INTO stray (id, service, handle, reason) VALUES (?, ?, ?, ?)",
             arguments: [
                 entry.id.text, entry.handle?.service.rawValue, entry.handle.map { Data($0.digest.bytes) },
@@ -57,7 +57,7 @@ extension LedgerTables {
     }
 
     func stray(_ id: RegistrationID) throws -> StrayRegistration? {
-        guard let row = try Row.fetchOne(database, sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
+        guard let row = try firstRow(sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
             let reason = SweepReason(rawValue: row["reason"])
         else { return nil }
         var handle: HandleKey?
@@ -71,19 +71,19 @@ extension LedgerTables {
     }
 
     func removeStray(_ id: RegistrationID) throws {
-        try database.execute(sql: "DELETE FROM stray WHERE id = ?", arguments: [id.text])
+        try execute(sql: "DELETE FROM stray WHERE id = ?", arguments: [id.text])
     }
 
     /// Notes that an import has run to its end.
     func noteImport(_ now: WallTime) throws {
-        try database.execute(
+        try execute(
             sql:
                 "INSERT INTO property (name, value) VALUES ('imported', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             arguments: [Data("\(now)".utf8)])
     }
 
     func migration() throws -> MigrationState {
-        guard try Row.fetchOne(database, sql: "SELECT 1 FROM property WHERE name = 'imported'") != nil else {
+        guard try firstRow(sql: "SELECT 1 FROM property WHERE name = 'imported'") != nil else {
             return .notImported
         }
         let count = try Int.fetchOne(
@@ -99,7 +99,7 @@ extension LedgerTables {
     }
 
     private func note(_ verdict: ImportVerdict, of entry: KeyedImportEntry) throws {
-        try database.execute(
+        try execute(
             sql: """
                 INSERT INTO imported (id, content, verdict) VALUES (?, ?, ?)
                 ON CONFLICT (id, content) DO UPDATE SET verdict = excluded.verdict
