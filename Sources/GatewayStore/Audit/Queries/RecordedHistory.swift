@@ -19,8 +19,8 @@ public final class RecordedHistory: NotificationHistory {
     private let isReady = Atomic(false)
     private let isClosed = Atomic(false)
 
-    /// A block that seems to take longer was waiting for something itself.
-    private static let longestBlock = Duration.milliseconds(100)
+    /// So soon it notices that somebody waits, or that it is closed.
+    private static let longestRest = Duration.milliseconds(500)
 
     /// How many questions may wait; more are told that there is no answer at present.
     static let longestQueue = 64
@@ -95,16 +95,16 @@ public final class RecordedHistory: NotificationHistory {
 
     /// The index, brought up to date. On the queue.
     ///
-    /// - Parameter isPaced: whether it is to take a quarter of a processor at the most, as long as nobody waits for it: after a
-    ///   busy minute it would else take half of the time of calls, on a machine of one processor, for seconds.
+    /// - Parameter isPaced: whether it is to rest between blocks, as long as nobody waits for it: after a busy minute it would else
+    ///   take half of the time of calls, on a machine of one processor, for seconds.
     private func current(isPaced: Bool = false) throws -> AuditIndex {
-        var blockBegan = ContinuousClock.now
+        var pace = BackgroundPace()
         func isStillWanted() -> Bool {
             if isPaced, waiting.load(ordering: .relaxed) == 0 {
-                let took = min(ContinuousClock.now - blockBegan, Self.longestBlock)
-                usleep(UInt32(clamping: 3 * took.components.attoseconds / 1_000_000_000_000))
+                let rest = min(pace.rest(), Self.longestRest).components
+                usleep(UInt32(clamping: rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000))
             }
-            blockBegan = .now
+            pace.begin()
             return isWanted()
         }
         return try index.withLock { opened in
