@@ -38,17 +38,17 @@ private final class Writing {
 }
 
 func measureFraming() {
-    measure("frame a send") {
+    measure("frame-a-send") {
         Framing(Sample.send)
     } _: {
         $0.frame()
     }
-    measure("frame a send with 21 fields") {
+    measure("frame-a-send-with-21-fields") {
         Framing(Sample.longSend)
     } _: {
         $0.frame()
     }
-    measure("write an answer") {
+    measure("write-an-answer") {
         Writing()
     } _: {
         $0.write()

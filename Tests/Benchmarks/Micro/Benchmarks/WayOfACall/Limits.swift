@@ -41,17 +41,17 @@ private final class Sending {
 }
 
 func measureLimiter() {
-    measure("admit a send, 10 recipients") {
+    measure("admit-a-send-10-recipients") {
         Sending(recipients: 10)
     } _: {
         try $0.admit()
     }
-    measure("admit a send, 100,000 recipients") {
+    measure("admit-a-send-100000-recipients") {
         Sending(recipients: 100_000)
     } _: {
         try $0.admit()
     }
-    measure("refuse a send beyond its limit") {
+    measure("refuse-a-send-beyond-its-limit") {
         let sending = Sending([Limit(name: "sends", per: [.sender], count: 1, period: .seconds(86_400))], recipients: 1)
         _ = try sending.admit()
         return sending

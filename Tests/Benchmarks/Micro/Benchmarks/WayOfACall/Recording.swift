@@ -26,17 +26,17 @@ private final class Lines {
 }
 
 func measureRecording() {
-    measure("encode and chain an intent") {
+    measure("encode-and-chain-an-intent") {
         Lines(batchOf: 1)
     } _: {
         try $0.encode()
     }
-    measure("encode and chain 32 records") {
+    measure("encode-and-chain-32-records") {
         Lines(batchOf: 32)
     } _: {
         try $0.encode()
     }
-    measure("digest a message") {
+    measure("digest-a-message") {
         KeyedDigester(key: Secret(Array(repeating: 7, count: 32)))
     } _: {
         $0.digest(Array(Sample.message.utf8)) != nil

@@ -100,17 +100,17 @@ private let fixed = AuthenticatorChain([
 
 func measureTheWay() {
     let password = Sample.request(.basic("alice", TestGateway.password(of: "alice")))
-    measure("parse a send") {
+    measure("parse-a-send") {
         await Way(fixed)
     } _: {
         try $0.parse(password, as: .send)
     }
-    measure("parse a registration") {
+    measure("parse-a-registration") {
         await Way(fixed)
     } _: {
         try $0.parse(Sample.registration, as: .registerUpdate)
     }
-    measureWaiting("parse and identify by a known password") {
+    measureWaiting("parse-and-identify-by-a-known-password") {
         await Way(fixed)
     } _: {
         try await $0.identify(password)
@@ -123,14 +123,14 @@ func measureTheWay() {
             try await operation(way, request)
         }
     }
-    measure("refuse what is one too many in flight") {
+    measure("refuse-what-is-one-too-many-in-flight") {
         await Way(fixed)
     } _: {
         $0.refuse()
     }
-    onTheWay("parse and identify by a token") { try await $0.identify($1) }
-    onTheWay("up to authorize") { try await $0.authorize($1) }
-    onTheWay("up to limit") { try await $0.limit($1) }
-    onTheWay("up to rewrite") { try await $0.rewrite($1) }
-    onTheWay("serve a send") { await $0.serve($1) }
+    onTheWay("parse-and-identify-by-a-token") { try await $0.identify($1) }
+    onTheWay("up-to-authorize") { try await $0.authorize($1) }
+    onTheWay("up-to-limit") { try await $0.limit($1) }
+    onTheWay("up-to-rewrite") { try await $0.rewrite($1) }
+    onTheWay("serve-a-send") { await $0.serve($1) }
 }

@@ -54,17 +54,17 @@ final class Tokens {
 }
 
 func measureTokens() {
-    measureWaiting("judge a token, the same one") {
+    measureWaiting("judge-a-token-same-one") {
         try await Tokens(count: 1)
     } _: {
         await $0.judge()
     }
-    measureWaiting("judge a token, 1,000 in turn") {
+    measureWaiting("judge-a-token-1000-in-turn") {
         try await Tokens(count: 1_000)
     } _: {
         await $0.judge()
     }
-    measureWaiting("judge a forged token") {
+    measureWaiting("judge-a-forged-token") {
         try await Tokens(count: 1)
     } _: {
         await $0.refuse()

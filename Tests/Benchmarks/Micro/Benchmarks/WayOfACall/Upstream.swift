@@ -31,19 +31,19 @@ func measureUpstream() {
     let send = UpstreamStep.send(
         UpstreamSend(
             sender: Sample.user, recipient: Sample.user, service: .apns, text: Array(Sample.message.utf8)))
-    measure("encode a send for the backend") {
+    measure("encode-a-send-for-backend") {
         Exchange()
     } _: {
         $0.encode(send)
     }
-    measure("encode a registration for the backend") {
+    measure("encode-a-registration-for-backend") {
         let handle = try HandleRules().handle(Sample.deviceHandle, of: .apns)
         let registration = UpstreamRegistration(owner: Sample.user, handle: handle, tags: [])
         return (Exchange(), UpstreamStep.upsert(.known(ScriptedBackend.givenID), registration))
     } _: { (exchange, step) in
         exchange.encode(step)
     }
-    measure("read the backend's answer") {
+    measure("read-backend-answer") {
         Exchange()
     } _: {
         $0.read()
