@@ -180,7 +180,7 @@ import Testing
         for (frameService, before, after) in PastedPayload.frames where frameService == service {
             let payload = "\(before)From alice: \(pasted)\(after)"
             #expect(payload.utf8.count <= service.payloadLimit)
-            guard let text = service == .wns ? PastedPayload.text(in: payload, of: .wns) : innermost(payload) else {
+            guard let text = service == .wns ? DevicePayload.text(in: payload) : innermost(payload) else {
                 Issue.record("a payload that does not parse")
                 return
             }

@@ -68,7 +68,7 @@ struct JSONSuiteCallTests {
                 let decoded = try JSONParser().parse(sent.span).string ?? ""
                 let payload = "{\"aps\":{\"alert\":\"From alice: \(decoded)\"}}"
                 #expect(
-                    PastedPayload.text(in: payload, of: .apns).map { Array($0.utf8) }
+                    DevicePayload.text(in: payload).map { Array($0.utf8) }
                         == Array("From alice: \(text)".utf8))
             } else if name.hasPrefix("y_") {
                 #expect(answer.code == .malformedMessage, "\(name)")

@@ -1,5 +1,3 @@
-import Foundation
-import FoundationXML
 import GatewayCore
 import GatewayTesting
 import Testing
@@ -16,43 +14,6 @@ struct PastedPayload {
             "</text></binding></visual></toast>"
         ),
     ]
-
-    /// The text that a device reads out of the payload, or nil where the payload does not parse or holds anything else.
-    static func text(in payload: String, of service: PushService) -> String? {
-        service == .wns ? ToastReader.text(in: payload) : jsonText(in: payload)
-    }
-
-    private static func jsonText(in payload: String) -> String? {
-        // Foundation's parser, not the product's.
-        guard var value = try? JSONSerialization.jsonObject(with: Data(payload.utf8)) else { return nil }
-        while let object = value as? [String: Any] {
-            guard object.count == 1, let name = object.keys.first, let inner = object[name],
-                ["aps", "alert", "data", "message"].contains(name)
-            else { return nil }
-            value = inner
-        }
-        return value as? String
-    }
-
-    private final class ToastReader: NSObject, XMLParserDelegate {
-        private var text = ""
-        private var elements: [String] = []
-
-        static func text(in payload: String) -> String? {
-            let reader = ToastReader()
-            let parser = XMLParser(data: Data(payload.utf8))
-            parser.delegate = reader
-            guard parser.parse(), reader.elements == ["toast", "visual", "binding", "text"] else { return nil }
-            return reader.text
-        }
-
-        func parser(
-            _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-            attributes: [String: String]
-        ) { elements.append(name) }
-
-        func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
-    }
 }
 
 @Suite struct PayloadTextTests {
@@ -74,7 +35,7 @@ struct PastedPayload {
                     continue
                 }
                 let pasted = before + "From alice: " + String(decoding: payload.escaped, as: UTF8.self) + after
-                let read = PastedPayload.text(in: pasted, of: service)
+                let read = DevicePayload.text(in: pasted)
                 #expect(
                     read.map(Self.scalars) == Self.scalars("From alice: \(typed)"),
                     "\(typed.unicodeScalars.map(\.value))")
@@ -98,7 +59,7 @@ struct PastedPayload {
         for (service, before, after) in PastedPayload.frames {
             let payload = try PayloadText(typed, for: service)
             let pasted = before + String(decoding: payload.escaped, as: UTF8.self) + after
-            #expect(PastedPayload.text(in: pasted, of: service).map { Array($0.utf8) } == Array(typed.utf8))
+            #expect(DevicePayload.text(in: pasted).map { Array($0.utf8) } == Array(typed.utf8))
         }
     }
 

@@ -161,7 +161,7 @@ import Testing
                 let facts = try #require(gateway.journal.records(.outcome).first?.facts)
                 #expect(facts.user == sender && facts.recipient == recipient && facts.bytes == typed.utf8.count)
                 for (service, before, after) in PastedPayload.frames where service == pns.service {
-                    let read = PastedPayload.text(in: "\(before)From \(sender): \(decoded)\(after)", of: service)
+                    let read = DevicePayload.text(in: "\(before)From \(sender): \(decoded)\(after)")
                     #expect(read.map(Self.scalars) == Self.scalars("From \(sender): \(typed)"))
                 }
             }

@@ -141,7 +141,7 @@ import Testing
             let decoded = try #require(try JSONParser().parse(request.body.span).string)
             for (service, before, after) in PastedPayload.frames where service == Platform(word: pns)?.service {
                 let payload = before + "From alice: " + decoded + after
-                #expect(PastedPayload.text(in: payload, of: service) == "From alice: \(text)")
+                #expect(DevicePayload.text(in: payload) == "From alice: \(text)")
             }
         }
     }

@@ -1,14 +1,16 @@
-import Foundation
-import FoundationXML
+internal import Foundation
+internal import FoundationXML
 
-/// What a device reads in a payload, by a JSON or XML parser.
-enum DevicePayload {
-    /// The one text of a payload of APNs, FCM or WNS; nil where there is anything else in it.
-    static func text(in payload: String) -> String? {
+/// What a device reads in a payload, by Foundation's parsers and not the product's.
+public enum DevicePayload {
+    /// The one text of a payload of APNs, FCM or WNS; nil where it does not parse or holds anything else.
+    public static func text(in payload: String) -> String? {
         if payload.hasPrefix("<") { return ToastReader.text(in: payload) }
         guard var value = try? JSONSerialization.jsonObject(with: Data(payload.utf8)) else { return nil }
         while let object = value as? [String: Any] {
-            guard object.count == 1, let inner = object.values.first else { return nil }
+            guard object.count == 1, let name = object.keys.first, let inner = object[name],
+                ["aps", "alert", "data", "message"].contains(name)
+            else { return nil }
             value = inner
         }
         return value as? String
