@@ -19,8 +19,8 @@ public final class RecordedHistory: NotificationHistory {
     private let isReady = Atomic(false)
     private let isClosed = Atomic(false)
 
-    /// So soon it notices that somebody waits, or that it is closed.
-    private static let longestRest = Duration.milliseconds(500)
+    /// So soon a rest ends where somebody waits, or where the journal is closed.
+    private static let longestNap: UInt32 = 50_000
 
     /// How many questions may wait; more are told that there is no answer at present.
     static let longestQueue = 64
@@ -100,10 +100,7 @@ public final class RecordedHistory: NotificationHistory {
     private func current(isPaced: Bool = false) throws -> AuditIndex {
         var pace = BackgroundPace()
         func isStillWanted() -> Bool {
-            if isPaced, waiting.load(ordering: .relaxed) == 0 {
-                let rest = min(pace.rest(), Self.longestRest).components
-                usleep(UInt32(clamping: rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000))
-            }
+            if isPaced { sleep(until: .now + pace.rest()) }
             pace.begin()
             return isWanted()
         }
@@ -115,6 +112,16 @@ public final class RecordedHistory: NotificationHistory {
             try index.update(isWanted: isStillWanted)
             guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
             return index
+        }
+    }
+
+    /// Rests, as long as nobody waits for the index.
+    private func sleep(until end: ContinuousClock.Instant) {
+        while isWanted(), waiting.load(ordering: .relaxed) == 0 {
+            let left = (end - .now).components
+            guard left.seconds > 0 || (left.seconds == 0 && left.attoseconds > 0) else { return }
+            let microseconds = UInt32(clamping: left.seconds * 1_000_000 + left.attoseconds / 1_000_000_000_000)
+            usleep(min(Self.longestNap, microseconds + 1))
         }
     }
 
