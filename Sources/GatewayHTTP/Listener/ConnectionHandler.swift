@@ -151,7 +151,6 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private func begin(_ framed: FramedRequest) {
         let id = loop.ids.next()
         let request = loop.request(framed, id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
-        loop.callsInFlight += 1
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
             let answer = await serving.serve(request)

@@ -71,7 +71,7 @@ extension Listener {
             let loop = eventLoop.submit {
                 let loop = ListenerLoop(
                     eventLoop: eventLoop, serving: serving, configuration: configuration,
-                    credentialsMayTravel: credentialsMayTravel, clocks: clocks)
+                    credentialsMayTravel: credentialsMayTravel, clocks: clocks, turn: .current)
                 return NIOLoopBound(loop, eventLoop: eventLoop)
             }
             loops.append(try await loop.get())

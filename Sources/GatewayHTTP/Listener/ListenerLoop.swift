@@ -26,7 +26,7 @@ final class ListenerLoop {
     /// Calls for which there is no place yet.
     let waiting: WaitingCalls
     /// Calls that `serve` has not answered, those of clients that left included.
-    var callsInFlight = 0
+    var callsInFlight: Int { waiting.inFlight }
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
     private var callsEnded: EventLoopPromise<Void>?
@@ -36,7 +36,7 @@ final class ListenerLoop {
 
     init(
         eventLoop: any EventLoop, serving: any CallServing, configuration: ListenerConfiguration,
-        credentialsMayTravel: Bool, clocks: Clocks
+        credentialsMayTravel: Bool, clocks: Clocks, turn: LoopTurn? = nil
     ) {
         self.eventLoop = eventLoop
         self.executor = LoopExecutor(on: eventLoop)
@@ -44,7 +44,7 @@ final class ListenerLoop {
         self.configuration = configuration
         self.credentialsMayTravel = credentialsMayTravel
         self.answers = AnswerWriter(clocks: clocks)
-        self.waiting = WaitingCalls(for: configuration.calls, on: eventLoop)
+        self.waiting = WaitingCalls(for: configuration.calls, on: eventLoop, turn: turn)
     }
 
     /// By what a peer is believed for whom its requests are, and which traces they belong to; nil where it is not.
@@ -92,8 +92,7 @@ final class ListenerLoop {
 
     /// `serve` has answered.
     func finishedCall() {
-        callsInFlight -= 1
-        configuration.calls.leave()
+        waiting.leave()
         if callsInFlight == 0 { callsEnded?.succeed() }
         checkDrained()
     }

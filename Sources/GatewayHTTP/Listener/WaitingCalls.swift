@@ -1,6 +1,7 @@
 internal import NIOCore
 
-/// The calls of a listener on one loop that came while all places were taken, in the order in which they came.
+/// The calls of a listener on one loop that came while there was no place for them, in the order in which they came: all were
+/// taken, or those in flight on the loop are as many as it has time for (``CallWindow``).
 ///
 /// To refuse a call costs a good part of what serving it would, most of it in the system's calls, and takes that from those that
 /// could be served; to have it wait costs nothing. So calls wait their turn, a second at the most, which bounds how often a
@@ -26,24 +27,42 @@ final class WaitingCalls {
     /// How many wait, each with its request.
     static let most = 8192
     private static let lookInterval: TimeAmount = .milliseconds(50)
+    /// When to look whether the window has opened, where no call has ended.
+    private static let windowInterval: TimeAmount = .milliseconds(1)
 
     private let places: CallCaps
     private let loop: any EventLoop
+    private var window: CallWindow?
+    private var looksAtWindow = false
     private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
     private var isBeginning = false
     private var isStuck = false
     private var turnedAway = 0
 
-    init(for places: CallCaps, on loop: any EventLoop) {
+    /// Nobody waits. Where the loop's turns are not counted, there is no window.
+    init(for places: CallCaps, on loop: any EventLoop, turn: LoopTurn?) {
         self.places = places
         self.loop = loop
+        window = turn.map(CallWindow.init)
     }
 
     /// How many wait.
     var count: Int { calls.count }
+    /// How many have a place.
+    private(set) var inFlight = 0
 
     /// Gives a call a place at once, if there is one and nobody waits for it.
-    func admit() -> Bool { calls.isEmpty && places.admit() }
+    func admit() -> Bool {
+        window?.callHasCome()
+        return calls.isEmpty && windowIsOpen && takePlace()
+    }
+
+    /// A call has left its place.
+    func leave() {
+        inFlight -= 1
+        window?.callHasEnded()
+        places.leave()
+    }
 
     /// Has a call wait that was not admitted, or refuses it.
     func take(_ call: Call) {
@@ -55,24 +74,49 @@ final class WaitingCalls {
         }
         calls.append((call, now))
         if calls.count == 1 { lookLater() }
+        if !windowIsOpen { lookAtWindowLater() }
     }
 
     /// Gives the places that there are to those that wait; to be asked when a call has left one.
     func beginNext() {
         isStuck = false
+        beginWaiting()
+    }
+
+    private func beginWaiting() {
         // A call may have ended before `begin` returns, so this is a loop and not a recursion.
         guard !calls.isEmpty, !isBeginning else { return }
         isBeginning = true
         defer { isBeginning = false }
         while let (call, _) = calls.first {
             if call.isAwaited() {
-                guard places.admit() else { return }
+                guard windowIsOpen else { return lookAtWindowLater() }
+                guard takePlace() else { return }
                 calls.removeFirst()
                 call.begin()
             } else {
                 calls.removeFirst()
                 call.refuse()
             }
+        }
+    }
+
+    private func takePlace() -> Bool {
+        guard places.admit() else { return false }
+        inFlight += 1
+        return true
+    }
+
+    private var windowIsOpen: Bool {
+        window?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, most: places.most) ?? true
+    }
+
+    private func lookAtWindowLater() {
+        guard !looksAtWindow else { return }
+        looksAtWindow = true
+        loop.assumeIsolated().scheduleTask(in: Self.windowInterval) {
+            self.looksAtWindow = false
+            self.beginWaiting()
         }
     }
 

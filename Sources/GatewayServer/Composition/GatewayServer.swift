@@ -50,7 +50,7 @@ public struct GatewayServer: Sendable {
         }
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
+        let group = try await EventLoops.makeGroup(threads: configuration.eventLoops)
         let pulse = LoopPulse(group: group, clocks: clocks)
         let outcome: Result<Void, any Error>
         do {

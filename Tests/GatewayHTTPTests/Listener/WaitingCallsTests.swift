@@ -17,7 +17,7 @@ import Testing
     private let record = Record()
     private let waiting: WaitingCalls
 
-    init() { waiting = WaitingCalls(for: places, on: loop) }
+    init() { waiting = WaitingCalls(for: places, on: loop, turn: nil) }
 
     deinit { loop.end() }
 
@@ -31,7 +31,7 @@ import Testing
     }
 
     private func end() {
-        places.leave()
+        waiting.leave()
         waiting.beginNext()
     }
 
@@ -144,6 +144,41 @@ import Testing
         end()
         #expect(begun == WaitingCalls.most)
         #expect(places.inFlight == 1)
+    }
+
+    // MARK: With a window
+
+    @Test("What does not fit in the window waits, and begins when a call has ended or when the window has opened")
+    func theWindow() {
+        let turn = LoopTurn()
+        let waiting = WaitingCalls(for: CallCaps(most: 200), on: loop, turn: turn)
+        var begun = 0
+        for _ in 0..<CallWindow.first {
+            let isAdmitted = waiting.admit()
+            #expect(isAdmitted)
+        }
+        for _ in 0..<10 {
+            let isAdmitted = waiting.admit()
+            #expect(!isAdmitted)
+            waiting.take(WaitingCalls.Call(isAwaited: { true }, begin: { begun += 1 }, refuse: { begun = -1 }))
+        }
+        waiting.leave()
+        waiting.beginNext()
+        #expect(begun == 1 && waiting.count == 9)
+        // The turn goes on: a timer that rings in it changes nothing.
+        loop.advanceTime(by: .milliseconds(3))
+        #expect(begun == 1)
+        // Others end, in which next to nothing was done.
+        for turns in 1...4 {
+            turn.end(at: loop.now, tasksBegan: loop.now)
+            loop.advanceTime(by: .milliseconds(1))
+            #expect(begun == 1 + 2 * turns)
+        }
+        turn.end(at: loop.now, tasksBegan: loop.now)
+        loop.advanceTime(by: .milliseconds(1))
+        #expect(begun == 10 && waiting.count == 0 && waiting.inFlight == CallWindow.first + 9)
+        loop.advanceTime(by: .seconds(2))
+        #expect(begun == 10)
     }
 
     // MARK: Of a connection

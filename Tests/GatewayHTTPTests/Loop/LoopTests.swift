@@ -34,6 +34,20 @@ import Testing
         await task.value
     }
 
+    @Test func turnsAreCountedOnTheLoopsOfAGroupThatWasMadeForIt() async throws {
+        let group = try await EventLoops.makeGroup(threads: 2)
+        for loop in group.makeIterator() {
+            let before = try await loop.submit { LoopTurn.current?.ended }.get()
+            // A task that comes from elsewhere may find the loop in the turn of the one before.
+            var after = before
+            for _ in 0..<1000 where after == before { after = try await loop.submit { LoopTurn.current?.ended }.get() }
+            #expect(before != nil && after != before)
+        }
+        try await group.shutdownGracefully()
+        let others = try await MultiThreadedEventLoopGroup.singleton.next().submit { LoopTurn.current == nil }.get()
+        #expect(others)
+    }
+
     @Test func aDeadlineThatMovesOnPassesOnce() {
         let loop = EmbeddedEventLoop()
         var passed: [NIODeadline] = []

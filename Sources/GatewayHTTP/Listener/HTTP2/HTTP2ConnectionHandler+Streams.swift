@@ -96,7 +96,6 @@ extension HTTP2ConnectionHandler {
         let callID = loop.ids.next()
         var request = loop.request(framed, id: callID, peer: peer, credentialsMayTravel: credentialsMayTravel)
         request.departure = departure
-        loop.callsInFlight += 1
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving, request] in
             let answer = await serving.serve(request)

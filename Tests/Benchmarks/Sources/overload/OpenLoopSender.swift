@@ -4,7 +4,8 @@ import NIOCore
 /// Makes calls when they are due, whatever becomes of those before, and measures from when they were due.
 ///
 /// A call needs a client that does not wait for an answer already; where there is none, it is not made, and counts as not
-/// carried out. Loop-bound.
+/// carried out. The client is the one that has been silent for longest: at any rate all of them call, and what that costs is not taken
+/// for what the overload costs. Loop-bound.
 final class OpenLoopSender {
     /// A part of the plan: so many calls a second, for so long.
     struct Part {
@@ -20,7 +21,7 @@ final class OpenLoopSender {
     private let loop: any EventLoop
     private let port: Int
     private let request: ByteBuffer
-    private var free: [ClientConnection] = []
+    private var free = CircularBuffer<ClientConnection>()
     private var inFlight = 0
 
     private var start = NIODeadline.now()
@@ -35,7 +36,7 @@ final class OpenLoopSender {
         self.loop = loop
         self.port = port
         self.request = request
-        free = connections
+        free.append(contentsOf: connections)
         for connection in connections { watch(connection) }
     }
 
@@ -86,7 +87,7 @@ final class OpenLoopSender {
     private var elapsed: Int64 { (NIODeadline.now() - start).nanoseconds }
 
     private func send(due: Int64) {
-        while let connection = free.popLast() {
+        while let connection = free.popFirst() {
             if connection.isUsable { return send(due: due, on: connection) }
             replace()
         }
