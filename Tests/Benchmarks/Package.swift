@@ -31,6 +31,7 @@ let package = Package(
         .target(
             name: "Measuring", dependencies: [gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix],
             swiftSettings: strict),
+        .executableTarget(name: "forward", dependencies: [nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
             name: "overload", dependencies: ["Measuring", nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
