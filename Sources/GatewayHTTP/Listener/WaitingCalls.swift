@@ -34,6 +34,7 @@ final class WaitingCalls {
     private let loop: any EventLoop
     private var window: CallWindow?
     private var looksAtWindow = false
+    private var looks = false
     private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
     private var isBeginning = false
     private var isStuck = false
@@ -73,7 +74,7 @@ final class WaitingCalls {
             return call.refuse()
         }
         calls.append((call, now))
-        if calls.count == 1 { lookLater() }
+        if !looks { lookLater() }
         if !windowIsOpen { lookAtWindowLater() }
     }
 
@@ -122,7 +123,9 @@ final class WaitingCalls {
 
     // Places that calls on other loops have left are found here, and that nothing moves.
     private func lookLater() {
+        looks = true
         loop.assumeIsolated().scheduleTask(in: Self.lookInterval) {
+            self.looks = false
             self.turnedAway = 0
             self.beginNext()
             let now = self.loop.now

@@ -89,6 +89,28 @@ import Testing
         #expect(taken() == ["4 refused"])
     }
 
+    /// Calls that wait for a moment, again and again, do not make the looks at the queue more frequent.
+    @Test func theQueueIsLookedAtOnceInFiftyMilliseconds() {
+        arrive(0)
+        arrive(1)
+        for number in 2...6 {
+            arrive(number)
+            end()
+            loop.advanceTime(by: .milliseconds(7))
+        }
+        // The first look is due in 15 ms; every 50 ms after it there is another.
+        for number in 7...8 { arrive(number) }
+        loop.advanceTime(by: .milliseconds(515))
+        _ = taken()
+        var refused: [Int] = []
+        for round in 0..<10 {
+            for number in 0..<2 * WaitingCalls.turnedAwayAtOnce { arrive(1000 * (round + 1) + number) }
+            refused.append(taken().count { $0.hasSuffix("refused") })
+            loop.advanceTime(by: .milliseconds(5))
+        }
+        #expect(refused == [WaitingCalls.turnedAwayAtOnce] + Array(repeating: 0, count: 9))
+    }
+
     @Test func nobodyWaitsForLongerThanASecondAndNobodyAtAllWhereThatWasInVain() {
         for number in 1...4 { arrive(number) }
         loop.advanceTime(by: .milliseconds(999))
