@@ -2,6 +2,10 @@ public import GatewayCore
 
 /// The way of a call. `serve(_:)` is the whole policy, read from top to bottom; each phase takes what the one before has
 /// established, and only that phase can make the value: what was not identified, admitted and recorded cannot be forwarded.
+///
+/// What an `async` function needs for all of its values is allocated with each call of it, waited or not, and lies in memory that no
+/// cache holds. So what a phase does without a wait is a function of its own, kept out of line by `@inline(never)`: it has the
+/// stack.
 public struct Gateway: CallServing {
     private let parsing: Parsing
     private let authentication: Authentication

@@ -25,31 +25,47 @@ struct Authentication: Sendable {
     let judging: Judging
     let sessions: any SessionStore
 
+    @inline(never)
     func identify(_ parsed: consuming ParsedCall) async throws(Refusal) -> IdentifiedCall {
         var facts = parsed.facts
         let epoch = sessions.epoch
         do throws(Refusal) {
-            guard case .single(let field) = parsed.authorization else {
-                throw Refusal(.credentialsMissing, "no Authorization")
-            }
-            // Not judged: whoever can read the connection has the credential already, and an answer would confirm it.
-            guard parsed.credentialsMayTravel else {
-                throw Refusal(
-                    .insecureTransport, "a credential on a plaintext listener",
-                    hint: "Credentials are taken over TLS only.")
-            }
-            let presented = try taken(field, from: facts.peer)
-            facts.attempted = presented.name
+            let presented = try presented(parsed, &facts)
             let outcome = try await judging.judge(presented.credential, from: facts.peer, parsed.departure)
-            let caller = try judged(outcome, of: presented.name)
-            facts.user = caller.user
-            facts.authenticator = caller.authenticator
-            facts.attempted = nil
-            return IdentifiedCall(
-                facts: facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
+            return try identified(parsed, outcome, presented, epoch, &facts)
         } catch {
             throw error.with(facts)
         }
+    }
+
+    @inline(never)
+    private func presented(
+        _ parsed: borrowing ParsedCall, _ facts: inout CallFacts
+    ) throws(Refusal) -> PresentedCredential {
+        guard case .single(let field) = parsed.authorization else {
+            throw Refusal(.credentialsMissing, "no Authorization")
+        }
+        // Not judged: whoever can read the connection has the credential already, and an answer would confirm it.
+        guard parsed.credentialsMayTravel else {
+            throw Refusal(
+                .insecureTransport, "a credential on a plaintext listener",
+                hint: "Credentials are taken over TLS only.")
+        }
+        let presented = try taken(field, from: facts.peer)
+        facts.attempted = presented.name
+        return presented
+    }
+
+    @inline(never)
+    private func identified(
+        _ parsed: borrowing ParsedCall, _ outcome: AuthenticationOutcome, _ presented: PresentedCredential,
+        _ epoch: RevocationEpoch, _ facts: inout CallFacts
+    ) throws(Refusal) -> IdentifiedCall {
+        let caller = try judged(outcome, of: presented.name)
+        facts.user = caller.user
+        facts.authenticator = caller.authenticator
+        facts.attempted = nil
+        return IdentifiedCall(facts: facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
     }
 
     /// The call as if the caller had made it with a good password just now: for explaining, which has nothing to forward it with.

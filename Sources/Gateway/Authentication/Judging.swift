@@ -36,10 +36,23 @@ struct Judging: Sendable {
     ) async throws(Refusal) -> AuthenticationOutcome {
         let ticket = try limiter.admitLogin(from: peer)
         // What needs no wait pays for none: a task and a question cost more than the verification of a token.
-        if let outcome = chain.verdictAtOnce(on: credential, from: peer, logger: logger) {
-            if !outcome.isRefusal { limiter.giveBack(ticket) }
-            return outcome
-        }
+        if let outcome = judgeAtOnce(token: credential, from: peer, ticket) { return outcome }
+        return try await ask(about: credential, from: peer, ticket, departure)
+    }
+
+    @inline(never)
+    private func judgeAtOnce(
+        token credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket
+    ) -> AuthenticationOutcome? {
+        guard let outcome = chain.verdictAtOnce(on: credential, from: peer, logger: logger) else { return nil }
+        if !outcome.isRefusal { limiter.giveBack(ticket) }
+        return outcome
+    }
+
+    @inline(never)
+    private func ask(
+        about credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket, _ departure: ClientDeparture?
+    ) async throws(Refusal) -> AuthenticationOutcome {
         let question = Question()
         question.ask(
             on: loops, within: rules.deadline,
@@ -55,6 +68,7 @@ struct Judging: Sendable {
         return .unavailable(.failed)
     }
 
+    @inline(never)
     private func judge(
         _ login: LoginName, _ password: Secret, _ credential: Credential, from peer: Peer,
         _ departure: ClientDeparture?

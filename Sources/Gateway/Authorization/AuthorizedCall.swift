@@ -62,8 +62,32 @@ struct Authorization: Sendable {
     let historyLimiter: Limiter
     let clocks: Clocks
 
+    @inline(never)
     func authorize(
         _ identified: consuming IdentifiedCall, _ payment: Limiter.Payment = .charged
+    ) async throws(Refusal) -> AuthorizedCall {
+        if let authorized = try authorizeAtOnce(identified, payment) { return authorized }
+        return try await authorizeAfterAsking(identified, payment)
+    }
+
+    /// Sends, on which policy alone decides; nil for everything else.
+    @inline(never)
+    private func authorizeAtOnce(
+        _ identified: borrowing IdentifiedCall, _ payment: Limiter.Payment
+    ) throws(Refusal) -> AuthorizedCall? {
+        var facts = identified.facts
+        let caller = identified.caller
+        do throws(Refusal) {
+            guard let permitted = try permitAtOnce(identified.call, caller, &facts) else { return nil }
+            return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
+        } catch {
+            throw charge(error, to: caller, facts, payment)
+        }
+    }
+
+    @inline(never)
+    private func authorizeAfterAsking(
+        _ identified: consuming IdentifiedCall, _ payment: Limiter.Payment
     ) async throws(Refusal) -> AuthorizedCall {
         var facts = identified.facts
         let caller = identified.caller
@@ -72,15 +96,20 @@ struct Authorization: Sendable {
                 identified.call, caller, login: identified.login, since: identified.epoch, &facts)
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
-            let refusal = error
-            // Whoever is refused here never comes to the limits, and trying all day must be neither free nor without end.
-            do throws(Refusal) {
-                try limiter.admit(refusedCallOf: caller, at: facts.peer, payment)
-            } catch {
-                throw error.with(facts)
-            }
-            throw refusal.with(facts)
+            throw charge(error, to: caller, facts, payment)
         }
+    }
+
+    /// Whoever is refused here never comes to the limits, and trying all day must be neither free nor without end.
+    private func charge(
+        _ refusal: Refusal, to caller: Identity, _ facts: CallFacts, _ payment: Limiter.Payment
+    ) -> Refusal {
+        do throws(Refusal) {
+            try limiter.admit(refusedCallOf: caller, at: facts.peer, payment)
+        } catch {
+            return error.with(facts)
+        }
+        return refusal.with(facts)
     }
 
     /// What the gateway does by itself: a registration that is marked to be deleted, for the owner that it had.
@@ -112,14 +141,9 @@ struct Authorization: Sendable {
             facts.session = permitted.session
             return .own(permitted)
         case .send(let send):
-            facts.rule = try rule(sendRules.rule(for: caller, to: send.recipient))
-            return .send(send)
+            return try permit(send, caller, &facts)
         case .sendToAudience(let send):
-            guard let members = policy.audiences[send.audience] else {
-                throw Refusal(.sendNotAllowed, "there is no such audience")
-            }
-            facts.rule = try rule(sendRules.rule(for: caller, toAudience: send.audience))
-            return .sendToAudience(send, members: members)
+            return try permit(send, caller, &facts)
         case .create(let handle):
             return .create(handle: handle, try await claim(.create(user: caller.user, handle: handle)))
         case .update(let label, let wanted):
@@ -135,6 +159,33 @@ struct Authorization: Sendable {
             facts.registration = id
             return .delete(id, claim)
         }
+    }
+
+    private func permitAtOnce(
+        _ call: Call, _ caller: Identity, _ facts: inout CallFacts
+    ) throws(Refusal) -> Permitted? {
+        switch call {
+        case .send(let send): try permit(send, caller, &facts)
+        case .sendToAudience(let send): try permit(send, caller, &facts)
+        case .create, .update, .delete, .own: nil
+        }
+    }
+
+    private func permit(
+        _ send: RequestedSend, _ caller: Identity, _ facts: inout CallFacts
+    ) throws(Refusal) -> Permitted {
+        facts.rule = try rule(sendRules.rule(for: caller, to: send.recipient))
+        return .send(send)
+    }
+
+    private func permit(
+        _ send: RequestedAudienceSend, _ caller: Identity, _ facts: inout CallFacts
+    ) throws(Refusal) -> Permitted {
+        guard let members = policy.audiences[send.audience] else {
+            throw Refusal(.sendNotAllowed, "there is no such audience")
+        }
+        facts.rule = try rule(sendRules.rule(for: caller, toAudience: send.audience))
+        return .sendToAudience(send, members: members)
     }
 
     /// The rule that decides on a send, where there is one; where none does, it is refused or would be.

@@ -93,6 +93,14 @@ struct Forwarding: Sendable {
     private func perform(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         let end = await exchange(step, &run)
         guard case .done = end, case .reserve(let handle?) = step, let id = run.end.reserved else { return end }
+        return await reserveAgain(id, unlessFor: handle, end, &run)
+    }
+
+    /// What the backend has given for a handle may be another handle's; then it is asked for one without.
+    @inline(never)
+    private func reserveAgain(
+        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ end: StepEnd, _ run: inout StepRun
+    ) async -> StepEnd {
         do throws(LedgerUnavailable) {
             guard try await ledger.isHeld(id, forAnotherThan: handle) else { return end }
         } catch {

@@ -18,6 +18,7 @@ struct StepRun {
     }
 
     /// Takes the backend's answer to a step.
+    @inline(never)
     mutating func take(
         _ answer: BackendAnswer, of step: UpstreamStep, by profile: BackendProfile.BackendSide
     ) -> StepEnd {

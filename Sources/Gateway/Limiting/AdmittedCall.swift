@@ -23,6 +23,7 @@ struct AdmittedCall: ~Copyable {
 struct Limiting: Sendable {
     let limiter: Limiter
 
+    @inline(never)
     func limit(
         _ authorized: consuming AuthorizedCall, _ payment: Limiter.Payment = .charged
     ) throws(Refusal) -> AdmittedCall {
@@ -44,6 +45,7 @@ struct Limiting: Sendable {
     }
 
     /// The answer, with how the caller's own limits stand now, where the caller is known.
+    @inline(never)
     func tell(_ told: ToldCaller?, _ answer: Answer) -> Answer {
         guard let told else { return answer }
         var answer = answer

@@ -22,6 +22,7 @@ struct PhaseTimer {
     }
 
     /// The call has ended, in the phase that it is in.
+    @inline(never)
     func end(_ action: Action?, _ answer: Answer) -> Answer {
         let now = metrics.now()
         metrics.observe(now - last, in: phase)

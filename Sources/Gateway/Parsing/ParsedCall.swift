@@ -29,6 +29,7 @@ struct Parsing: Sendable {
     let profile: BackendProfile
     let messages: MessageReading
 
+    @inline(never)
     func parse(_ request: ReceivedRequest) throws(Refusal) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
         // A trace that cannot be read is none (W3C Trace Context, section 4.3), and nothing to refuse a call for.

@@ -11,6 +11,7 @@ struct Refusing: Sendable {
     // Made once: when it is answered most, there is least to spare.
     private static let noRoom = ProblemDocument.answer(Refusal(.overloaded, "", extra: .retryAfter(seconds: 1)))
 
+    @inline(never)
     func answer(_ refusal: Refusal, of call: CallID) -> Answer {
         if let facts = refusal.facts, facts.user != nil { recording.note(refusal, facts) }
         log(refusal, of: call)

@@ -14,6 +14,7 @@ struct Repeating: Sendable {
     let limiter: Limiter
     let journal: any Journal
 
+    @inline(never)
     func look(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
         guard let send = authorized.permitted.keyedSend else { return .new(authorized) }
         do throws(Refusal) {

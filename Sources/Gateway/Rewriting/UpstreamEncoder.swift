@@ -15,6 +15,7 @@ struct UpstreamEncoder: Sendable {
     }
 
     /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
+    @inline(never)
     func request(
         for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID, traceparent: String,
         tracestate: TraceState?

@@ -17,6 +17,17 @@ struct UpstreamPlan: ~Copyable {
         case update(label: RegistrationID, DeviceHandle, since: RevocationEpoch, LedgerClaim)
         case delete(RegistrationID, LedgerClaim)
         case send
+
+        /// Whether somebody is notified, and no registration changed.
+        var isSend: Bool {
+            // One pattern a case: the compiler takes no more for a value that cannot be copied.
+            switch self {
+            case .send: true
+            case .create: false
+            case .update: false
+            case .delete: false
+            }
+        }
     }
 
     fileprivate init(
@@ -58,6 +69,7 @@ struct Rewriting: Sendable {
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
 
+    @inline(never)
     func rewrite(_ admitted: consuming AdmittedCall) throws(Refusal) -> RewrittenCall {
         var facts = admitted.facts
         let caller = admitted.caller

@@ -11,16 +11,33 @@ struct Settling: Sendable {
     let challenges: [Answer.Field]
     let logger: Logger
 
+    @inline(never)
     func settle(_ forwarded: consuming ForwardedPlan) async -> Answer {
+        if let answer = settleAtOnce(forwarded) { return answer }
+        return await settleInLedger(forwarded)
+    }
+
+    /// Sends, of which the ledger knows nothing; nil for everything else.
+    @inline(never)
+    private func settleAtOnce(_ forwarded: borrowing ForwardedPlan) -> Answer? {
+        let facts = forwarded.plan.facts
+        if let audience = forwarded.plan.audience {
+            let answer = settle(audience, forwarded.memberEnds, facts)
+            forwarded.plan.claim?.settle(SendEnd(forwarded.memberEnds.map(\.end.result), answer))
+            return answer
+        }
+        guard forwarded.plan.purpose.isSend else { return nil }
+        return finish(
+            Settled(forwarded.end.result, .empty(200)), forwarded.end, forwarded.milliseconds, facts,
+            forwarded.plan.claim)
+    }
+
+    @inline(never)
+    private func settleInLedger(_ forwarded: consuming ForwardedPlan) async -> Answer {
         let end = forwarded.end
         let milliseconds = forwarded.milliseconds
         var facts = forwarded.plan.facts
         let sendClaim = forwarded.plan.claim
-        if let audience = forwarded.plan.audience {
-            let answer = settle(audience, forwarded.memberEnds, facts)
-            sendClaim?.settle(SendEnd(forwarded.memberEnds.map(\.end.result), answer))
-            return answer
-        }
         let settled: Settled
         switch consume forwarded.plan.purpose {
         case .send:
@@ -32,12 +49,18 @@ struct Settling: Sendable {
         case .delete(let id, let claim):
             settled = await settleDelete(end, id, claim, facts.call)
         }
+        return finish(settled, end, milliseconds, facts, sendClaim)
+    }
+
+    private func finish(
+        _ settled: Settled, _ end: ForwardResult, _ milliseconds: Int, _ facts: CallFacts, _ claim: SendClaim?
+    ) -> Answer {
         journal.note(
             JournalRecord(
                 .outcome, facts: facts, result: settled.result.rawValue, status: end.status,
                 milliseconds: milliseconds))
         let answer = answer(settled, end, facts.call)
-        sendClaim?.settle(SendEnd(settled.result, answer))
+        claim?.settle(SendEnd(settled.result, answer))
         return answer
     }
 
