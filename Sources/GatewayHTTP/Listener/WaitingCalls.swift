@@ -125,7 +125,6 @@ final class WaitingCalls {
     private func lookLater() {
         looks = true
         loop.assumeIsolated().scheduleTask(in: Self.lookInterval) {
-            self.looks = false
             self.turnedAway = 0
             self.beginNext()
             let now = self.loop.now
@@ -134,6 +133,8 @@ final class WaitingCalls {
                 self.isStuck = true
                 call.refuse()
             }
+            // Only here: what begins or is refused above may bring the next request of its connection.
+            self.looks = false
             if !self.calls.isEmpty { self.lookLater() }
         }
     }

@@ -111,6 +111,29 @@ import Testing
         #expect(refused == [WaitingCalls.turnedAwayAtOnce] + Array(repeating: 0, count: 9))
     }
 
+    /// A connection's next request may come within the look that begins the one before.
+    @Test func whatComesWithinALookBeginsNoOther() {
+        arrive(0)
+        arrive(1)
+        var looks = 0
+        waiting.take(
+            WaitingCalls.Call(
+                isAwaited: { true },
+                begin: { [waiting] in
+                    waiting.take(
+                        WaitingCalls.Call(
+                            isAwaited: {
+                                looks += 1
+                                return true
+                            }, begin: {}, refuse: {}))
+                }, refuse: {}))
+        places.leave()
+        loop.advanceTime(by: .milliseconds(50))
+        looks = 0
+        for _ in 0..<5 { loop.advanceTime(by: .milliseconds(50)) }
+        #expect(looks == 5)
+    }
+
     @Test func nobodyWaitsForLongerThanASecondAndNobodyAtAllWhereThatWasInVain() {
         for number in 1...4 { arrive(number) }
         loop.advanceTime(by: .milliseconds(999))
