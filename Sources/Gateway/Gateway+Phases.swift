@@ -30,7 +30,7 @@ extension Rewriting {
 }
 
 extension UpstreamEncoder {
-    init(_ rules: GatewayRules) {
+    convenience init(_ rules: GatewayRules) {
         self.init(backend: rules.profile.backend, host: rules.backendHost, credential: rules.credential)
     }
 }

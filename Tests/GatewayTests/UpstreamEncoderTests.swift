@@ -8,6 +8,7 @@ import Testing
 @Suite struct UpstreamEncoderTests {
     private let call = CallID(process: 0xFEED, number: 1)
     private let alice = UserName(canonical: "alice")!
+    private static let trace = "0123456789abcdef0123456789abcdef"
 
     private func text(
         _ step: UpstreamStep, _ profile: BackendProfile.BuiltIn = .classic, reserved: RegistrationID? = nil,
@@ -15,15 +16,17 @@ import Testing
     ) -> String? {
         let encoder = UpstreamEncoder(
             backend: BackendProfile(profile).backend, host: "backend.test:5000", credential: credential)
+        let trace = TraceContext(traceparent: "00-\(Self.trace)-00000000000000aa-01".utf8, state: tracestate)
         return encoder.request(
-            for: step, caller: alice, reserved: reserved, call: call, traceparent: "00-trace-span-00",
-            tracestate: tracestate
+            for: step, caller: alice, reserved: reserved?.text,
+            UpstreamEncoder.Origin(call: call, trace: trace, span: 0xAB)
         ).map { String(buffer: $0) }
     }
 
     private func head(_ line: String) -> String {
         "\(line) HTTP/1.1\r\nHost: backend.test:5000\r\nAuthorization: Basic YWxpY2U6YWxpY2U=\r\n"
-            + "Accept: application/json\r\nX-Request-Id: 000000000000feed0000000000000001\r\ntraceparent: 00-trace-span-00\r\n"
+            + "Accept: application/json\r\nX-Request-Id: 000000000000feed0000000000000001\r\n"
+            + "traceparent: 00-\(Self.trace)-00000000000000ab-01\r\n"
     }
 
     private func registration(_ handle: DeviceHandle, tags: [String] = []) -> UpstreamRegistration {

@@ -87,8 +87,8 @@ public struct CallExplainer: Sendable {
             steps += planned.ifGone.map { ($0, .ifGone) }
             return steps.compactMap { step, condition in
                 encoder.request(
-                    for: step, caller: caller, reservedText: "{id}", call: call,
-                    traceparent: "{traceparent}"
+                    for: step, caller: caller, reserved: "{id}",
+                    UpstreamEncoder.Origin(call: call, trace: nil, span: 0)
                 ).map {
                     ExplainedRequest(condition, $0, credential: rules.credential)
                 }

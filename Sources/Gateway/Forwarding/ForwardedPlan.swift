@@ -115,8 +115,8 @@ struct Forwarding: Sendable {
     func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         guard
             let bytes = encoder.request(
-                for: step, caller: run.caller, reserved: run.end.reserved, call: run.call,
-                traceparent: run.trace.nextTraceparent(), tracestate: run.trace.state)
+                for: step, caller: run.caller, reserved: run.end.reserved?.text,
+                UpstreamEncoder.Origin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
         else {
             run.end.detail = "the plan has a step that the backend has no word for"
             return .failed

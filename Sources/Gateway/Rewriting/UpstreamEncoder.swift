@@ -2,7 +2,9 @@ internal import GatewayCore
 internal import NIOCore
 
 /// Writes the gateway's own HTTP/1.1 requests from typed steps: an allow-list of header fields, no byte of the client's head.
-struct UpstreamEncoder: Sendable {
+///
+/// A class, so that who makes a call copies one reference.
+final class UpstreamEncoder: Sendable {
     private let backend: BackendProfile.BackendSide
     private let host: String
     private let credential: UpstreamCredential
@@ -14,60 +16,43 @@ struct UpstreamEncoder: Sendable {
         self.credential = credential
     }
 
-    /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
-    @inline(never)
-    func request(
-        for step: UpstreamStep, caller: UserName, reserved: RegistrationID?, call: CallID, traceparent: String,
-        tracestate: TraceState?
-    ) -> ByteBuffer? {
-        request(
-            for: step, caller: caller, reservedText: reserved?.text,
-            Origin(call: call, traceparent: traceparent, tracestate: tracestate))
-    }
-
     /// By what a request is found again, in the logs of the backend and in ours.
-    private struct Origin {
+    struct Origin {
+        /// The call that it is made for.
         let call: CallID
-        let traceparent: String
-        let tracestate: TraceState?
+        /// The trace that it belongs to; nil for a request that is only shown.
+        let trace: TraceContext?
+        /// Its own id in the trace.
+        let span: UInt64
     }
 
-    /// The same, with any text in the place of the id that is not known before the backend has given it.
-    func request(
-        for step: UpstreamStep, caller: UserName, reservedText: String?, call: CallID, traceparent: String
-    ) -> ByteBuffer? {
-        request(
-            for: step, caller: caller, reservedText: reservedText,
-            Origin(call: call, traceparent: traceparent, tracestate: nil))
-    }
-
-    private func request(
-        for step: UpstreamStep, caller: UserName, reservedText: String?, _ origin: Origin
-    ) -> ByteBuffer? {
+    /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
+    ///
+    /// - Parameter reserved: the id that the backend gave in an earlier step, or a text in the place of one.
+    @inline(never)
+    func request(for step: UpstreamStep, caller: UserName, reserved: String?, _ origin: Origin) -> ByteBuffer? {
         switch step {
         case .reserve(let handle):
             return request("POST", as: caller, body: nil, origin) { target in
-                target.writeString(backend.registerPath)
+                target.append(backend.registerPath)
                 guard let handle else { return }
-                target.writeStaticString("?handle=")
+                target.append("?handle=")
                 Self.percentEncode(handle.text, to: &target)
             }
         case .upsert(.known(let id), let registration):
             return upsert(id.text, registration, origin)
         case .upsert(.reserved, let registration):
-            return reservedText.flatMap { upsert($0, registration, origin) }
+            return reserved.flatMap { upsert($0, registration, origin) }
         case .delete(let id, let owner):
             return request("DELETE", as: owner, body: nil, origin) { write(pathOf: id.text, to: &$0) }
         case .send(let send):
             guard let word = backend.pnsWords[send.service] else { return nil }
-            var body: [UInt8] = []
-            body.reserveCapacity(send.text.count + 16)
-            JSONWriter.write(stringOfUTF8: send.text.span, to: &body)
+            let body = [UInt8](expecting: send.text.count + 16) { JSONWriter.write(stringOfUTF8: send.text, to: &$0) }
             return request("POST", as: send.sender, body: body, origin) { target in
-                target.writeString(backend.notificationsPath)
-                target.writeStaticString("?pns=")
-                target.writeString(word.text)
-                target.writeStaticString("&to_tag=")
+                target.append(backend.notificationsPath)
+                target.append("?pns=")
+                target.append(word.text)
+                target.append("&to_tag=")
                 Self.percentEncode(send.recipient.text, to: &target)
             }
         }
@@ -84,90 +69,92 @@ struct UpstreamEncoder: Sendable {
         return request("PUT", as: registration.owner, body: body, origin) { write(pathOf: id, to: &$0) }
     }
 
-    private func write(pathOf id: String, to target: inout ByteBuffer) {
-        target.writeString(backend.registerPath)
+    private func write(pathOf id: String, to target: inout ByteWriter) {
+        target.append(backend.registerPath)
         switch backend.idPlace {
-        case .path: target.writeStaticString("/")
-        case .query: target.writeStaticString("?id=")
+        case .path: target.append("/")
+        case .query: target.append("?id=")
         }
-        target.writeString(id)
+        target.append(id)
     }
 
     private func request(
         _ method: StaticString, as user: UserName, body: [UInt8]?, _ origin: Origin,
-        target: (inout ByteBuffer) -> Void
+        target: (inout ByteWriter) -> Void
     ) -> ByteBuffer {
-        var bytes = ByteBuffer()
-        bytes.reserveCapacity(Self.usualHeadBytes + (body?.count ?? 0))
-        bytes.writeStaticString(method)
-        bytes.writeStaticString(" ")
-        target(&bytes)
-        bytes.writeStaticString(" HTTP/1.1\r\nHost: ")
-        bytes.writeString(host)
-        write(user, to: &bytes)
-        bytes.writeStaticString("\r\nAccept: application/json\r\nX-Request-Id: ")
-        bytes.writeString(origin.call.text)
-        bytes.writeStaticString("\r\ntraceparent: ")
-        bytes.writeString(origin.traceparent)
-        if let state = origin.tracestate {
-            bytes.writeStaticString("\r\ntracestate: ")
-            bytes.writeString(state.text)
+        ByteBuffer(expecting: Self.usualHeadBytes + (body?.count ?? 0)) { bytes in
+            bytes.append(method)
+            bytes.append(" ")
+            target(&bytes)
+            bytes.append(" HTTP/1.1\r\nHost: ")
+            bytes.append(host)
+            write(user, to: &bytes)
+            bytes.append("\r\nAccept: application/json\r\nX-Request-Id: ")
+            origin.call.write(to: &bytes)
+            bytes.append("\r\ntraceparent: ")
+            if let trace = origin.trace {
+                trace.write(traceparentWith: origin.span, to: &bytes)
+            } else {
+                bytes.append("{traceparent}")
+            }
+            if let state = origin.trace?.state {
+                bytes.append("\r\ntracestate: ")
+                bytes.append(state.text)
+            }
+            if body != nil { bytes.append("\r\nContent-Type: application/json; charset=utf-8") }
+            if body != nil || method.utf8Start.pointee == UInt8(ascii: "P") {
+                bytes.append("\r\nContent-Length: ")
+                bytes.append(decimal: body?.count ?? 0)
+            }
+            bytes.append("\r\n\r\n")
+            if let body { bytes.append(body) }
         }
-        if body != nil { bytes.writeStaticString("\r\nContent-Type: application/json; charset=utf-8") }
-        if body != nil || method.utf8Start.pointee == UInt8(ascii: "P") {
-            bytes.writeStaticString("\r\nContent-Length: ")
-            bytes.writeString(String(body?.count ?? 0))
-        }
-        bytes.writeStaticString("\r\n\r\n")
-        if let body { bytes.writeBytes(body) }
-        return bytes
     }
 
-    private func write(_ user: UserName, to bytes: inout ByteBuffer) {
+    private func write(_ user: UserName, to bytes: inout ByteWriter) {
         switch credential {
         case .mirror:
-            let name = user.text.utf8
-            var pair: [UInt8] = []
-            pair.reserveCapacity(2 * name.count + 1)
-            pair += name
-            pair.append(UInt8(ascii: ":"))
-            pair += name
-            bytes.writeStaticString("\r\nAuthorization: Basic ")
-            bytes.writeBytes(Base64.encode(pair.span, .standard))
+            bytes.append("\r\nAuthorization: Basic ")
+            let length = user.text.utf8.count
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * length + 1) { room in
+                var pair = ByteWriter(room)
+                pair.append(user.text)
+                pair.append(":")
+                pair.append(user.text)
+                Base64.write(UnsafeBufferPointer(room), .standard, to: &bytes)
+            }
         case .sharedPassword(let password):
-            bytes.writeStaticString("\r\nAuthorization: Basic ")
+            bytes.append("\r\nAuthorization: Basic ")
             let name = Array(user.text.utf8) + [UInt8(ascii: ":")]
-            bytes.writeBytes(password.withUnsafeBytes { Base64.encode(name + Array($0), .standard) })
+            bytes.append(password.withUnsafeBytes { Base64.encode(name + Array($0), .standard) })
         case .header(let userField, let secretField, let secret):
-            bytes.writeString("\r\n\(userField): \(user.text)\r\n\(secretField): ")
-            _ = secret.withUnsafeBytes { bytes.writeBytes($0) }
+            bytes.append("\r\n")
+            bytes.append(userField)
+            bytes.append(": ")
+            bytes.append(user.text)
+            bytes.append("\r\n")
+            bytes.append(secretField)
+            bytes.append(": ")
+            secret.withUnsafeBytes { bytes.append($0.bindMemory(to: UInt8.self)) }
         }
     }
 
-    /// Longer ones make the buffer grow.
-    private static let usualHeadBytes = 1024
+    /// Longer ones are written twice.
+    private static let usualHeadBytes = 480
 
     /// Everything but the unreserved characters of RFC 3986, section 2.3.
-    private static func percentEncode(_ text: String, to bytes: inout ByteBuffer) {
-        func isUnreserved(_ byte: UInt8) -> Bool {
-            switch byte.asciiLowercased {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-            default: false
-            }
-        }
-        // Names and handles usually need no escape.
-        if text.utf8.allSatisfy(isUnreserved) {
-            bytes.writeString(text)
-            return
-        }
+    private static func percentEncode(_ text: String, to bytes: inout ByteWriter) {
         for byte in text.utf8 {
-            if isUnreserved(byte) {
-                bytes.writeInteger(byte)
-            } else {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                bytes.append(byte)
+            default:
                 let (high, low) = byte.hexDigits
-                bytes.writeStaticString("%")
-                bytes.writeMultipleIntegers(high, low)
+                bytes.append("%")
+                bytes.append(high)
+                bytes.append(low)
             }
         }
     }

@@ -22,6 +22,12 @@ public struct CallID: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Appends the 32 digits.
+    package func write(to bytes: inout ByteWriter) {
+        bytes.append(hexDigitsOf: process)
+        bytes.append(hexDigitsOf: number)
+    }
+
     /// 32 lower-case hexadecimal digits.
     public var description: String { text }
 }

@@ -52,24 +52,26 @@ public struct TraceContext: Sendable, Hashable {
     ///
     /// - Parameter span: The id of that request; 0, which none may have, stands for 1.
     public func traceparent(span: UInt64) -> String {
-        String(unsafeUninitializedCapacity: Self.length) { text in
-            text.initialize(repeating: UInt8(ascii: "0"))
-            for place in Self.dashes { text[place] = Self.dash }
-            text.write(hexDigitsOf: high, at: 3)
-            text.write(hexDigitsOf: low, at: 19)
-            text.write(hexDigitsOf: max(1, span), at: 36)
-            if flags != 0 { text[Self.length - 1] = UInt8(ascii: "1") }
-            return Self.length
-        }
+        String(decoding: [UInt8](expecting: Self.length) { write(traceparentWith: span, to: &$0) }, as: UTF8.self)
     }
 
-    /// The `traceparent` of the next request: each has a span of its own (section 3.2.2.4). Takes no lock.
-    public func nextTraceparent() -> String {
+    /// Appends the `traceparent` of a request with that id.
+    package func write(traceparentWith span: UInt64, to bytes: inout ByteWriter) {
+        bytes.append("00-")
+        bytes.append(hexDigitsOf: high)
+        bytes.append(hexDigitsOf: low)
+        bytes.append("-")
+        bytes.append(hexDigitsOf: max(1, span))
+        bytes.append(flags == 0 ? "-00" : "-01")
+    }
+
+    /// An id for the next request: each has a span of its own (section 3.2.2.4). Takes no lock.
+    package static func nextSpan() -> UInt64 {
         // Numbers one after another, made to look unlike each other: the constants are those of SplitMix64.
-        var span = Self.spans.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+        var span = spans.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
         span = (span ^ span >> 30) &* 0xBF58_476D_1CE4_E5B9
         span = (span ^ span >> 27) &* 0x94D0_49BB_1331_11EB
-        return traceparent(span: span ^ span >> 31)
+        return span ^ span >> 31
     }
 
     private static let spans = Atomic<UInt64>(.random(in: .min ... .max))

@@ -52,12 +52,27 @@ extension String {
     }
 }
 
+extension UInt64 {
+    /// The number as 16 lower-case hexadecimal digits, as they lie in memory: the first eight, the last eight.
+    package var hexDigits: (high: UInt64, low: UInt64) {
+        (Self.hexDigits(of: UInt32(truncatingIfNeeded: self >> 32)), Self.hexDigits(of: UInt32(truncatingIfNeeded: self)))
+    }
+
+    // Eight digits at once, each in a byte of its own: the nibbles are spread, and those above 9 moved from behind `9` to `a`.
+    private static func hexDigits(of number: UInt32) -> UInt64 {
+        var nibbles = UInt64(number.byteSwapped)
+        nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles >> 4 | nibbles << 8) & 0x0F0F_0F0F_0F0F_0F0F
+        let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return (nibbles &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "9") - 1)).littleEndian
+    }
+}
+
 extension UnsafeMutableBufferPointer<UInt8> {
     /// Writes the number as 16 lower-case hexadecimal digits from the index on. There must be room for them.
     package func write(hexDigitsOf number: UInt64, at index: Int) {
-        for place in 0..<8 {
-            let byte = UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * place))
-            (self[index + 2 * place], self[index + 2 * place + 1]) = byte.hexDigits
-        }
+        var writer = ByteWriter(UnsafeMutableBufferPointer(rebasing: self[index..<(index + 16)]))
+        writer.append(hexDigitsOf: number)
     }
 }

@@ -36,28 +36,37 @@ public enum Base64 {
 
     /// The text that stands for the bytes.
     public static func encode(_ bytes: some Sequence<UInt8>, _ variant: Variant) -> [UInt8] {
-        bytes.withContiguousStorageIfAvailable { encode($0.span, variant) } ?? encode(Array(bytes).span, variant)
+        bytes.withContiguousStorageIfAvailable { encode($0, variant) } ?? encode(Array(bytes), variant)
     }
 
     /// The same.
     public static func encode(_ bytes: Span<UInt8>, _ variant: Variant) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var bits: UInt32 = 0
-        var held = 0
-        for index in bytes.indices {
-            bits = bits << 8 | UInt32(bytes[index])
-            held += 8
-            while held >= 6 {
-                held -= 6
-                text.append(character(for: UInt8(truncatingIfNeeded: bits >> UInt32(held)) & 0x3F, variant))
-            }
+        bytes.withUnsafeBufferPointer { encode($0, variant) }
+    }
+
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, _ variant: Variant) -> [UInt8] {
+        [UInt8](expecting: (bytes.count + 2) / 3 * 4) { write(bytes, variant, to: &$0) }
+    }
+
+    /// Appends the text that stands for the bytes.
+    package static func write(_ bytes: UnsafeBufferPointer<UInt8>, _ variant: Variant, to text: inout ByteWriter) {
+        var index = 0
+        while index + 3 <= bytes.count {
+            let bits = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+            text.append(character(for: bits >> 18, variant))
+            text.append(character(for: bits >> 12, variant))
+            text.append(character(for: bits >> 6, variant))
+            text.append(character(for: bits, variant))
+            index += 3
         }
-        if held > 0 {
-            text.append(character(for: UInt8(truncatingIfNeeded: bits << UInt32(6 - held)) & 0x3F, variant))
-        }
-        while variant == .standard, text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
-        return text
+        let left = bytes.count - index
+        guard left > 0 else { return }
+        let bits = UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
+        text.append(character(for: bits >> 18, variant))
+        text.append(character(for: bits >> 12, variant))
+        if left > 1 { text.append(character(for: bits >> 6, variant)) }
+        guard variant == .standard else { return }
+        for _ in left..<3 { text.append(UInt8(ascii: "=")) }
     }
 
     private static func value(of byte: UInt8, _ variant: Variant) -> UInt8? {
@@ -71,8 +80,10 @@ public enum Base64 {
         }
     }
 
-    private static func character(for value: UInt8, _ variant: Variant) -> UInt8 {
-        switch value {
+    // The character for the lowest six bits.
+    private static func character(for bits: UInt32, _ variant: Variant) -> UInt8 {
+        let value = UInt8(truncatingIfNeeded: bits & 0x3F)
+        return switch value {
         case 0..<26: value + UInt8(ascii: "A")
         case 26..<52: value - 26 + UInt8(ascii: "a")
         case 52..<62: value - 52 + UInt8(ascii: "0")

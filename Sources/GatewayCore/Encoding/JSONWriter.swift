@@ -1,48 +1,50 @@
 /// Writes JSON (RFC 8259) as bytes: no white space, the shortest escapes, UTF-8 as it is.
 public enum JSONWriter {
     /// Appends the text as a JSON string, quotation marks included.
-    public static func write(string text: String, to bytes: inout [UInt8]) {
+    @inlinable
+    public static func write(string text: String, to bytes: inout some ByteSink) {
         bytes.append(UInt8(ascii: "\""))
         escape(text, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 
     /// Appends valid UTF-8 as a JSON string, quotation marks included.
-    public static func write(stringOfUTF8 text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
-        if text.withContiguousStorageIfAvailable({ write(stringOfUTF8: $0.span, to: &bytes) }) == nil {
-            write(stringOfUTF8: Array(text).span, to: &bytes)
-        }
-    }
-
-    /// The same.
-    public static func write(stringOfUTF8 text: Span<UInt8>, to bytes: inout [UInt8]) {
+    @inlinable
+    public static func write(stringOfUTF8 text: some Sequence<UInt8>, to bytes: inout some ByteSink) {
         bytes.append(UInt8(ascii: "\""))
-        escape(text, to: &bytes)
+        if text.withContiguousStorageIfAvailable({ escape($0, to: &bytes) }) == nil {
+            Array(text).withUnsafeBufferPointer { escape($0, to: &bytes) }
+        }
         bytes.append(UInt8(ascii: "\""))
     }
 
     /// Appends the text with what JSON strings cannot hold escaped, without quotation marks.
-    public static func escape(_ text: String, to bytes: inout [UInt8]) {
-        var text = text
-        text.withUTF8 { escape($0.span, to: &bytes) }
+    @inlinable
+    public static func escape(_ text: String, to bytes: inout some ByteSink) {
+        if text.utf8.withContiguousStorageIfAvailable({ escape($0, to: &bytes) }) == nil {
+            Array(text.utf8).withUnsafeBufferPointer { escape($0, to: &bytes) }
+        }
     }
 
     // What needs no escape, nearly everything, is appended in one go.
-    private static func escape(_ text: Span<UInt8>, to bytes: inout [UInt8]) {
+    @inlinable
+    static func escape(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout some ByteSink) {
         var start = 0
-        for index in text.indices where isEscaped(text[index]) {
-            append(text.extracting(start..<index), to: &bytes)
-            escape(text[index], to: &bytes)
+        for (index, byte) in text.enumerated() where isEscaped(byte) {
+            bytes.append(UnsafeBufferPointer(rebasing: text[start..<index]))
+            escape(byte, to: &bytes)
             start = index + 1
         }
-        append(text.extracting(start...), to: &bytes)
+        bytes.append(UnsafeBufferPointer(rebasing: text[start...]))
     }
 
-    private static func isEscaped(_ byte: UInt8) -> Bool {
+    @inlinable
+    static func isEscaped(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
     }
 
-    private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
+    @usableFromInline
+    static func escape(_ byte: UInt8, to bytes: inout some ByteSink) {
         switch byte {
         case UInt8(ascii: "\""): append("\\\"", to: &bytes)
         case UInt8(ascii: "\\"): append("\\\\", to: &bytes)
@@ -59,16 +61,12 @@ public enum JSONWriter {
         }
     }
 
-    private static func append(_ run: Span<UInt8>, to bytes: inout [UInt8]) {
-        run.withUnsafeBufferPointer { bytes += $0 }
-    }
-
     /// Appends any value.
-    public static func write(_ value: JSONValue, to bytes: inout [UInt8]) {
+    public static func write(_ value: JSONValue, to bytes: inout some ByteSink) {
         switch value {
         case .null: append("null", to: &bytes)
         case .bool(let value): append(value ? "true" : "false", to: &bytes)
-        case .number(let text): bytes += text.utf8
+        case .number(let text): for byte in text.utf8 { bytes.append(byte) }
         case .string(let text): write(string: text, to: &bytes)
         case .array(let values):
             bytes.append(UInt8(ascii: "["))
@@ -96,7 +94,7 @@ public enum JSONWriter {
         return bytes
     }
 
-    private static func append(_ text: StaticString, to bytes: inout [UInt8]) {
-        text.withUTF8Buffer { bytes += $0 }
+    private static func append(_ text: StaticString, to bytes: inout some ByteSink) {
+        text.withUTF8Buffer { bytes.append($0) }
     }
 }

@@ -31,38 +31,38 @@ struct AnswerWriter {
 
     /// The answer's bytes.
     mutating func bytes(of answer: Answer, id: CallID, framing: Framing, allocator: ByteBufferAllocator) -> ByteBuffer {
-        var buffer = allocator.buffer(capacity: 256 + answer.fields.count * 64 + answer.body.count)
-        buffer.writeStaticString("HTTP/1.1 ")
-        buffer.writeDecimal(answer.status)
-        buffer.writeStaticString(" ")
-        buffer.writeStaticString(Self.reason(answer.status))
-        buffer.writeStaticString("\r\nDate: ")
-        buffer.writeBytes(date.current())
+        let date = date.current()
         let mayHaveBody = Self.mayHaveBody(answer.status)
-        if mayHaveBody {
-            buffer.writeStaticString("\r\nContent-Length: ")
-            buffer.writeDecimal(answer.body.count)
+        return ByteBuffer(expecting: 256 + answer.fields.count * 64 + answer.body.count, from: allocator) { bytes in
+            bytes.append("HTTP/1.1 ")
+            bytes.append(decimal: answer.status)
+            bytes.append(" ")
+            bytes.append(Self.reason(answer.status))
+            bytes.append("\r\nDate: ")
+            bytes.append(date)
+            if mayHaveBody {
+                bytes.append("\r\nContent-Length: ")
+                bytes.append(decimal: answer.body.count)
+            }
+            if let contentType = answer.contentType {
+                bytes.append("\r\nContent-Type: ")
+                bytes.append(contentType)
+            }
+            for field in answer.fields {
+                bytes.append("\r\n")
+                bytes.append(field.name)
+                bytes.append(": ")
+                bytes.append(field.value)
+            }
+            bytes.append("\r\nX-Request-Id: ")
+            id.write(to: &bytes)
+            switch framing.connection {
+            case .kept: bytes.append("\r\n\r\n")
+            case .keptExplicitly: bytes.append("\r\nConnection: keep-alive\r\n\r\n")
+            case .closed: bytes.append("\r\nConnection: close\r\n\r\n")
+            }
+            if mayHaveBody, !framing.omitsBody { bytes.append(answer.body) }
         }
-        if let contentType = answer.contentType {
-            buffer.writeStaticString("\r\nContent-Type: ")
-            buffer.writeString(contentType)
-        }
-        for field in answer.fields {
-            buffer.writeStaticString("\r\n")
-            buffer.writeString(field.name)
-            buffer.writeStaticString(": ")
-            buffer.writeString(field.value)
-        }
-        buffer.writeStaticString("\r\nX-Request-Id: ")
-        buffer.writeHexadecimal(id.process)
-        buffer.writeHexadecimal(id.number)
-        switch framing.connection {
-        case .kept: buffer.writeStaticString("\r\n\r\n")
-        case .keptExplicitly: buffer.writeStaticString("\r\nConnection: keep-alive\r\n\r\n")
-        case .closed: buffer.writeStaticString("\r\nConnection: close\r\n\r\n")
-        }
-        if mayHaveBody, !framing.omitsBody { buffer.writeBytes(answer.body) }
-        return buffer
     }
 
     /// The date as text, for fields that are no bytes yet.
@@ -97,30 +97,6 @@ struct AnswerWriter {
         case 503: "Service Unavailable"
         case 504: "Gateway Timeout"
         default: ""
-        }
-    }
-}
-
-extension ByteBuffer {
-    /// Writes a number that is not negative in decimal, without making a string of it.
-    fileprivate mutating func writeDecimal(_ number: Int) {
-        var divisor = 1
-        while number / divisor >= 10 { divisor *= 10 }
-        while divisor > 0 {
-            writeInteger(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-            divisor /= 10
-        }
-    }
-
-    /// Writes 16 lower-case hexadecimal digits.
-    fileprivate mutating func writeHexadecimal(_ number: UInt64) {
-        for shift in [32, 0] as [UInt64] {
-            var digits: UInt64 = 0
-            for byte in 0..<4 as Range<UInt64> {
-                let (high, low) = UInt8(truncatingIfNeeded: number >> (shift + 24 - byte * 8)).hexDigits
-                digits = digits << 16 | UInt64(high) << 8 | UInt64(low)
-            }
-            writeInteger(digits)
         }
     }
 }

@@ -8,11 +8,11 @@ struct JournalBatch {
     /// What of it is signed after the batch.
     var signer: JournalSigner?
     /// The lines.
-    var bytes: [UInt8] { line.bytes }
+    private(set) var bytes: [UInt8] = []
     /// The lines of it that are checkpoints.
     private(set) var checkpoints: [[UInt8]] = []
-    private var line = JournalLine()
     private var time = ""
+    private var timeBytes: [UInt8] = []
     /// When it was begun.
     private(set) var now = MonotonicInstant(nanoseconds: 0)
 
@@ -23,17 +23,22 @@ struct JournalBatch {
 
     /// Begins an empty batch; all its lines are of this moment.
     mutating func open(clocks: Clocks) {
-        line.bytes.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
         checkpoints.removeAll()
         time = clocks.wall().description
+        timeBytes = Array(time.utf8)
         now = clocks.monotonic()
     }
 
-    /// Appends a line, and before it a checkpoint where too many lines would go without.
+    /// Appends the entry's lines, and before one a checkpoint where too many lines would go without.
     mutating func append(_ entry: JournalEntry, mayWaitForCheckpoint: Bool = false) throws(JournalUnavailable) {
-        if signer?.isFull == true, !mayWaitForCheckpoint { try sign() }
-        try write(entry)
-        signer?.append(now: now)
+        var start = 0
+        while let end = entry.end(from: start) {
+            if signer?.isFull == true, !mayWaitForCheckpoint { try sign() }
+            try write(entry.members[start..<end])
+            signer?.append(now: now)
+            start = end + 1
+        }
     }
 
     /// Appends a checkpoint of all that is before it, where anything is signed at all.
@@ -42,9 +47,9 @@ struct JournalBatch {
         guard let statement = signer.statement(.checkpoint, at: chain, time: time) else {
             throw JournalUnavailable("libcrypto signed nothing")
         }
-        let start = line.bytes.count
-        try write(.signed(statement))
-        checkpoints.append(Array(line.bytes[start...]))
+        let start = bytes.count
+        try write(JournalEntry.signed(statement).members.dropLast())
+        checkpoints.append(Array(bytes[start...]))
         self.signer?.sign()
     }
 
@@ -56,7 +61,7 @@ struct JournalBatch {
         try append(.signed(signed))
     }
 
-    private mutating func write(_ entry: JournalEntry) throws(JournalUnavailable) {
-        guard chain.append(entry, at: time, to: &line) else { throw JournalUnavailable("libcrypto made no hash") }
+    private mutating func write(_ members: ArraySlice<UInt8>) throws(JournalUnavailable) {
+        guard chain.append(members, at: timeBytes, to: &bytes) else { throw JournalUnavailable("libcrypto made no hash") }
     }
 }

@@ -12,24 +12,42 @@ struct JournalChain: Sendable, Hashable {
 
     /// Appends one line with its line feed and moves on to the next; false where libcrypto makes no hash.
     ///
-    /// - Parameter time: the bytes of an RFC 3339 time.
-    mutating func append(_ entry: JournalEntry, at time: String, to line: inout JournalLine) -> Bool {
-        let start = line.bytes.count
-        line.append("{\"seq\":")
-        line.append(decimal: next)
-        line.member("at", word: time)
-        entry.write(to: &line)
-        line.append(",\"prev\":\"")
-        line.bytes += previous
-        line.append("\"")
-        let hash = line.bytes.withUnsafeBytes { SHA256.digest(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+    /// - Parameters:
+    ///   - members: what the line says, each member with the comma before it.
+    ///   - time: the bytes of an RFC 3339 time.
+    mutating func append(_ members: ArraySlice<UInt8>, at time: [UInt8], to lines: inout [UInt8]) -> Bool {
+        let start = lines.count
+        Self.write(to: &lines) {
+            $0.append("{\"seq\":")
+            $0.append(decimal: next)
+            $0.append(",\"at\":\"")
+            $0.append(time)
+            $0.append("\"")
+        }
+        members.withUnsafeBufferPointer { lines.append($0) }
+        Self.write(to: &lines) {
+            $0.append(",\"prev\":\"")
+            $0.append(previous)
+            $0.append("\"")
+        }
+        let hash = lines.withUnsafeBytes { SHA256.digest(UnsafeRawBufferPointer(rebasing: $0[start...])) }
         guard let hash else { return false }
-        line.append(",\"hash\":\"")
-        let place = line.bytes.count
-        line.append(hexOf: hash)
-        previous.replaceSubrange(0..., with: line.bytes[place...])
-        line.append("\"}\n")
+        previous = [UInt8](expecting: 2 * SHA256.byteCount) { $0.append(hexDigitsOf: hash) }
+        Self.write(to: &lines) {
+            $0.append(",\"hash\":\"")
+            $0.append(previous)
+            $0.append("\"}\n")
+        }
         next += 1
         return true
+    }
+
+    /// Appends a short part of a line.
+    private static func write(to lines: inout [UInt8], _ write: (inout ByteWriter) -> Void) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 128) { room in
+            var part = ByteWriter(room)
+            write(&part)
+            lines.append(UnsafeBufferPointer(rebasing: room[..<part.count]))
+        }
     }
 }

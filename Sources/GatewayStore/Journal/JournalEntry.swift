@@ -1,17 +1,15 @@
 internal import GatewayCore
+internal import Glibc
 
-/// What one line of the journal says, before it has its place in the chain.
-enum JournalEntry: Sendable {
-    /// What a caller wants recorded. Large, and passed on from hand to hand.
-    indirect case record(JournalRecord)
-    /// The journal was opened.
-    case start
-    /// The journal mended itself: how, and how much of it.
-    case recovered(Mending, count: Int)
-    /// The outcome of an intent that a crash left without one; `members` are the intent's own, as they stand in its line.
-    case unknownAfterCrash(members: [UInt8])
-    /// A statement about the chain, signed.
-    case signed(SignedStatement)
+/// What lines of the journal say before they have their places in the chain: the members between `at` and `prev`.
+///
+/// Records are written as bytes where they come from, on the thread whose cache holds the call. What crosses to the journal's thread
+/// is one piece of memory, and none of the objects that a call is made of.
+struct JournalEntry: Sendable {
+    /// The members of each line, each with the comma before it. A line feed, which no member holds, ends each line's.
+    let members: [UInt8]
+    /// How many lines they are.
+    let lines: Int
 
     /// The ways in which the journal mends itself: the `result` of `recovered` records.
     enum Mending: String, Sendable {
@@ -26,35 +24,81 @@ enum JournalEntry: Sendable {
     /// The version of the lines' format, in `start` records.
     static let format = 1
 
-    /// Appends the members between `at` and `prev`, each with the comma before it.
-    func write(to line: inout JournalLine) {
-        switch self {
-        case .record(let record):
-            line.member("kind", word: record.kind.rawValue)
-            if let facts = record.facts { line.members(of: facts) }
-            line.member("result", text: record.result)
-            line.member("status", number: record.status)
-            line.member("ms", number: record.milliseconds)
-            line.member("count", number: record.count)
-            line.member("operator", number: record.operatorID.map(Int.init))
-            line.member("target", text: record.target)
-            if record.kind == .start { line.member("format", number: Self.format) }
-        case .start:
-            line.member("kind", word: JournalRecord.Kind.start.rawValue)
-            line.member("format", number: Self.format)
-        case .recovered(let mending, let count):
-            line.member("kind", word: JournalRecord.Kind.recovered.rawValue)
-            line.member("result", word: mending.rawValue)
-            line.member("count", number: count)
-        case .unknownAfterCrash(let members):
-            line.member("kind", word: JournalRecord.Kind.outcome.rawValue)
-            line.bytes += members
-            line.member("result", word: CallResult.unknownAfterCrash.rawValue)
-        case .signed(let signed):
-            line.member("kind", word: signed.statement.kind.rawValue)
+    /// Longer ones are written twice.
+    private static let usualBytes = 512
+
+    /// - Parameter write: writes the members of each line, and a line feed after them.
+    private init(lines: Int = 1, _ write: (inout JournalLine) -> Void) {
+        self.lines = lines
+        members = [UInt8](expecting: lines * Self.usualBytes) { bytes in
+            var line = JournalLine(bytes: bytes)
+            write(&line)
+            bytes = line.bytes
+        }
+    }
+
+    /// What a caller wants recorded.
+    init(_ record: JournalRecord) {
+        self.init {
+            $0.members(of: record)
+            $0.end()
+        }
+    }
+
+    /// What a caller wants recorded together.
+    init(_ records: [JournalRecord]) {
+        self.init(lines: records.count) {
+            for record in records {
+                $0.members(of: record)
+                $0.end()
+            }
+        }
+    }
+
+    /// The journal was opened.
+    static let start = JournalEntry {
+        $0.member("kind", word: JournalRecord.Kind.start.rawValue)
+        $0.member("format", number: format)
+        $0.end()
+    }
+
+    /// The journal mended itself: how, and how much of it.
+    static func recovered(_ mending: Mending, count: Int) -> JournalEntry {
+        JournalEntry {
+            $0.member("kind", word: JournalRecord.Kind.recovered.rawValue)
+            $0.member("result", word: mending.rawValue)
+            $0.member("count", number: count)
+            $0.end()
+        }
+    }
+
+    /// The outcome of an intent that a crash left without one; `members` are the intent's own, as they stand in its line.
+    static func unknownAfterCrash(members: [UInt8]) -> JournalEntry {
+        JournalEntry {
+            $0.member("kind", word: JournalRecord.Kind.outcome.rawValue)
+            $0.bytes.append(members)
+            $0.member("result", word: CallResult.unknownAfterCrash.rawValue)
+            $0.end()
+        }
+    }
+
+    /// A statement about the chain, signed.
+    static func signed(_ signed: SignedStatement) -> JournalEntry {
+        JournalEntry {
+            $0.member("kind", word: signed.statement.kind.rawValue)
             // In these lines too: in a segment that holds no `start` they say what can be read.
-            line.member("format", number: Self.format)
-            line.members(of: signed)
+            $0.member("format", number: format)
+            $0.members(of: signed)
+            $0.end()
+        }
+    }
+
+    /// Where the line's members end that begin at a place; nil behind the last line's.
+    func end(from start: Int) -> Int? {
+        guard start < members.count else { return nil }
+        return members.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return nil }
+            return memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start).map { UnsafeRawPointer($0) - base }
         }
     }
 }

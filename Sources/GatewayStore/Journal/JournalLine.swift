@@ -1,37 +1,29 @@
 internal import GatewayCore
 
-/// The bytes of a batch's lines, appended member by member. Members that are absent leave nothing behind.
+/// Writes the members of a line of the journal, each with the comma before it. Members that are absent leave nothing behind.
 struct JournalLine {
-    /// What has been written.
-    var bytes: [UInt8] = []
+    /// Where they are written to.
+    var bytes: ByteWriter
 
     /// Appends `,"name":"word"`. The word is one of ours and needs no escape.
+    @inline(__always)
     mutating func member(_ name: StaticString, word: String) {
         open(name)
-        bytes.append(UInt8(ascii: "\""))
-        append(word)
-        bytes.append(UInt8(ascii: "\""))
+        quote { $0.append(word) }
     }
 
     /// Appends `,"name":["word","word"]`. The words are within grammars of ours and need no escape.
-    mutating func member(_ name: StaticString, words: [String]) {
-        open(name)
-        for (index, word) in words.enumerated() {
-            append(index == 0 ? "[\"" : ",\"")
-            append(word)
-            append("\"")
+    mutating func member(_ name: StaticString, words: some Collection<String>) {
+        list(name, words) { word, bytes in
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(word)
+            bytes.append(UInt8(ascii: "\""))
         }
-        append(words.isEmpty ? "[]" : "]")
     }
 
     /// Appends `,"name":["text","text"]` with whatever the texts hold escaped.
     mutating func member(_ name: StaticString, texts: [String]) {
-        open(name)
-        for (index, text) in texts.enumerated() {
-            append(index == 0 ? "[" : ",")
-            JSONWriter.write(string: text, to: &bytes)
-        }
-        append(texts.isEmpty ? "[]" : "]")
+        list(name, texts) { JSONWriter.write(string: $0, to: &$1) }
     }
 
     /// Appends `,"name":"text"` with whatever the text holds escaped.
@@ -42,20 +34,17 @@ struct JournalLine {
     }
 
     /// Appends `,"name":number`.
+    @inline(__always)
     mutating func member(_ name: StaticString, number: Int?) {
         guard let number else { return }
         open(name)
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        append(decimal: UInt64(number.magnitude))
+        bytes.append(decimal: number)
     }
 
     /// Appends what is known of a call, in the journal's order.
     mutating func members(of facts: CallFacts) {
         open("call")
-        bytes.append(UInt8(ascii: "\""))
-        append(hex: facts.call.process)
-        append(hex: facts.call.number)
-        bytes.append(UInt8(ascii: "\""))
+        quote { facts.call.write(to: &$0) }
         if let action = facts.action { member("action", word: action.rawValue) }
         if let user = facts.user { member("user", word: user.text) }
         member("attempted", text: facts.attempted.map { Self.cut($0.text, to: Self.longestAttempted) })
@@ -66,64 +55,46 @@ struct JournalLine {
         if let pns = facts.pns { member("pns", word: pns.rawValue) }
         if let platform = facts.platform { member("platform", word: platform.rawValue) }
         if let registration = facts.registration { member("registration", word: registration.text) }
-        if !facts.tags.isEmpty { member("tags", words: facts.tags.map(\.text)) }
+        if !facts.tags.isEmpty { member("tags", words: facts.tags.lazy.map(\.text)) }
         if let session = facts.session { member("session", word: session.text) }
         member("rule", text: facts.rule)
         if !facts.wouldLimit.isEmpty { member("would-limit", texts: facts.wouldLimit) }
         member("bytes", number: facts.bytes)
-        if let digest = facts.digest { member("digest", digest) }
-        if let key = facts.idempotencyKey { member("idempotency", key) }
+        member("digest", facts.digest)
+        member("idempotency", facts.idempotencyKey)
     }
 
-    private mutating func member(_ name: StaticString, _ digest: KeyedDigest) {
+    /// Appends what a record says.
+    mutating func members(of record: JournalRecord) {
+        member("kind", word: record.kind.rawValue)
+        if let facts = record.facts { members(of: facts) }
+        member("result", text: record.result)
+        member("status", number: record.status)
+        member("ms", number: record.milliseconds)
+        member("count", number: record.count)
+        member("operator", number: record.operatorID.map(Int.init))
+        member("target", text: record.target)
+        if record.kind == .start { member("format", number: JournalEntry.format) }
+    }
+
+    /// Ends the line's members.
+    mutating func end() { bytes.append(UInt8(ascii: "\n")) }
+
+    private mutating func member(_ name: StaticString, _ digest: KeyedDigest?) {
+        guard let digest else { return }
         open(name)
-        bytes.append(UInt8(ascii: "\""))
-        append(hexOf: digest.bytes)
-        bytes.append(UInt8(ascii: "\""))
+        quote { $0.append(hexDigitsOf: digest.bytes) }
     }
 
     /// Appends a signed statement but for its time, which is the line's.
     mutating func members(of signed: SignedStatement) {
         open("through")
-        append(decimal: signed.statement.through)
+        bytes.append(decimal: signed.statement.through)
         open("head")
-        bytes.append(UInt8(ascii: "\""))
-        bytes += signed.statement.head
-        bytes.append(UInt8(ascii: "\""))
+        quote { $0.append(signed.statement.head) }
         member("key", word: signed.keyID)
         open("signature")
-        bytes.append(UInt8(ascii: "\""))
-        bytes += Base64.encode(signed.signature, .standard)
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    /// Appends a number in decimal digits.
-    mutating func append(decimal number: UInt64) {
-        var rest = number
-        var digits: [20 of UInt8] = .init(repeating: 0)
-        var count = 0
-        repeat {
-            digits[count] = UInt8(ascii: "0") + UInt8(rest % 10)
-            rest /= 10
-            count += 1
-        } while rest > 0
-        for index in stride(from: count - 1, through: 0, by: -1) { bytes.append(digits[index]) }
-    }
-
-    /// Appends each byte as two hexadecimal digits.
-    mutating func append(hexOf other: [UInt8]) {
-        other.withUnsafeBytes { append(hexOf: $0) }
-    }
-
-    /// Appends text of ours as it is.
-    mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { bytes += $0 }
-    }
-
-    // As it lies in memory: one copy, where `+=` of the text's view goes byte by byte.
-    private mutating func append(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes += $0 }
+        quote { $0.append(Base64.encode(signed.signature, .standard)) }
     }
 
     /// How much of an unverified name is kept, in bytes.
@@ -140,24 +111,29 @@ struct JournalLine {
         return String(text[..<end])
     }
 
+    @inline(__always)
     private mutating func open(_ name: StaticString) {
-        append(",\"")
-        append(name)
-        append("\":")
+        bytes.append(",\"")
+        bytes.append(name)
+        bytes.append("\":")
     }
 
-    private mutating func append(hex number: UInt64) {
-        withUnsafeBytes(of: number.bigEndian) { append(hexOf: $0) }
+    @inline(__always)
+    private mutating func quote(_ write: (inout ByteWriter) -> Void) {
+        bytes.append(UInt8(ascii: "\""))
+        write(&bytes)
+        bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func append(hexOf other: UnsafeRawBufferPointer) {
-        var place = bytes.count
-        bytes += repeatElement(0, count: 2 * other.count)
-        bytes.withUnsafeMutableBufferPointer { bytes in
-            for byte in other {
-                (bytes[place], bytes[place + 1]) = byte.hexDigits
-                place += 2
-            }
+    private mutating func list(
+        _ name: StaticString, _ items: some Collection<String>, _ write: (String, inout ByteWriter) -> Void
+    ) {
+        open(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, item) in items.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            write(item, &bytes)
         }
+        bytes.append(UInt8(ascii: "]"))
     }
 }

@@ -56,7 +56,7 @@ extension JournalQueue {
     func putBack(_ items: [Item], dropped: Int) {
         state.withLock { state in
             state.items.insert(contentsOf: items, at: 0)
-            state.queued += items.reduce(0) { $0 + $1.records.count }
+            state.queued += items.reduce(0) { $0 + $1.entry.lines }
             state.awaited += items.count { $0.waiter != nil }
             state.dropped += dropped
         }
@@ -75,19 +75,19 @@ extension JournalQueue {
                 refused.append(item)
                 return true
             }
-            state.queued -= refused.reduce(0) { $0 + $1.records.count }
+            state.queued -= refused.reduce(0) { $0 + $1.entry.lines }
             state.awaited -= refused.count
             return refused
         }
         guard let outage else { return 0 }
         refuse(refused, outage.reason)
-        return refused.reduce(0) { $0 + $1.records.count }
+        return refused.reduce(0) { $0 + $1.entry.lines }
     }
 
     /// Tells those who wait that their records are not on disk and will not be.
     func refuse(_ items: [Item], _ reason: JournalUnavailable) {
-        let intents = items.reduce(0) { $0 + $1.count(.intent) }
-        let outcomes = items.reduce(0) { $0 + $1.count(.outcome) }
+        let intents = items.reduce(0) { $0 + $1.intents }
+        let outcomes = items.reduce(0) { $0 + $1.outcomes }
         // The intents will have no outcome; what the outcomes were for still needs one.
         state.withLock { $0.reserved = max(0, $0.reserved - intents) + outcomes }
         JournalWaiter.tell(.failure(reason), to: items)
@@ -103,6 +103,6 @@ extension JournalQueue {
         }
         refuse(left, Outage.closed.reason)
         for closer in closers { closer.resume() }
-        return left.reduce(dropped) { $0 + $1.records.count }
+        return left.reduce(dropped) { $0 + $1.entry.lines }
     }
 }

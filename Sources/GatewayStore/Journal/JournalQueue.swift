@@ -9,12 +9,31 @@ internal import Synchronization
 final class JournalQueue: Sendable {
     /// Records that belong together, and who waits for them; nobody waits for a note.
     struct Item: Sendable {
-        let records: [JournalRecord]
+        /// What they say.
+        let entry: JournalEntry
+        /// How many of them are intents.
+        let intents: Int
+        /// How many of them are outcomes.
+        let outcomes: Int
+        /// Whether they only complete what the journal holds already.
+        let completesOnly: Bool
         let waiter: JournalWaiter?
 
-        func count(_ kind: JournalRecord.Kind) -> Int { records.count { $0.kind == kind } }
-        /// Whether it only completes what the journal holds already.
-        var completesOnly: Bool { !records.isEmpty && records.allSatisfy { $0.kind != .intent && $0.kind != .refusal } }
+        init(_ records: [JournalRecord], _ waiter: JournalWaiter) {
+            entry = JournalEntry(records)
+            intents = records.count { $0.kind == .intent }
+            outcomes = records.count { $0.kind == .outcome }
+            completesOnly = !records.isEmpty && records.allSatisfy(\.completes)
+            self.waiter = waiter
+        }
+
+        init(_ note: JournalRecord) {
+            entry = JournalEntry(note)
+            intents = note.kind == .intent ? 1 : 0
+            outcomes = note.kind == .outcome ? 1 : 0
+            completesOnly = note.completes
+            waiter = nil
+        }
     }
 
     /// Why nothing can be recorded.
@@ -78,9 +97,8 @@ final class JournalQueue: Sendable {
 
     /// Adds records for somebody who waits. On refusal the answer is at once, and nothing was added.
     func add(_ records: [JournalRecord], _ waiter: JournalWaiter) {
-        let item = Item(records: records, waiter: waiter)
-        let intents = item.count(.intent)
-        let outcomes = item.count(.outcome)
+        let item = Item(records, waiter)
+        let (intents, outcomes) = (item.intents, item.outcomes)
         let (refusal, mustWake) = state.withLock { state -> (JournalUnavailable?, Bool) in
             if state.isClosing { return (Outage.closed.reason, false) }
             switch state.outage {
@@ -89,7 +107,7 @@ final class JournalQueue: Sendable {
             case .closed: return (Outage.closed.reason, false)
             }
             // Outcomes take the room that was kept for them; an intent takes its own and that of its outcome.
-            let needed = records.count + intents - min(outcomes, state.reserved)
+            let needed = item.entry.lines + intents - min(outcomes, state.reserved)
             guard state.queued + state.reserved + needed <= limit else {
                 return (JournalUnavailable("too many records wait to be written", isFull: true), false)
             }
@@ -103,7 +121,7 @@ final class JournalQueue: Sendable {
     /// Adds a record for which nobody waits. The outcome of an intent always finds room; anything else is dropped, and counted,
     /// where half of the queue is taken, so that notes cannot keep calls from being recorded.
     func note(_ record: JournalRecord) {
-        let item = Item(records: [record], waiter: nil)
+        let item = Item(record)
         let mustWake = state.withLock { state -> Bool in
             let isExpected = record.kind == .outcome && state.reserved > 0
             var hasRoom = isExpected || state.queued + state.reserved < limit / 2
@@ -152,7 +170,7 @@ final class JournalQueue: Sendable {
     /// Returns whether the writer has to be woken.
     private static func append(_ item: Item, _ state: inout State) -> Bool {
         state.items.append(item)
-        state.queued += item.records.count
+        state.queued += item.entry.lines
         if item.waiter != nil { state.awaited += 1 }
         switch state.writer {
         case .awake: return false
@@ -162,4 +180,9 @@ final class JournalQueue: Sendable {
             return true
         }
     }
+}
+
+extension JournalRecord {
+    /// Whether it only completes what the journal holds already.
+    fileprivate var completes: Bool { kind != .intent && kind != .refusal }
 }

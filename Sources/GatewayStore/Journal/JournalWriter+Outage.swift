@@ -14,7 +14,7 @@ extension JournalWriter {
         // First the outage, then the answers: whoever is told finds the reason, and nobody slips in between.
         refused += queue.set(.failure(reason))
         let waiting = unwritten.filter { $0.waiter != nil }
-        refused += waiting.reduce(0) { $0 + $1.records.count }
+        refused += waiting.reduce(0) { $0 + $1.entry.lines }
         queue.putBack(unwritten.filter { $0.waiter == nil }, dropped: dropped)
         queue.refuse(waiting, reason)
     }

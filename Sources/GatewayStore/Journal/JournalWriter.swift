@@ -96,7 +96,7 @@ final class JournalWriter {
     }
 
     private func finish() {
-        write([JournalQueue.Item(records: [JournalRecord(.stop)], waiter: nil)], dropped: 0, last: true)
+        write([JournalQueue.Item(JournalRecord(.stop))], dropped: 0, last: true)
         segment?.end()
         segment = nil
         copier?.close()
@@ -127,7 +127,7 @@ final class JournalWriter {
         if dropped > 0, !lacksSpace { try batch.append(.recovered(.notesDropped, count: dropped)) }
         var rest = items
         while let item = rest.first, batch.bytes.count < Self.batchBytes {
-            for record in item.records { try batch.append(.record(record)) }
+            try batch.append(item.entry)
             rest = rest.dropFirst()
         }
         if isCheckpointDue || (last && rest.isEmpty) { try batch.sign() }

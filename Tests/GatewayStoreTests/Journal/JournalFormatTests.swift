@@ -67,9 +67,12 @@ struct JournalFormatTests {
 
     @Test("numbers of any size", arguments: [0, 1, -1, 10, Int.max, Int.min])
     func numbers(number: Int) throws {
-        var line = JournalLine()
-        line.member("n", number: number)
-        #expect(String(decoding: line.bytes, as: UTF8.self) == ",\"n\":\(number)")
+        let bytes = [UInt8](expecting: 1) { bytes in
+            var line = JournalLine(bytes: bytes)
+            line.member("n", number: number)
+            bytes = line.bytes
+        }
+        #expect(String(decoding: bytes, as: UTF8.self) == ",\"n\":\(number)")
     }
 
     static let hostile = [

@@ -1,27 +1,25 @@
 @testable import GatewayCore
 @testable import GatewayStore
 
-/// The journal's lines as the writer makes them, without a file: so many records a batch.
+/// The journal's lines as loop and writer make them, without a file: so many records a batch.
 private final class Lines {
     private var batch = JournalBatch(chain: .beginning, signer: nil)
-    private let entries: [JournalEntry]
+    private let records: [JournalRecord]
 
     init(batchOf count: Int) {
         let facts = Sample.facts
-        entries = (0..<count).map { number in
-            let kind: JournalRecord.Kind = number.isMultiple(of: 2) ? .intent : .outcome
-            return .record(
-                kind == .intent
-                    ? JournalRecord(.intent, facts: facts)
-                    : JournalRecord(.outcome, facts: facts, result: "accepted", status: 200, milliseconds: 3))
+        records = (0..<count).map { number in
+            number.isMultiple(of: 2)
+                ? JournalRecord(.intent, facts: facts)
+                : JournalRecord(.outcome, facts: facts, result: "accepted", status: 200, milliseconds: 3)
         }
     }
 
     func encode() throws -> Bool {
         batch.open(clocks: .system)
-        for entry in entries { try batch.append(entry) }
+        for record in records { try batch.append(JournalEntry(record)) }
         let bytes = batch.bytes
-        return bytes.count > entries.count * 300 && bytes.last == UInt8(ascii: "\n")
+        return bytes.count > records.count * 300 && bytes.last == UInt8(ascii: "\n")
     }
 }
 

@@ -15,8 +15,8 @@ private struct Exchange {
 
     func encode(_ step: UpstreamStep) -> Bool {
         let request = encoder.request(
-            for: step, caller: Sample.user, reserved: nil, call: call,
-            traceparent: "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01", tracestate: nil)
+            for: step, caller: Sample.user, reserved: nil,
+            UpstreamEncoder.Origin(call: call, trace: TraceContext(of: call), span: TraceContext.nextSpan()))
         return (request?.readableBytes ?? 0) > 200
     }
 

@@ -1,0 +1,68 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct ByteWriterTests {
+    private func text(expecting length: Int, _ write: (inout ByteWriter) -> Void) -> String {
+        String(decoding: [UInt8](expecting: length, write), as: UTF8.self)
+    }
+
+    @Test("pieces of each kind, whatever room there was at first", arguments: [0, 1, 7, 60, 61, 62, 200])
+    func pieces(length: Int) {
+        let text = text(expecting: length) {
+            $0.append("one, ")
+            $0.append("zw\u{F6}lf" + ", 🙂, ")
+            $0.append([1, 2, 3].map { $0 + UInt8(ascii: "0") })
+            $0.append(UInt8(ascii: " "))
+            $0.append(decimal: -120)
+            $0.append(" ")
+            $0.append(hexDigitsOf: 0xFEDC_BA98_7654_3210)
+            $0.append(" ")
+            $0.append(hexDigitsOf: [0x00, 0x9A, 0xF0])
+            $0.append("")
+            $0.append([])
+        }
+        #expect(text == "one, zwölf, 🙂, 123 -120 fedcba9876543210 009af0")
+    }
+
+    @Test("numbers of any length", arguments: [0, 9, 10, 99, 100, 1_000_000, UInt64(Int64.max), .max])
+    func numbers(number: UInt64) {
+        #expect(text(expecting: 20) { $0.append(decimal: number) } == String(number))
+        let digits = String(number, radix: 16)
+        #expect(
+            text(expecting: 16) { $0.append(hexDigitsOf: number) } == String(repeating: "0", count: 16 - digits.count) + digits)
+    }
+
+    @Test("every digit at every place")
+    func digits() {
+        for place in 0..<16 {
+            for digit in 0..<16 as Range<UInt64> {
+                let number = digit << UInt64(4 * place)
+                let expected = (0..<16).map { $0 == 15 - place ? String(digit, radix: 16) : "0" }.joined()
+                #expect(text(expecting: 16) { $0.append(hexDigitsOf: number) } == expected)
+            }
+        }
+    }
+
+    @Test("nothing is written beyond the room, and how much is missing is known")
+    func noRoom() {
+        var memory: [UInt8] = Array("........".utf8)
+        memory.withUnsafeMutableBufferPointer { memory in
+            var writer = ByteWriter(UnsafeMutableBufferPointer(rebasing: memory[..<4]))
+            writer.append("abc")
+            #expect(writer.isComplete)
+            writer.append("de")
+            #expect(!writer.isComplete)
+            writer.append(UInt8(ascii: "f"))
+            writer.append(decimal: 10)
+            writer.append(hexDigitsOf: 1)
+            writer.append(hexDigitsOf: [1])
+            writer.append(["g", "h"].joined())
+            #expect(writer.count == 3 + 2 + 1 + 2 + 16 + 2 + 2)
+        }
+        #expect(String(decoding: memory, as: UTF8.self) == "abc.....")
+        var nowhere = ByteWriter(UnsafeMutableBufferPointer(start: nil, count: 0))
+        nowhere.append("x")
+        #expect(nowhere.count == 1 && !nowhere.isComplete)
+    }
+}
