@@ -27,21 +27,18 @@ struct Authentication: Sendable {
 
     @inline(never)
     func identify(_ parsed: consuming ParsedCall) async throws(Refusal) -> IdentifiedCall {
-        var facts = parsed.facts
         let epoch = sessions.epoch
         do throws(Refusal) {
-            let presented = try presented(parsed, &facts)
-            let outcome = try await judging.judge(presented.credential, from: facts.peer, parsed.departure)
-            return try identified(parsed, outcome, presented, epoch, &facts)
+            let presented = try presented(&parsed)
+            let outcome = try await judging.judge(presented.credential, from: parsed.facts.peer, parsed.departure)
+            return try identified(&parsed, outcome, presented, epoch)
         } catch {
-            throw error.with(facts)
+            throw error.with(parsed.facts)
         }
     }
 
     @inline(never)
-    private func presented(
-        _ parsed: borrowing ParsedCall, _ facts: inout CallFacts
-    ) throws(Refusal) -> PresentedCredential {
+    private func presented(_ parsed: inout ParsedCall) throws(Refusal) -> PresentedCredential {
         guard case .single(let field) = parsed.authorization else {
             throw Refusal(.credentialsMissing, "no Authorization")
         }
@@ -51,21 +48,23 @@ struct Authentication: Sendable {
                 .insecureTransport, "a credential on a plaintext listener",
                 hint: "Credentials are taken over TLS only.")
         }
-        let presented = try taken(field, from: facts.peer)
-        facts.attempted = presented.name
+        let presented = try taken(field, from: parsed.facts.peer)
+        if let name = presented.name { parsed.facts.attempted = name }
         return presented
     }
 
     @inline(never)
     private func identified(
-        _ parsed: borrowing ParsedCall, _ outcome: AuthenticationOutcome, _ presented: PresentedCredential,
-        _ epoch: RevocationEpoch, _ facts: inout CallFacts
+        _ parsed: inout ParsedCall, _ outcome: AuthenticationOutcome, _ presented: PresentedCredential,
+        _ epoch: RevocationEpoch
     ) throws(Refusal) -> IdentifiedCall {
         let caller = try judged(outcome, of: presented.name)
-        facts.user = caller.user
-        facts.authenticator = caller.authenticator
-        facts.attempted = nil
-        return IdentifiedCall(facts: facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
+        parsed.facts.establish {
+            $0.user = caller.user
+            $0.authenticator = caller.authenticator
+            $0.attempted = nil
+        }
+        return IdentifiedCall(facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
     }
 
     /// The call as if the caller had made it with a good password just now: for explaining, which has nothing to forward it with.

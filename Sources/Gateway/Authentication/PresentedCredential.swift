@@ -23,7 +23,7 @@ struct PresentedCredential {
         if Self.equal(scheme, "basic") {
             self = try Self.basic(rest, names)
         } else if Self.equal(scheme, "bearer") {
-            guard !rest.isEmpty, rest.indices.allSatisfy({ Self.isTokenByte(rest[$0]) }) else {
+            guard !rest.isEmpty, rest.withUnsafeBufferPointer({ $0.allSatisfy(Self.isTokenByte) }) else {
                 throw Refusal(.credentialsRejected, "the bearer token is malformed")
             }
             self.init(.bearer(token: Secret(rest)), name: nil)

@@ -37,6 +37,18 @@ enum Permitted: ~Copyable {
         }
     }
 
+    /// The message, where it is a send of either kind.
+    var text: String? {
+        switch self {
+        case .send(let send): send.text
+        case .sendToAudience(let send, _): send.text
+        case .create: nil
+        case .update: nil
+        case .delete: nil
+        case .own: nil
+        }
+    }
+
     /// What is to be sent to whom, where it is a send to an audience.
     var requestedAudience: (send: RequestedAudienceSend, members: [UserName])? {
         switch self {
@@ -66,22 +78,22 @@ struct Authorization: Sendable {
     func authorize(
         _ identified: consuming IdentifiedCall, _ payment: Limiter.Payment = .charged
     ) async throws(Refusal) -> AuthorizedCall {
-        if let authorized = try authorizeAtOnce(identified, payment) { return authorized }
+        if let authorized = try authorizeAtOnce(&identified, payment) { return authorized }
         return try await authorizeAfterAsking(identified, payment)
     }
 
     /// Sends, on which policy alone decides; nil for everything else.
     @inline(never)
     private func authorizeAtOnce(
-        _ identified: borrowing IdentifiedCall, _ payment: Limiter.Payment
+        _ identified: inout IdentifiedCall, _ payment: Limiter.Payment
     ) throws(Refusal) -> AuthorizedCall? {
-        var facts = identified.facts
-        let caller = identified.caller
         do throws(Refusal) {
-            guard let permitted = try permitAtOnce(identified.call, caller, &facts) else { return nil }
-            return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
+            guard let permitted = try permitAtOnce(identified.call, identified.caller, &identified.facts) else {
+                return nil
+            }
+            return AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted)
         } catch {
-            throw charge(error, to: caller, facts, payment)
+            throw charge(error, to: identified.caller, identified.facts, payment)
         }
     }
 

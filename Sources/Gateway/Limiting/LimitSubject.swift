@@ -26,7 +26,9 @@ struct LimitSubject: Sendable {
 
     /// A send to one user, or where it is nil another call.
     init(_ caller: Identity, at peer: Peer, sending send: RequestedSend?) {
-        self.init(caller, at: peer)
+        user = caller.user
+        groups = caller.groups
+        address = peer.limitKey
         guard let send else { return }
         isSend = true
         recipient = send.recipient

@@ -58,17 +58,20 @@ extension Limiter {
         if charges.isEmpty { return [] }
         let now = now
         let arrivals = store.table.withLock { table in charges.map { table.arrival(of: $0.key) } }
-        var text = ""
-        text.reserveCapacity(32 * charges.count)
-        for (charge, arrival) in zip(charges, arrivals) {
-            let rule = rules[charge.rule]
-            if !text.isEmpty { text += ", " }
-            text += rule.standingPrefix
-            text += String(min(rule.limit.count, charge.rate.left(arrival: arrival, now: now)))
-            text += ";t="
-            text += String(charge.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
+        let text = [UInt8](expecting: 48 * charges.count) { text in
+            for (charge, arrival) in zip(charges, arrivals) {
+                let rule = rules[charge.rule]
+                if text.count > 0 { text.append(", ") }
+                text.append(rule.standingPrefix)
+                text.append(decimal: min(rule.limit.count, charge.rate.left(arrival: arrival, now: now)))
+                text.append(";t=")
+                text.append(decimal: charge.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
+            }
         }
-        return [fields.policy(of: charges, by: rules, isSend: isSend), Answer.Field("RateLimit", text)]
+        return [
+            fields.policy(of: charges, by: rules, isSend: isSend),
+            Answer.Field("RateLimit", String(decoding: text, as: UTF8.self)),
+        ]
     }
 }
 

@@ -71,7 +71,15 @@ struct Rewriting: Sendable {
 
     @inline(never)
     func rewrite(_ admitted: consuming AdmittedCall) throws(Refusal) -> RewrittenCall {
-        var facts = admitted.facts
+        // A send with a key has it already.
+        if admitted.facts.digest == nil, let text = admitted.permitted.text {
+            do throws(Refusal) {
+                admitted.facts.digest = try digest(of: text)
+            } catch {
+                throw error.with(admitted.facts)
+            }
+        }
+        let facts = admitted.facts
         let caller = admitted.caller
         // Only a send to an audience has any.
         let members = admitted.members ?? AdmittedMembers()
@@ -100,8 +108,6 @@ struct Rewriting: Sendable {
         case .send(let send):
             let step: UpstreamStep
             do throws(Refusal) {
-                // A send with a key has it already.
-                if facts.digest == nil { facts.digest = try digest(of: send.text) }
                 let text = try payloadText(send.text, send.service, from: caller.user)
                 step = .send(
                     UpstreamSend(sender: caller.user, recipient: send.recipient, service: send.service, text: text))
@@ -116,8 +122,6 @@ struct Rewriting: Sendable {
             let audience = AudiencePlan(members)
             let text: [UInt8]
             do throws(Refusal) {
-                // A send with a key has it already.
-                if facts.digest == nil { facts.digest = try digest(of: send.text) }
                 text = try payloadText(send.text, send.service, from: caller.user)
             } catch {
                 throw error.with(facts)

@@ -74,6 +74,13 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Adds to what is known, several things at once.
+    @inlinable
+    public mutating func establish(_ change: (inout Fields) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
+        change(&storage.fields)
+    }
+
     /// What is known, and not where it lies.
     public var description: String { "\(storage.fields)" }
 

@@ -10,18 +10,48 @@ public enum SHA256 {
     nonisolated(unsafe) private static let algorithm: OpaquePointer? =
         EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256()
 
+    /// A digest, as a value that takes no memory of its own.
+    public struct Digest: Sendable, Hashable {
+        /// As they lie in memory.
+        private let words: Words
+        private typealias Words = (UInt64, UInt64, UInt64, UInt64)
+
+        /// Of the bytes, or nil where libcrypto fails.
+        public init?(of bytes: UnsafeRawBufferPointer) {
+            var words: Words = (0, 0, 0, 0)
+            var written: UInt32 = 0
+            let done = withUnsafeMutableBytes(of: &words) { room in
+                EVP_Digest(
+                    bytes.baseAddress, bytes.count, room.baseAddress?.assumingMemoryBound(to: UInt8.self), &written,
+                    algorithm, nil)
+            }
+            guard done == 1, written == UInt32(byteCount) else { return nil }
+            self.words = words
+        }
+
+        /// The 32 bytes.
+        public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+
+        /// Appends 64 lower-case hexadecimal digits.
+        package func write(to text: inout ByteWriter) {
+            text.append(hexDigitsOf: words.0.bigEndian)
+            text.append(hexDigitsOf: words.1.bigEndian)
+            text.append(hexDigitsOf: words.2.bigEndian)
+            text.append(hexDigitsOf: words.3.bigEndian)
+        }
+
+        /// Whether all 32 bytes are the same.
+        public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
+
+        /// By a part, of which nobody can choose what it is.
+        public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+    }
+
     /// The digest of the bytes, or nil where libcrypto fails.
     public static func digest(_ bytes: [UInt8]) -> [UInt8]? {
         bytes.withUnsafeBytes { digest($0) }
     }
 
     /// The digest of the bytes, or nil where libcrypto fails.
-    public static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-        var digest = [UInt8](repeating: 0, count: byteCount)
-        var written: UInt32 = 0
-        let done = digest.withUnsafeMutableBufferPointer { buffer in
-            EVP_Digest(bytes.baseAddress, bytes.count, buffer.baseAddress, &written, algorithm, nil)
-        }
-        return done == 1 && written == UInt32(byteCount) ? digest : nil
-    }
+    public static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? { Digest(of: bytes)?.bytes }
 }

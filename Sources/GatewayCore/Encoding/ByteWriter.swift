@@ -122,12 +122,13 @@ extension [UInt8] {
     /// - Parameter length: how many bytes there will be at the most, nearly always.
     @inlinable
     public init(expecting length: Int, _ write: (inout ByteWriter) -> Void) {
-        var needed = 0
-        self.init(unsafeUninitializedCapacity: length) { room, count in
-            var writer = ByteWriter(UnsafeMutableBufferPointer(rebasing: room[..<length]))
+        self.init()
+        // On the stack, unless it is long; the array then has the length that it needs.
+        let needed = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { room in
+            var writer = ByteWriter(room)
             write(&writer)
-            needed = writer.count
-            count = writer.isComplete ? needed : 0
+            if writer.isComplete { append(contentsOf: UnsafeBufferPointer(rebasing: room[..<writer.count])) }
+            return writer.count
         }
         if needed > length { self.init(expecting: needed, write) }
     }

@@ -1,23 +1,47 @@
 /// Who a caller is, as an authenticator vouches for it.
 public struct Identity: Sendable, Hashable {
+    // Handed from phase to phase: one reference, and not all that it holds.
+    private final class Storage: Sendable {
+        let user: UserName
+        let groups: Set<GroupName>
+        let authenticator: PluginName
+        let token: TokenReference?
+
+        init(_ user: UserName, _ groups: Set<GroupName>, _ authenticator: PluginName, _ token: TokenReference?) {
+            self.user = user
+            self.groups = groups
+            self.authenticator = authenticator
+            self.token = token
+        }
+    }
+
+    private let storage: Storage
+
     /// The canonical name.
-    public let user: UserName
+    public var user: UserName { storage.user }
     /// The groups that policy and limits may speak of.
-    public let groups: Set<GroupName>
+    public var groups: Set<GroupName> { storage.groups }
     /// The plug-in that vouches.
-    public let authenticator: PluginName
+    public var authenticator: PluginName { storage.authenticator }
     /// The token that was presented, where one was.
-    public let token: TokenReference?
+    public var token: TokenReference? { storage.token }
 
     /// Puts an identity together; authenticators do, and nobody else.
     public init(
         user: UserName, groups: Set<GroupName> = [], authenticator: PluginName, token: TokenReference? = nil
     ) {
-        self.user = user
-        self.groups = groups
-        self.authenticator = authenticator
-        self.token = token
+        storage = Storage(user, groups, authenticator, token)
     }
+
+    /// Whether all of it is the same.
+    public static func == (left: Identity, right: Identity) -> Bool {
+        left.storage === right.storage
+            || (left.user == right.user && left.groups == right.groups && left.authenticator == right.authenticator
+                && left.token == right.token)
+    }
+
+    /// By the user, which tells most apart.
+    public func hash(into hasher: inout Hasher) { hasher.combine(user) }
 }
 
 /// The name of a group of users: 1–64 bytes of `A–Z a–z 0–9 _ . -`, compared with case, as account databases do.

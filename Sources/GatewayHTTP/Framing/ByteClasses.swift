@@ -38,14 +38,15 @@ extension Span<UInt8> {
     ///
     /// Setting bit 5 makes letters small and leaves digits and hyphens; the only other bytes that it could turn into one
     /// of those are controls, which neither names nor values hold.
-    func reads(_ word: String, in range: Range<Int>) -> Bool {
-        let expected = word.utf8
-        guard range.count == expected.count else { return false }
-        var index = range.lowerBound
-        for byte in expected {
-            if self[index] | 0x20 != byte { return false }
-            index += 1
-        }
+    @inline(__always)
+    func reads(_ word: StaticString, in range: Range<Int>) -> Bool {
+        // Most differ in length already.
+        range.count == word.utf8CodeUnitCount && reads(word, from: range.lowerBound)
+    }
+
+    private func reads(_ word: StaticString, from start: Int) -> Bool {
+        let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+        for (index, byte) in expected.enumerated() where self[start + index] | 0x20 != byte { return false }
         return true
     }
 

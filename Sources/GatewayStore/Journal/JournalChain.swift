@@ -30,9 +30,9 @@ struct JournalChain: Sendable, Hashable {
             $0.append(previous)
             $0.append("\"")
         }
-        let hash = lines.withUnsafeBytes { SHA256.digest(UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        let hash = lines.withUnsafeBytes { SHA256.Digest(of: UnsafeRawBufferPointer(rebasing: $0[start...])) }
         guard let hash else { return false }
-        previous = [UInt8](expecting: 2 * SHA256.byteCount) { $0.append(hexDigitsOf: hash) }
+        previous = [UInt8](expecting: 2 * SHA256.byteCount) { hash.write(to: &$0) }
         Self.write(to: &lines) {
             $0.append(",\"hash\":\"")
             $0.append(previous)

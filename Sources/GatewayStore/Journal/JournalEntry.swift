@@ -48,8 +48,9 @@ struct JournalEntry: Sendable {
     /// What a caller wants recorded together.
     init(_ records: [JournalRecord]) {
         self.init(lines: records.count) {
-            for record in records {
-                $0.members(of: record)
+            // By index: a record that is gone through by value is copied.
+            for index in records.indices {
+                $0.members(of: records[index])
                 $0.end()
             }
         }

@@ -7,8 +7,8 @@ internal import Synchronization
 /// The lock is held for bookkeeping only, never during a write. A caller that finds the writer asleep wakes it; what comes while
 /// it writes is its next batch. For notes alone it is not woken at once: for a moment they wait for company.
 final class JournalQueue: Sendable {
-    /// Records that belong together, and who waits for them; nobody waits for a note.
-    struct Item: Sendable {
+    /// Records that belong together, and who waits for them; nobody waits for a note. By reference: it goes through lists.
+    final class Item: Sendable {
         /// What they say.
         let entry: JournalEntry
         /// How many of them are intents.
@@ -21,9 +21,19 @@ final class JournalQueue: Sendable {
 
         init(_ records: [JournalRecord], _ waiter: JournalWaiter) {
             entry = JournalEntry(records)
-            intents = records.count { $0.kind == .intent }
-            outcomes = records.count { $0.kind == .outcome }
-            completesOnly = !records.isEmpty && records.allSatisfy(\.completes)
+            var (intents, outcomes, refusals) = (0, 0, 0)
+            // By index: a record that is gone through by value is copied.
+            for index in records.indices {
+                switch records[index].kind {
+                case .intent: intents += 1
+                case .outcome: outcomes += 1
+                case .refusal: refusals += 1
+                case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired: break
+                }
+            }
+            self.intents = intents
+            self.outcomes = outcomes
+            completesOnly = !records.isEmpty && intents + refusals == 0
             self.waiter = waiter
         }
 
@@ -31,7 +41,7 @@ final class JournalQueue: Sendable {
             entry = JournalEntry(note)
             intents = note.kind == .intent ? 1 : 0
             outcomes = note.kind == .outcome ? 1 : 0
-            completesOnly = note.completes
+            completesOnly = note.kind != .intent && note.kind != .refusal
             waiter = nil
         }
     }
@@ -180,9 +190,4 @@ final class JournalQueue: Sendable {
             return true
         }
     }
-}
-
-extension JournalRecord {
-    /// Whether it only completes what the journal holds already.
-    fileprivate var completes: Bool { kind != .intent && kind != .refusal }
 }

@@ -40,7 +40,7 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     private func judge(_ credential: Credential) -> AuthenticationOutcome {
         guard case .bearer(let token) = credential else { return .notMine }
         // Held for the copy of a reference only.
-        let verifier = keys.withLock(\.verifier)
+        let verifier = keys.withLock { $0.verifier }
         switch verifier.verify(token, at: context.clocks.wall()) {
         case .accepted(let identity):
             if let token = identity.token, context.revocations.isRevoked(token, of: identity.user) {

@@ -67,11 +67,12 @@ struct SubjectDigests: Sendable {
     let address: UInt64
     var recipient: UInt64
 
-    init(_ subject: LimitSubject, _ digests: LimitDigests) {
+    init(_ subject: borrowing LimitSubject, _ digests: LimitDigests) {
         self.digests = digests
-        caller = subject.user.map(digests.user) ?? 0
-        recipient = subject.recipient.map(digests.user) ?? 0
-        address = subject.address.map(digests.address) ?? 0
+        // No `map`, which would copy what it is given.
+        caller = if let user = subject.user { digests.user(user) } else { 0 }
+        recipient = if let user = subject.recipient { digests.user(user) } else { 0 }
+        address = if let address = subject.address { digests.address(address) } else { 0 }
     }
 
     func group(_ group: GroupName) -> UInt32 { digests.group(group) }

@@ -21,7 +21,7 @@ enum RequestField {
     /// name, is a fault: whoever stands in front of the gateway may take it for the real one.
     static func named(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> RequestField? {
         // The first letter and the length leave one candidate, so that most names cost one comparison at the most.
-        let candidate: (word: String, field: RequestField)? =
+        let candidate: (word: StaticString, field: RequestField)? =
             switch (name.count, bytes[name.lowerBound] | 0x20) {
             case (4, UInt8(ascii: "h")): ("host", .host)
             case (6, UInt8(ascii: "e")): ("expect", .expect)

@@ -29,8 +29,8 @@ enum RequestTarget {
     private static func schemeEnd(
         _ target: Range<Int>, in bytes: borrowing Span<UInt8>
     ) throws(FramingFault) -> Int {
-        for (scheme, letters) in [("http", 4), ("https", 5)] {
-            let colon = target.lowerBound + letters
+        for scheme in ["http", "https"] as [StaticString] {
+            let colon = target.lowerBound + scheme.utf8CodeUnitCount
             if colon + 3 <= target.upperBound, bytes.reads(scheme, in: target.lowerBound..<colon),
                 bytes[colon] == .colon, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/")
             {

@@ -121,7 +121,7 @@ struct HTTP2RequestReader {
             if bytes[index] >= 0x80 { line.hasObsoleteText = true }
             if bytes[index].isForbiddenInValue { throw .malformed("a control character in a field") }
         }
-        for name in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]
+        for name in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
         where bytes.reads(name, in: line.name) {
             throw .malformed("a field about the connection")
         }

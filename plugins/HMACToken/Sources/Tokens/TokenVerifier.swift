@@ -29,7 +29,7 @@ final class TokenVerifier: Sendable {
     func verify(_ token: Secret, at now: WallTime) -> Verdict {
         // What is too long to be a token is not even hashed.
         guard token.count <= CompactToken.longest else { return .foreign(.malformed) }
-        let digest = token.withUnsafeBytes { SHA256.digest($0) }
+        let digest = token.withUnsafeBytes { SHA256.Digest(of: $0) }
         if let digest, let known = verified.find(digest)?.identity(at: now) { return .accepted(known) }
         guard let token = token.withBytes({ CompactToken($0) }) else { return .foreign(.malformed) }
         do throws(TokenFault) {

@@ -8,11 +8,17 @@ internal import Synchronization
 /// what was not presented for a while goes first.
 final class VerifiedTokens: Sendable {
     /// What a good token is worth, and while.
-    struct Entry {
+    final class Entry: Sendable {
         let identity: Identity
         let key: TokenKey
         /// Whole seconds since the epoch, the leeway for clocks included.
         let period: Range<Int64>
+
+        init(identity: Identity, key: TokenKey, period: Range<Int64>) {
+            self.identity = identity
+            self.key = key
+            self.period = period
+        }
 
         /// Whom it is good for now, if it still is.
         func identity(at now: WallTime) -> Identity? {
@@ -21,8 +27,8 @@ final class VerifiedTokens: Sendable {
     }
 
     private struct Generations {
-        var young: [[UInt8]: Entry] = [:]
-        var old: [[UInt8]: Entry] = [:]
+        var young: [SHA256.Digest: Entry] = [:]
+        var old: [SHA256.Digest: Entry] = [:]
     }
 
     private let most: Int
@@ -34,7 +40,7 @@ final class VerifiedTokens: Sendable {
     init(most: Int = 16_384) { self.most = most }
 
     /// What is remembered of a token by its digest.
-    func find(_ digest: [UInt8]) -> Entry? {
+    func find(_ digest: SHA256.Digest) -> Entry? {
         generations.withLock { generations in
             if let entry = generations.young[digest] { return entry }
             guard let entry = generations.old.removeValue(forKey: digest) else { return nil }
@@ -44,14 +50,14 @@ final class VerifiedTokens: Sendable {
     }
 
     /// Remembers a token that was good.
-    func remember(_ entry: Entry, as digest: [UInt8]) {
+    func remember(_ entry: Entry, as digest: SHA256.Digest) {
         generations.withLock { Self.insert(entry, digest, &$0, most) }
     }
 
     /// How many tokens are remembered.
     var count: Int { generations.withLock { $0.young.count + $0.old.count } }
 
-    private static func insert(_ entry: Entry, _ digest: [UInt8], _ generations: inout Generations, _ most: Int) {
+    private static func insert(_ entry: Entry, _ digest: SHA256.Digest, _ generations: inout Generations, _ most: Int) {
         if generations.young.count >= most / 2 {
             generations.old = generations.young
             generations.young = [:]
