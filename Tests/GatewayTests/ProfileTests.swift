@@ -32,13 +32,13 @@ import Testing
 
     @Test func framesAreStatedKnownOrTheLongest() {
         var side = BackendProfile(.net6).backend
-        #expect(side.allPayloadFrames()[.fcm] == 45)
+        #expect(side.allPayloadFrames()[PushService.fcm.place] == 45)
         side.pnsWords = ServiceWords([.gcm, .apns])
-        #expect(side.allPayloadFrames()[.fcm] == 33)
+        #expect(side.allPayloadFrames()[PushService.fcm.place] == 33)
         side.pnsWords = ServiceWords([.fcm: ServiceWord("android")!, .apns: ServiceWord("ios")!])!
-        #expect(side.allPayloadFrames()[.fcm] == 45 && side.allPayloadFrames()[.apns] == 27)
+        #expect(side.allPayloadFrames()[PushService.fcm.place] == 45 && side.allPayloadFrames()[PushService.apns.place] == 27)
         side.payloadFrames = [.fcm: 7]
-        #expect(side.allPayloadFrames()[.fcm] == 7)
+        #expect(side.allPayloadFrames()[PushService.fcm.place] == 7)
     }
 
     @Test(arguments: [

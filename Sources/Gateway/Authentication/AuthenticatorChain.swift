@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The authenticators in the order of the configuration. The first that does not say `notMine` decides.
 public struct AuthenticatorChain: Sendable {
-    /// One authenticator as the configuration lists it.
-    public struct Link: Sendable {
+    /// One authenticator as the configuration lists it. By reference: each call goes through them.
+    public final class Link: Sendable {
         /// The plug-in's name.
         public let name: PluginName
         /// The kinds of credential that it takes.

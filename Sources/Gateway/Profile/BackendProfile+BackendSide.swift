@@ -56,9 +56,7 @@ extension BackendProfile {
         }
 
         /// How many bytes the backend's payload for each service has beside user and message.
-        func allPayloadFrames() -> [PushService: Int] {
-            Dictionary(uniqueKeysWithValues: PushService.allCases.map { ($0, payloadFrame(of: $0)) })
-        }
+        func allPayloadFrames() -> [Int] { PushService.allCases.map { payloadFrame(of: $0) } }
 
         /// A word that nobody has described is taken for the one with the longest frame.
         private func payloadFrame(of service: PushService) -> Int {

@@ -32,8 +32,16 @@ public struct ServiceWord: Sendable, Hashable, CustomStringConvertible {
 /// The words that a backend has for services, and with them the words that clients may use: the backend's own, and the known
 /// ones of each service that it has (contract: client rule 6). Without case, as far as clients are concerned.
 public struct ServiceWords: Sendable, Hashable {
-    private let words: [PushService: ServiceWord]
-    private let services: [String: PushService]
+    /// A word that clients may use, in lower case.
+    private struct Known: Hashable {
+        let word: String
+        let service: PushService
+    }
+
+    /// By the services' places.
+    private let words: [ServiceWord?]
+    // So few that going through them is sooner done than hashing.
+    private let known: [Known]
 
     /// The words for the services, or nil where one would stand for two services: `gcm` is never anything but FCM.
     public init?(_ words: [PushService: ServiceWord]) {
@@ -44,22 +52,27 @@ public struct ServiceWords: Sendable, Hashable {
                 services.updateValue(service, forKey: word.text.asciiLowercased) == nil
             else { return nil }
         }
-        for known in Platform.allCases where words[known.service] != nil { services[known.rawValue] = known.service }
-        self.words = words
-        self.services = services
+        self.init(words, services)
     }
 
     /// Known words, each for its own service; of two for one service the later counts.
     public init(_ platforms: [Platform]) {
-        words = Dictionary(platforms.map { ($0.service, ServiceWord($0)) }) { $1 }
-        var services: [String: PushService] = [:]
+        self.init(Dictionary(platforms.map { ($0.service, ServiceWord($0)) }) { $1 }, [:])
+    }
+
+    private init(_ words: [PushService: ServiceWord], _ own: [String: PushService]) {
+        var services = own
         for known in Platform.allCases where words[known.service] != nil { services[known.rawValue] = known.service }
-        self.services = services
+        self.words = PushService.allCases.map { words[$0] }
+        known = services.map { Known(word: $0, service: $1) }.sorted { $0.word < $1.word }
     }
 
     /// The backend's word for the service; nil where it does not have the service.
-    public subscript(service: PushService) -> ServiceWord? { words[service] }
+    public subscript(service: PushService) -> ServiceWord? { words[service.place] }
 
     /// The service that a client means by the word, in any case; nil where the backend has no such service.
-    func service(for word: String) -> PushService? { services[word.asciiLowercased] }
+    func service(for word: String) -> PushService? {
+        let word = word.asciiLowercased
+        return known.first { $0.word == word }?.service
+    }
 }

@@ -18,7 +18,7 @@ struct Repeating: Sendable {
     func look(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
         guard let send = authorized.permitted.keyedSend else { return .new(authorized) }
         do throws(Refusal) {
-            guard let key = digester.digest(send.key.bytes), let message = digester.digest(Array(send.text.utf8)) else {
+            guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
                 throw Refusal(.internalError, "a digest cannot be made")
             }
             authorized.facts.digest = message

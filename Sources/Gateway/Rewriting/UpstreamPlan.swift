@@ -64,8 +64,8 @@ struct OwnPlan: ~Copyable {
 
 /// The fifth phase: the call becomes the gateway's own requests. Pure and synchronous.
 struct Rewriting: Sendable {
-    /// How many bytes the backend's payload has beside user and message.
-    let payloadFrames: [PushService: Int]
+    /// How many bytes the backend's payload has beside user and message, by the services' places.
+    let payloadFrames: [Int]
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
 
@@ -153,7 +153,7 @@ struct Rewriting: Sendable {
     }
 
     private func digest(of text: String) throws(Refusal) -> KeyedDigest {
-        guard let digest = digester.digest(Array(text.utf8)) else {
+        guard let digest = digester.digest(ofText: text) else {
             throw Refusal(.internalError, "the message's digest cannot be made")
         }
         return digest
@@ -164,7 +164,7 @@ struct Rewriting: Sendable {
         _ text: String, _ service: PushService, from sender: UserName
     ) throws(Refusal) -> [UInt8] {
         let text = try PayloadText(text, for: service)
-        let length = text.payloadLength(from: sender, frame: payloadFrames[service] ?? 0)
+        let length = text.payloadLength(from: sender, frame: payloadFrames[service.place])
         guard length <= service.payloadLimit else {
             throw Refusal(
                 .payloadTooLarge, "the payload would have \(length) bytes",

@@ -11,6 +11,16 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
     /// Firebase Cloud Messaging, formerly Google Cloud Messaging.
     case fcm
 
+    /// Its place among all, for tables that have one for each.
+    package var place: Int {
+        switch self {
+        case .apns: 0
+        case .wns: 1
+        case .mpns: 2
+        case .fcm: 3
+        }
+    }
+
     /// The largest payload in bytes that the service takes (contract: payload limits).
     public var payloadLimit: Int {
         switch self {

@@ -40,21 +40,35 @@ public final class HMAC {
 
     deinit { EVP_MAC_CTX_free(context) }
 
+    /// The longest tag of all algorithms, in bytes.
+    static let longestTag = 64
+
     /// The tag over the parts, one after another, or nil where libcrypto fails.
     public func tag(over parts: [UInt8]...) -> [UInt8]? {
-        // No key and no parameters: starts anew under the key that is set.
-        guard EVP_MAC_init(context, nil, 0, nil) == 1 else { return nil }
-        for part in parts {
-            let updated = part.withUnsafeBytes { bytes in
-                EVP_MAC_update(context, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-            }
-            guard updated == 1 else { return nil }
-        }
-        var written = 0
         var tag = [UInt8](repeating: 0, count: algorithm.byteCount)
-        let finished = tag.withUnsafeMutableBufferPointer { buffer in
-            EVP_MAC_final(context, buffer.baseAddress, &written, buffer.count)
-        }
-        return finished == 1 && written == tag.count ? tag : nil
+        let written = tag.withUnsafeMutableBytes { room in begin() && parts.allSatisfy(add) ? end(room) : nil }
+        return written == tag.count ? tag : nil
+    }
+
+    /// Writes the tag over the bytes; how long it is, or nil where libcrypto fails.
+    ///
+    /// - Parameter room: for `longestTag` bytes.
+    func write(tagOver bytes: UnsafeRawBufferPointer, to room: UnsafeMutableRawBufferPointer) -> Int? {
+        begin() && add(bytes) ? end(room) : nil
+    }
+
+    // No key and no parameters: starts anew under the key that is set.
+    private func begin() -> Bool { EVP_MAC_init(context, nil, 0, nil) == 1 }
+
+    private func add(_ part: [UInt8]) -> Bool { part.withUnsafeBytes { add($0) } }
+
+    private func add(_ part: UnsafeRawBufferPointer) -> Bool {
+        EVP_MAC_update(context, part.baseAddress?.assumingMemoryBound(to: UInt8.self), part.count) == 1
+    }
+
+    private func end(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+        var written = 0
+        let done = EVP_MAC_final(context, room.baseAddress?.assumingMemoryBound(to: UInt8.self), &written, room.count)
+        return done == 1 && written == algorithm.byteCount ? written : nil
     }
 }

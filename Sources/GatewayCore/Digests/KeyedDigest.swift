@@ -2,17 +2,33 @@ internal import CLibcrypto
 
 /// A digest that only the holder of a key can make: 16 bytes of HMAC-SHA256, for what must be recognised but never read.
 public struct KeyedDigest: Sendable, Hashable {
-    /// 16 bytes.
-    public let bytes: [UInt8]
+    /// The first half and the second, as big-endian numbers: a value that takes no memory of its own.
+    private let high: UInt64
+    private let low: UInt64
 
     /// Wraps 16 bytes that a store kept, or nil for another number.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
-        self.bytes = bytes
+        self = bytes.withUnsafeBytes { KeyedDigest(first16Of: $0) }
     }
+
+    /// - Parameter bytes: 16 at least.
+    fileprivate init(first16Of bytes: UnsafeRawBufferPointer) {
+        high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+
+    /// The 16 bytes.
+    public var bytes: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
 
     /// 32 lower-case hexadecimal digits.
     public var hex: String { String(hexEncoding: bytes) }
+
+    /// Appends the digits.
+    package func write(to text: inout ByteWriter) {
+        text.append(hexDigitsOf: high)
+        text.append(hexDigitsOf: low)
+    }
 }
 
 /// Makes keyed digests; may be shared between loops.
@@ -27,8 +43,21 @@ public final class KeyedDigester: Sendable {
     /// Nil where libcrypto fails, which its callers treat as a fault of the gateway.
     public func digest(_ parts: [UInt8]...) -> KeyedDigest? {
         var message: [UInt8] = []
+        message.reserveCapacity(parts.reduce(0) { $0 + $1.count + 4 })
         for part in parts { message.appendUnderLength(part) }
         return digest(of: message)
+    }
+
+    /// The digest of a text: the same as of its bytes as the one part.
+    ///
+    /// Nil where libcrypto fails.
+    public func digest(ofText text: String) -> KeyedDigest? {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8.count + 4) { room in
+            var message = ByteWriter(room)
+            withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { message.append($0.bindMemory(to: UInt8.self)) }
+            message.append(text)
+            return digest(of: UnsafeRawBufferPointer(room))
+        }
     }
 
     /// The digest of the parts and of a secret behind them, each under its length. No copy of the secret is left behind.
@@ -44,8 +73,13 @@ public final class KeyedDigester: Sendable {
         return digest(of: message)
     }
 
-    private func digest(of message: [UInt8]) -> KeyedDigest? {
-        hmac?.tag(over: message).flatMap { KeyedDigest(Array($0.prefix(16))) }
+    private func digest(of message: [UInt8]) -> KeyedDigest? { message.withUnsafeBytes { digest(of: $0) } }
+
+    private func digest(of message: UnsafeRawBufferPointer) -> KeyedDigest? {
+        withUnsafeTemporaryAllocation(byteCount: HMAC.longestTag, alignment: 8) { room in
+            guard hmac?.write(tagOver: message, to: room) != nil else { return nil }
+            return KeyedDigest(first16Of: UnsafeRawBufferPointer(room))
+        }
     }
 }
 

@@ -17,6 +17,12 @@ public final class SharedHMAC: Sendable {
         init(_ hmac: sending HMAC) { self.hmac = Mutex(hmac) }
     }
 
+    // @unchecked: libcrypto reads and writes there while the context is locked, on the thread that lends them, and keeps neither.
+    private struct Lent: @unchecked Sendable {
+        let bytes: UnsafeRawBufferPointer
+        let room: UnsafeMutableRawBufferPointer
+    }
+
     private static let slotCount = 8
     private let slots: [Slot]
 
@@ -32,13 +38,25 @@ public final class SharedHMAC: Sendable {
 
     /// The tag over the bytes, or nil where libcrypto fails.
     public func tag(over bytes: [UInt8]) -> [UInt8]? {
+        var tag = [UInt8](repeating: 0, count: HMAC.longestTag)
+        let written = tag.withUnsafeMutableBytes { room in bytes.withUnsafeBytes { write(tagOver: $0, to: room) } }
+        guard let written else { return nil }
+        tag.removeLast(tag.count - written)
+        return tag
+    }
+
+    /// Writes the tag over the bytes; how long it is, or nil where libcrypto fails.
+    ///
+    /// - Parameter room: for `HMAC.longestTag` bytes.
+    func write(tagOver bytes: UnsafeRawBufferPointer, to room: UnsafeMutableRawBufferPointer) -> Int? {
+        let lent = Lent(bytes: bytes, room: room)
         // A thread's handle is the address of its stack's end, and stacks lie whole pages apart.
         let first = Int(bitPattern: UInt(pthread_self() >> 12)) & (Self.slotCount - 1)
         for step in 0..<Self.slotCount {
             let slot = slots[(first + step) & (Self.slotCount - 1)]
-            if let tag = slot.hmac.withLockIfAvailable({ $0.tag(over: bytes) }) { return tag }
+            if let tag = slot.hmac.withLockIfAvailable({ $0.write(tagOver: lent.bytes, to: lent.room) }) { return tag }
         }
         // All are in use: wait for the own one, which takes less than a microsecond.
-        return slots[first].hmac.withLock { $0.tag(over: bytes) }
+        return slots[first].hmac.withLock { $0.write(tagOver: lent.bytes, to: lent.room) }
     }
 }

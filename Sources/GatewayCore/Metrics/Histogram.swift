@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// How values are spread: how many are at most as large as each of some bounds, and what they come to together. Observing takes
 /// no lock and no memory, from any thread.
 public final class Histogram: Sendable {
@@ -35,24 +37,33 @@ public final class Histogram: Sendable {
         public let sum: UInt64
     }
 
-    private let buckets: Buckets
-    private let counts: [Counter]
-    private let sum = Counter()
+    /// The most bounds that there may be.
+    private static let longest = 24
 
-    /// Nothing observed yet.
+    private let buckets: Buckets
+    // All in one place, so that few lines of a cache are touched.
+    private let sum = Atomic<UInt64>(0)
+    private let counts: [25 of Atomic<UInt64>]
+
+    /// Nothing observed yet. There may be 24 bounds at the most.
     public init(_ buckets: Buckets) {
+        precondition(buckets.bounds.count <= Self.longest, "more buckets than a histogram has")
         self.buckets = buckets
-        counts = (0...buckets.bounds.count).map { _ in Counter() }
+        counts = .init { _ in Atomic(0) }
     }
 
     /// Takes a value that is not negative.
     public func observe(_ value: Int64) {
         var index = 0
         while index < buckets.bounds.count, value > buckets.bounds[index] { index += 1 }
-        counts[index].add()
-        sum.add(UInt64(clamping: value))
+        counts[index].wrappingAdd(1, ordering: .relaxed)
+        sum.wrappingAdd(UInt64(clamping: value), ordering: .relaxed)
     }
 
     /// What was observed so far.
-    public var reading: Reading { Reading(buckets: buckets, counts: counts.map(\.value), sum: sum.value) }
+    public var reading: Reading {
+        Reading(
+            buckets: buckets, counts: (0...buckets.bounds.count).map { counts[$0].load(ordering: .relaxed) },
+            sum: sum.load(ordering: .relaxed))
+    }
 }

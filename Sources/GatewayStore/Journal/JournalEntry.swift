@@ -46,14 +46,16 @@ struct JournalEntry: Sendable {
     }
 
     /// What a caller wants recorded together.
-    init(_ records: [JournalRecord]) {
+    ///
+    /// - Parameter note: is told the kind of each.
+    init(_ records: [JournalRecord], note: (JournalRecord.Kind) -> Void) {
         self.init(lines: records.count) {
-            // By index: a record that is gone through by value is copied.
-            for index in records.indices {
-                $0.members(of: records[index])
+            for record in records {
+                $0.members(of: record)
                 $0.end()
             }
         }
+        for record in records { note(record.kind) }
     }
 
     /// The journal was opened.

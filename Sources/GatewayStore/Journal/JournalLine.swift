@@ -83,7 +83,7 @@ struct JournalLine {
     private mutating func member(_ name: StaticString, _ digest: KeyedDigest?) {
         guard let digest else { return }
         open(name)
-        quote { $0.append(hexDigitsOf: digest.bytes) }
+        quote { digest.write(to: &$0) }
     }
 
     /// Appends a signed statement but for its time, which is the line's.

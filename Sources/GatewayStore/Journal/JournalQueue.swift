@@ -20,11 +20,9 @@ final class JournalQueue: Sendable {
         let waiter: JournalWaiter?
 
         init(_ records: [JournalRecord], _ waiter: JournalWaiter) {
-            entry = JournalEntry(records)
             var (intents, outcomes, refusals) = (0, 0, 0)
-            // By index: a record that is gone through by value is copied.
-            for index in records.indices {
-                switch records[index].kind {
+            entry = JournalEntry(records) { kind in
+                switch kind {
                 case .intent: intents += 1
                 case .outcome: outcomes += 1
                 case .refusal: refusals += 1

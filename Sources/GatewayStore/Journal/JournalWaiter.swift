@@ -31,7 +31,8 @@ struct JournalWaiter: Sendable {
     /// a lock of the loop's each.
     static func tell(_ answer: Answer, to items: some Sequence<JournalQueue.Item>) {
         var loops: [(loop: any EventLoop, continuations: [CheckedContinuation<Answer, Never>])] = []
-        for waiter in items.lazy.compactMap(\.waiter) {
+        for item in items {
+            guard let waiter = item.waiter else { continue }
             guard let loop = waiter.loop else {
                 waiter.continuation.resume(returning: answer)
                 continue
