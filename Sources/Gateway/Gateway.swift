@@ -90,7 +90,7 @@ public struct Gateway: CallServing {
             let action = allowed.facts.action
             let admitted: AdmittedCall
             switch try repeating.look(allowed) {
-            case .repeated(let answer): return phases.end(action, limiting.tell(told, answer))
+            case .repeated(let answer): return end(action, answer, told, phases)
             case .new(let fresh): admitted = try limiting.limit(fresh)
             }
             phases.enter(.rewrite)
@@ -99,7 +99,7 @@ public struct Gateway: CallServing {
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 phases.enter(.answer)
-                return phases.end(action, limiting.tell(told, await answering.answer(recorded)))
+                return end(action, await answering.answer(recorded), told, phases)
             case .upstream(let plan):
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
@@ -107,12 +107,22 @@ public struct Gateway: CallServing {
                 phases.enter(.forward)
                 let forwarded = await forwarding.forward(recorded)
                 phases.enter(.settle)
-                return phases.end(action, limiting.tell(told, await settling.settle(forwarded)))
+                return end(action, await settling.settle(forwarded), told, phases)
             }
         } catch {
             if case .limit(let name, _) = error.extra { limitCounters[name]?.add() }
-            return phases.end(error.facts?.action, limiting.tell(told, refusing.answer(error, of: request.id)))
+            return end(error.facts?.action, refusing.answer(error, of: request.id), told, phases)
         }
+    }
+
+    /// The call has ended: its caller is told how the limits stand, and it is counted.
+    @inline(never)
+    private func end(
+        _ action: Action?, _ answer: consuming Answer, _ told: ToldCaller?, _ phases: PhaseTimer
+    ) -> Answer {
+        if let told { limiting.tell(told, &answer) }
+        phases.end(action, answer.refusal)
+        return answer
     }
 
     /// Deletes a registration that is marked for it, at the backend and in the ledger: the way of a call that nobody makes.

@@ -71,6 +71,8 @@ struct Forwarding: Sendable {
         return ForwardedPlan(recorded.plan, run.end, milliseconds: milliseconds)
     }
 
+    // Inlined, as is what it calls: a layer of `async` more is memory and a look for the executor more.
+    @inline(__always)
     private func perform(_ steps: [PlannedStep], _ run: inout StepRun) async {
         for planned in steps {
             switch await perform(planned.step, &run) {
@@ -90,6 +92,7 @@ struct Forwarding: Sendable {
         run.end.result = .accepted
     }
 
+    @inline(__always)
     private func perform(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         let end = await exchange(step, &run)
         guard case .done = end, case .reserve(let handle?) = step, let id = run.end.reserved else { return end }
@@ -112,6 +115,7 @@ struct Forwarding: Sendable {
         return await exchange(.reserve(handle: nil), &run)
     }
 
+    @inline(__always)
     func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         guard
             let bytes = encoder.request(

@@ -44,13 +44,9 @@ struct Limiting: Sendable {
         return AdmittedCall(authorized, members: members)
     }
 
-    /// The answer, with how the caller's own limits stand now, where the caller is known.
-    @inline(never)
-    func tell(_ told: ToldCaller?, _ answer: Answer) -> Answer {
-        guard let told else { return answer }
-        var answer = answer
+    /// Adds to the answer how the caller's own limits stand now.
+    func tell(_ told: ToldCaller, _ answer: inout Answer) {
         answer.fields += limiter.fields(for: told.caller, isSend: told.isSend)
-        return answer
     }
 
     /// What the gateway does by itself is nobody's to pay.

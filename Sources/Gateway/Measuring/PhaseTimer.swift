@@ -22,11 +22,9 @@ struct PhaseTimer {
     }
 
     /// The call has ended, in the phase that it is in.
-    @inline(never)
-    func end(_ action: Action?, _ answer: Answer) -> Answer {
+    func end(_ action: Action?, _ refusal: RefusalCode?) {
         let now = metrics.now()
         metrics.observe(now - last, in: phase)
-        metrics.count(action, answer.refusal, after: now - start)
-        return answer
+        metrics.count(action, refusal, after: now - start)
     }
 }

@@ -31,6 +31,8 @@ struct Recording: Sendable {
         return RecordedOwnPlan(plan)
     }
 
+    // Inlined: a layer of `async` more is memory and a look for the executor more.
+    @inline(__always)
     private func write(_ records: [JournalRecord], _ facts: CallFacts) async throws(Refusal) {
         do throws(JournalUnavailable) {
             try await journal.record(records)

@@ -50,6 +50,25 @@ extension Span<UInt8> {
         return true
     }
 
+    /// The first place from `start` on, and before `end`, whose byte is neither a space nor visible ASCII; `end` where there is
+    /// none. Eight bytes at a time: most of what comes is the values of fields.
+    func endOfPlainText(from start: Int, before end: Int) -> Int {
+        precondition(start <= end && end <= count, "a range outside of the bytes")
+        return withUnsafeBytes { bytes in
+            var place = start
+            while place + 8 <= end {
+                let eight = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+                // The upper bit of the first byte that is below 0x20 or above 0x7E is set; of what follows it, nothing is sure.
+                let below = (eight &- 0x2020_2020_2020_2020) & ~eight
+                let above = (eight &+ 0x0101_0101_0101_0101) | eight
+                if (below | above) & 0x8080_8080_8080_8080 != 0 { break }
+                place += 8
+            }
+            while place < end, (0x20...0x7E).contains(bytes[place]) { place += 1 }
+            return place
+        }
+    }
+
     /// The range without white space at its ends.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)

@@ -53,11 +53,9 @@ struct FieldParser {
                 nameEnd = place
                 stage = .valueStart
             case .value:
-                var place = index
-                while place < limit, (0x20...0x7E).contains(bytes[place]) { place += 1 }
-                index = place
-                if place == limit { continue }
-                try endOrContinueValue(bytes[place])
+                index = bytes.endOfPlainText(from: index, before: limit)
+                if index == limit { continue }
+                try endOrContinueValue(bytes[index])
             case .lineStart:
                 try startLine(byte)
             case .valueStart:

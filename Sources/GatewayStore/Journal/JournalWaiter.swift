@@ -3,8 +3,8 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
 
-/// Somebody who waits until records are on disk.
-struct JournalWaiter: Sendable {
+/// Somebody who waits until records are on disk. By reference: it goes through lists.
+final class JournalWaiter: Sendable {
     typealias Answer = Result<Void, JournalUnavailable>
 
     let continuation: CheckedContinuation<Answer, Never>
