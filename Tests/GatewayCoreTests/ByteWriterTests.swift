@@ -30,7 +30,8 @@ import Testing
         #expect(text(expecting: 20) { $0.append(decimal: number) } == String(number))
         let digits = String(number, radix: 16)
         #expect(
-            text(expecting: 16) { $0.append(hexDigitsOf: number) } == String(repeating: "0", count: 16 - digits.count) + digits)
+            text(expecting: 16) { $0.append(hexDigitsOf: number) } == String(repeating: "0", count: 16 - digits.count)
+                + digits)
     }
 
     @Test("every digit at every place")

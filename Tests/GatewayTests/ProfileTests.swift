@@ -36,7 +36,9 @@ import Testing
         side.pnsWords = ServiceWords([.gcm, .apns])
         #expect(side.allPayloadFrames()[PushService.fcm.place] == 33)
         side.pnsWords = ServiceWords([.fcm: ServiceWord("android")!, .apns: ServiceWord("ios")!])!
-        #expect(side.allPayloadFrames()[PushService.fcm.place] == 45 && side.allPayloadFrames()[PushService.apns.place] == 27)
+        #expect(
+            side.allPayloadFrames()[PushService.fcm.place] == 45
+                && side.allPayloadFrames()[PushService.apns.place] == 27)
         side.payloadFrames = [.fcm: 7]
         #expect(side.allPayloadFrames()[PushService.fcm.place] == 7)
     }

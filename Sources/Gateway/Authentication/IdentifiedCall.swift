@@ -64,7 +64,8 @@ struct Authentication: Sendable {
             $0.authenticator = caller.authenticator
             $0.attempted = nil
         }
-        return IdentifiedCall(facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
+        return IdentifiedCall(
+            facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
     }
 
     /// The call as if the caller had made it with a good password just now: for explaining, which has nothing to forward it with.

@@ -55,7 +55,10 @@ extension String {
 extension UInt64 {
     /// The number as 16 lower-case hexadecimal digits, as they lie in memory: the first eight, the last eight.
     package var hexDigits: (high: UInt64, low: UInt64) {
-        (Self.hexDigits(of: UInt32(truncatingIfNeeded: self >> 32)), Self.hexDigits(of: UInt32(truncatingIfNeeded: self)))
+        (
+            Self.hexDigits(of: UInt32(truncatingIfNeeded: self >> 32)),
+            Self.hexDigits(of: UInt32(truncatingIfNeeded: self))
+        )
     }
 
     // Eight digits at once, each in a byte of its own: the nibbles are spread, and those above 9 moved from behind `9` to `a`.
@@ -65,7 +68,8 @@ extension UInt64 {
         nibbles = (nibbles | nibbles << 8) & 0x00FF_00FF_00FF_00FF
         nibbles = (nibbles >> 4 | nibbles << 8) & 0x0F0F_0F0F_0F0F_0F0F
         let letters = (nibbles &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return (nibbles &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "9") - 1)).littleEndian
+        return (nibbles &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "9") - 1))
+            .littleEndian
     }
 }
 

@@ -62,6 +62,8 @@ struct JournalBatch {
     }
 
     private mutating func write(_ members: ArraySlice<UInt8>) throws(JournalUnavailable) {
-        guard chain.append(members, at: timeBytes, to: &bytes) else { throw JournalUnavailable("libcrypto made no hash") }
+        guard chain.append(members, at: timeBytes, to: &bytes) else {
+            throw JournalUnavailable("libcrypto made no hash")
+        }
     }
 }

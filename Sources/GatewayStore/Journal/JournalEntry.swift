@@ -60,17 +60,17 @@ struct JournalEntry: Sendable {
 
     /// The journal was opened.
     static let start = JournalEntry {
-        $0.member("kind", word: JournalRecord.Kind.start.rawValue)
-        $0.member("format", number: format)
+        $0.member(#","kind":"#, word: JournalRecord.Kind.start.rawValue)
+        $0.member(#","format":"#, number: format)
         $0.end()
     }
 
     /// The journal mended itself: how, and how much of it.
     static func recovered(_ mending: Mending, count: Int) -> JournalEntry {
         JournalEntry {
-            $0.member("kind", word: JournalRecord.Kind.recovered.rawValue)
-            $0.member("result", word: mending.rawValue)
-            $0.member("count", number: count)
+            $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
+            $0.member(#","result":"#, word: mending.rawValue)
+            $0.member(#","count":"#, number: count)
             $0.end()
         }
     }
@@ -78,9 +78,9 @@ struct JournalEntry: Sendable {
     /// The outcome of an intent that a crash left without one; `members` are the intent's own, as they stand in its line.
     static func unknownAfterCrash(members: [UInt8]) -> JournalEntry {
         JournalEntry {
-            $0.member("kind", word: JournalRecord.Kind.outcome.rawValue)
+            $0.member(#","kind":"#, word: JournalRecord.Kind.outcome.rawValue)
             $0.bytes.append(members)
-            $0.member("result", word: CallResult.unknownAfterCrash.rawValue)
+            $0.member(#","result":"#, word: CallResult.unknownAfterCrash.rawValue)
             $0.end()
         }
     }
@@ -88,9 +88,9 @@ struct JournalEntry: Sendable {
     /// A statement about the chain, signed.
     static func signed(_ signed: SignedStatement) -> JournalEntry {
         JournalEntry {
-            $0.member("kind", word: signed.statement.kind.rawValue)
+            $0.member(#","kind":"#, word: signed.statement.kind.rawValue)
             // In these lines too: in a segment that holds no `start` they say what can be read.
-            $0.member("format", number: format)
+            $0.member(#","format":"#, number: format)
             $0.members(of: signed)
             $0.end()
         }
@@ -101,7 +101,9 @@ struct JournalEntry: Sendable {
         guard start < members.count else { return nil }
         return members.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }
-            return memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start).map { UnsafeRawPointer($0) - base }
+            return memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start).map {
+                UnsafeRawPointer($0) - base
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 internal import GatewayCore
 
-/// Writes the members of a line of the journal, each with the comma before it. Members that are absent leave nothing behind.
+/// Writes the members of a line of the journal. Members that are absent leave nothing behind.
+///
+/// Names are given as they stand in the line, `,"name":`: one piece of memory less to put together.
 struct JournalLine {
     /// Where they are written to.
     var bytes: ByteWriter
@@ -8,7 +10,7 @@ struct JournalLine {
     /// Appends `,"name":"word"`. The word is one of ours and needs no escape.
     @inline(__always)
     mutating func member(_ name: StaticString, word: String) {
-        open(name)
+        bytes.append(name)
         quote { $0.append(word) }
     }
 
@@ -29,7 +31,7 @@ struct JournalLine {
     /// Appends `,"name":"text"` with whatever the text holds escaped.
     mutating func member(_ name: StaticString, text: String?) {
         guard let text else { return }
-        open(name)
+        bytes.append(name)
         JSONWriter.write(string: text, to: &bytes)
     }
 
@@ -37,44 +39,44 @@ struct JournalLine {
     @inline(__always)
     mutating func member(_ name: StaticString, number: Int?) {
         guard let number else { return }
-        open(name)
+        bytes.append(name)
         bytes.append(decimal: number)
     }
 
     /// Appends what is known of a call, in the journal's order.
     mutating func members(of facts: CallFacts) {
-        open("call")
+        bytes.append(#","call":"#)
         quote { facts.call.write(to: &$0) }
-        if let action = facts.action { member("action", word: action.rawValue) }
-        if let user = facts.user { member("user", word: user.text) }
-        member("attempted", text: facts.attempted.map { Self.cut($0.text, to: Self.longestAttempted) })
-        member("authenticator", text: facts.authenticator?.text)
-        member("peer", text: facts.peer.text)
-        if let recipient = facts.recipient { member("recipient", word: recipient.text) }
-        member("audience", text: facts.audience)
-        if let pns = facts.pns { member("pns", word: pns.rawValue) }
-        if let platform = facts.platform { member("platform", word: platform.rawValue) }
-        if let registration = facts.registration { member("registration", word: registration.text) }
-        if !facts.tags.isEmpty { member("tags", words: facts.tags.lazy.map(\.text)) }
-        if let session = facts.session { member("session", word: session.text) }
-        member("rule", text: facts.rule)
-        if !facts.wouldLimit.isEmpty { member("would-limit", texts: facts.wouldLimit) }
-        member("bytes", number: facts.bytes)
-        member("digest", facts.digest)
-        member("idempotency", facts.idempotencyKey)
+        if let action = facts.action { member(#","action":"#, word: action.rawValue) }
+        if let user = facts.user { member(#","user":"#, word: user.text) }
+        member(#","attempted":"#, text: facts.attempted.map { Self.cut($0.text, to: Self.longestAttempted) })
+        member(#","authenticator":"#, text: facts.authenticator?.text)
+        member(#","peer":"#, text: facts.peer.text)
+        if let recipient = facts.recipient { member(#","recipient":"#, word: recipient.text) }
+        member(#","audience":"#, text: facts.audience)
+        if let pns = facts.pns { member(#","pns":"#, word: pns.rawValue) }
+        if let platform = facts.platform { member(#","platform":"#, word: platform.rawValue) }
+        if let registration = facts.registration { member(#","registration":"#, word: registration.text) }
+        if !facts.tags.isEmpty { member(#","tags":"#, words: facts.tags.lazy.map(\.text)) }
+        if let session = facts.session { member(#","session":"#, word: session.text) }
+        member(#","rule":"#, text: facts.rule)
+        if !facts.wouldLimit.isEmpty { member(#","would-limit":"#, texts: facts.wouldLimit) }
+        member(#","bytes":"#, number: facts.bytes)
+        member(#","digest":"#, facts.digest)
+        member(#","idempotency":"#, facts.idempotencyKey)
     }
 
     /// Appends what a record says.
     mutating func members(of record: JournalRecord) {
-        member("kind", word: record.kind.rawValue)
+        member(#","kind":"#, word: record.kind.rawValue)
         if let facts = record.facts { members(of: facts) }
-        member("result", text: record.result)
-        member("status", number: record.status)
-        member("ms", number: record.milliseconds)
-        member("count", number: record.count)
-        member("operator", number: record.operatorID.map(Int.init))
-        member("target", text: record.target)
-        if record.kind == .start { member("format", number: JournalEntry.format) }
+        member(#","result":"#, text: record.result)
+        member(#","status":"#, number: record.status)
+        member(#","ms":"#, number: record.milliseconds)
+        member(#","count":"#, number: record.count)
+        member(#","operator":"#, number: record.operatorID.map(Int.init))
+        member(#","target":"#, text: record.target)
+        if record.kind == .start { member(#","format":"#, number: JournalEntry.format) }
     }
 
     /// Ends the line's members.
@@ -82,18 +84,18 @@ struct JournalLine {
 
     private mutating func member(_ name: StaticString, _ digest: KeyedDigest?) {
         guard let digest else { return }
-        open(name)
+        bytes.append(name)
         quote { digest.write(to: &$0) }
     }
 
     /// Appends a signed statement but for its time, which is the line's.
     mutating func members(of signed: SignedStatement) {
-        open("through")
+        bytes.append(#","through":"#)
         bytes.append(decimal: signed.statement.through)
-        open("head")
+        bytes.append(#","head":"#)
         quote { $0.append(signed.statement.head) }
-        member("key", word: signed.keyID)
-        open("signature")
+        member(#","key":"#, word: signed.keyID)
+        bytes.append(#","signature":"#)
         quote { $0.append(Base64.encode(signed.signature, .standard)) }
     }
 
@@ -112,13 +114,6 @@ struct JournalLine {
     }
 
     @inline(__always)
-    private mutating func open(_ name: StaticString) {
-        bytes.append(",\"")
-        bytes.append(name)
-        bytes.append("\":")
-    }
-
-    @inline(__always)
     private mutating func quote(_ write: (inout ByteWriter) -> Void) {
         bytes.append(UInt8(ascii: "\""))
         write(&bytes)
@@ -128,7 +123,7 @@ struct JournalLine {
     private mutating func list(
         _ name: StaticString, _ items: some Collection<String>, _ write: (String, inout ByteWriter) -> Void
     ) {
-        open(name)
+        bytes.append(name)
         bytes.append(UInt8(ascii: "["))
         for (index, item) in items.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }

@@ -69,7 +69,7 @@ struct JournalFormatTests {
     func numbers(number: Int) throws {
         let bytes = [UInt8](expecting: 1) { bytes in
             var line = JournalLine(bytes: bytes)
-            line.member("n", number: number)
+            line.member(#","n":"#, number: number)
             bytes = line.bytes
         }
         #expect(String(decoding: bytes, as: UTF8.self) == ",\"n\":\(number)")

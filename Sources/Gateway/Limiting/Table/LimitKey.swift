@@ -42,7 +42,15 @@ struct LimitKey: Hashable, Sendable {
 
 /// Makes the digests. Keyed by random bits of the process (SipHash), so that nobody can choose names that share a key.
 struct LimitDigests: Sendable {
-    private let salt: [2 of UInt64] = [.random(in: .min ... .max), .random(in: .min ... .max)]
+    /// Fed with the random bits already.
+    private let salted: Hasher
+
+    init() {
+        var hasher = Hasher()
+        hasher.combine(UInt64.random(in: .min ... .max))
+        hasher.combine(UInt64.random(in: .min ... .max))
+        salted = hasher
+    }
 
     func user(_ user: UserName) -> UInt64 { digest(1) { $0.combine(user.text) } }
     func address(_ address: Peer.Address) -> UInt64 { digest(2) { $0.combine(address) } }
@@ -51,9 +59,7 @@ struct LimitDigests: Sendable {
     }
 
     private func digest(_ kind: UInt8, _ feed: (inout Hasher) -> Void) -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(salt[0])
-        hasher.combine(salt[1])
+        var hasher = salted
         hasher.combine(kind)
         feed(&hasher)
         return max(1, UInt64(bitPattern: Int64(hasher.finalize())))
