@@ -15,10 +15,8 @@ struct JournalSegment {
     private(set) var filled = 0
     /// Whether the disk was full when room was made last.
     private var lacksSpace = false
-
-    /// How much room is made at once: as much as there are bytes already, within these bounds. Each time costs about as much as
-    /// several batches, and a journal of few lines is to stay small.
-    static let fillSteps = (64 << 10)...(1 << 20)
+    /// How many bytes were appended last.
+    private var lastBytes = 0
 
     /// Makes the segment that starts with the line of this number, and its name durable.
     init(first: UInt64, in directory: String, files: any JournalFileSystem) throws(FileFailure) {
@@ -36,18 +34,25 @@ struct JournalSegment {
     /// Appends the bytes and returns once they are on disk. After a failure nothing may be written to the segment again: the
     /// system may have dropped what it could not write, and say so only once.
     mutating func append(_ bytes: [UInt8]) throws(FileFailure) {
-        if filled - length < bytes.count { try fill(atLeast: bytes.count - (filled - length)) }
+        let room = filled - length
+        if room < bytes.count { try fill(JournalFillPace.steps.lowerBound, atLeast: bytes.count - room) }
         var written = 0
         while written < bytes.count { written += try write(bytes, from: written, at: length + written) }
         length += bytes.count
+        lastBytes = bytes.count
     }
 
-    /// Makes room for lines to come where little is left, up to the length at which the segment is full; to be called when nobody
-    /// waits for a line. On a disk that is nearly full there may be none: that is for the next line to find out.
-    mutating func fillAhead(upTo fullLength: Int) throws(FileFailure) {
-        guard filled - length < step / 2, filled < fullLength, !lacksSpace else { return }
-        try fill(atLeast: 0)
+    /// Whether room should be made for lines to come: little is left, and the length at which the segment is full not reached.
+    /// On a disk that is nearly full there may be none: that is for the next line to find out.
+    func lacksRoom(_ step: Int, upTo fullLength: Int) -> Bool {
+        filled - length < max(step / 2, nextBytes) && filled < fullLength && !lacksSpace
     }
+
+    /// Makes room for lines to come; to be called when nobody waits for a line.
+    mutating func fillAhead(_ step: Int) throws(FileFailure) { try fill(max(step, nextBytes), atLeast: 0) }
+
+    /// What the next lines may need, going by the last ones: twice as much, within the longest step.
+    private var nextBytes: Int { min(2 * lastBytes, JournalFillPace.steps.upperBound) }
 
     /// Gives back the room that was not used, and closes the file. One in which nothing was acknowledged is taken away, so that
     /// its number is free again.
@@ -62,11 +67,9 @@ struct JournalSegment {
         if length > 0 { files.close(descriptor) } else { discard() }
     }
 
-    private var step: Int { min(max(length, Self.fillSteps.lowerBound), Self.fillSteps.upperBound) }
-
     /// Fills further ahead, and by less where the disk has no more.
-    private mutating func fill(atLeast least: Int) throws(FileFailure) {
-        let feeds = [UInt8](repeating: UInt8(ascii: "\n"), count: max(step, least))
+    private mutating func fill(_ count: Int, atLeast least: Int) throws(FileFailure) {
+        let feeds = [UInt8](repeating: UInt8(ascii: "\n"), count: max(count, least))
         lacksSpace = false
         var written = 0
         while written < feeds.count {

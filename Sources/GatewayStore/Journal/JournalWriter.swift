@@ -23,6 +23,7 @@ final class JournalWriter {
     /// What is known of the oldest segments, so that they are not read again each time.
     var knownEnds: [JournalSegmentName: SegmentEnd] = [:]
     private var batch: JournalBatch
+    private var fillPace = JournalFillPace()
     private let copier: CheckpointCopier?
     private var segmentBegan: MonotonicInstant
     private var spaceLooked: MonotonicInstant?
@@ -152,7 +153,9 @@ final class JournalWriter {
             let start = settings.clocks.monotonic().nanoseconds
             do throws(FileFailure) {
                 try segment?.append(batch.bytes)
-                settings.metrics.syncTimes.observe(settings.clocks.monotonic().nanoseconds - start)
+                let time = settings.clocks.monotonic().nanoseconds - start
+                settings.metrics.syncTimes.observe(time)
+                fillPace.wroteBatch(in: time)
                 settings.metrics.batchLines.observe(Int64(clamping: batch.chain.next &- chain.next))
             } catch {
                 settings.metrics.failures.add()
@@ -164,11 +167,14 @@ final class JournalWriter {
 
     /// Makes room for the next batches, now that those who waited for this one are told.
     private func fillAhead() throws(JournalUnavailable) {
+        guard segment?.lacksRoom(fillPace.step, upTo: settings.segmentBytes) == true else { return }
+        let start = settings.clocks.monotonic().nanoseconds
         do throws(FileFailure) {
-            try segment?.fillAhead(upTo: settings.segmentBytes)
+            try segment?.fillAhead(fillPace.step)
         } catch {
             throw JournalUnavailable(error.description)
         }
+        fillPace.madeRoom(in: settings.clocks.monotonic().nanoseconds - start)
     }
 
     /// Moves on to the end of a batch that is on disk.
