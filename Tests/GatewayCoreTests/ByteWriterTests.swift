@@ -11,7 +11,7 @@ import Testing
     func pieces(length: Int) {
         let text = text(expecting: length) {
             $0.append("one, ")
-            $0.append("zw\u{F6}lf" + ", 🙂, ")
+            $0.append(text: "zw\u{F6}lf" + ", 🙂, ")
             $0.append([1, 2, 3].map { $0 + UInt8(ascii: "0") })
             $0.append(UInt8(ascii: " "))
             $0.append(decimal: -120)
@@ -20,6 +20,7 @@ import Testing
             $0.append(" ")
             $0.append(hexDigitsOf: [0x00, 0x9A, 0xF0])
             $0.append("")
+            $0.append(text: "")
             $0.append([])
         }
         #expect(text == "one, zwölf, 🙂, 123 -120 fedcba9876543210 009af0")
@@ -58,7 +59,7 @@ import Testing
             writer.append(decimal: 10)
             writer.append(hexDigitsOf: 1)
             writer.append(hexDigitsOf: [1])
-            writer.append(["g", "h"].joined())
+            writer.append(text: ["g", "h"].joined())
             #expect(writer.count == 3 + 2 + 1 + 2 + 16 + 2 + 2)
         }
         #expect(String(decoding: memory, as: UTF8.self) == "abc.....")

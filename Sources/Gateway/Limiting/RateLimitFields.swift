@@ -62,7 +62,7 @@ extension Limiter {
             for (charge, arrival) in zip(charges, arrivals) {
                 let rule = rules[charge.rule]
                 if text.count > 0 { text.append(", ") }
-                text.append(rule.standingPrefix)
+                text.append(text: rule.standingPrefix)
                 text.append(decimal: min(rule.limit.count, charge.rate.left(arrival: arrival, now: now)))
                 text.append(";t=")
                 text.append(decimal: charge.rate.debt(arrival: arrival, now: now).secondsRoundedUp)

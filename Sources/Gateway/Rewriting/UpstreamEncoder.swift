@@ -34,7 +34,7 @@ final class UpstreamEncoder: Sendable {
         switch step {
         case .reserve(let handle):
             return request("POST", as: caller, body: nil, origin) { target in
-                target.append(backend.registerPath)
+                target.append(text: backend.registerPath)
                 guard let handle else { return }
                 target.append("?handle=")
                 Self.percentEncode(handle.text, to: &target)
@@ -49,9 +49,9 @@ final class UpstreamEncoder: Sendable {
             guard let word = backend.pnsWords[send.service] else { return nil }
             let body = [UInt8](expecting: send.text.count + 16) { JSONWriter.write(stringOfUTF8: send.text, to: &$0) }
             return request("POST", as: send.sender, body: body, origin) { target in
-                target.append(backend.notificationsPath)
+                target.append(text: backend.notificationsPath)
                 target.append("?pns=")
-                target.append(word.text)
+                target.append(text: word.text)
                 target.append("&to_tag=")
                 Self.percentEncode(send.recipient.text, to: &target)
             }
@@ -70,12 +70,12 @@ final class UpstreamEncoder: Sendable {
     }
 
     private func write(pathOf id: String, to target: inout ByteWriter) {
-        target.append(backend.registerPath)
+        target.append(text: backend.registerPath)
         switch backend.idPlace {
         case .path: target.append("/")
         case .query: target.append("?id=")
         }
-        target.append(id)
+        target.append(text: id)
     }
 
     private func request(
@@ -87,7 +87,7 @@ final class UpstreamEncoder: Sendable {
             bytes.append(" ")
             target(&bytes)
             bytes.append(" HTTP/1.1\r\nHost: ")
-            bytes.append(host)
+            bytes.append(text: host)
             write(user, to: &bytes)
             bytes.append("\r\nAccept: application/json\r\nX-Request-Id: ")
             origin.call.write(to: &bytes)
@@ -99,7 +99,7 @@ final class UpstreamEncoder: Sendable {
             }
             if let state = origin.trace?.state {
                 bytes.append("\r\ntracestate: ")
-                bytes.append(state.text)
+                bytes.append(text: state.text)
             }
             if body != nil { bytes.append("\r\nContent-Type: application/json; charset=utf-8") }
             if body != nil || method.utf8Start.pointee == UInt8(ascii: "P") {
@@ -118,9 +118,9 @@ final class UpstreamEncoder: Sendable {
             let length = user.text.utf8.count
             withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * length + 1) { room in
                 var pair = ByteWriter(room)
-                pair.append(user.text)
+                pair.append(text: user.text)
                 pair.append(":")
-                pair.append(user.text)
+                pair.append(text: user.text)
                 Base64.write(UnsafeBufferPointer(room), .standard, to: &bytes)
             }
         case .sharedPassword(let password):
@@ -129,11 +129,11 @@ final class UpstreamEncoder: Sendable {
             bytes.append(password.withUnsafeBytes { Base64.encode(name + Array($0), .standard) })
         case .header(let userField, let secretField, let secret):
             bytes.append("\r\n")
-            bytes.append(userField)
+            bytes.append(text: userField)
             bytes.append(": ")
-            bytes.append(user.text)
+            bytes.append(text: user.text)
             bytes.append("\r\n")
-            bytes.append(secretField)
+            bytes.append(text: secretField)
             bytes.append(": ")
             secret.withUnsafeBytes { bytes.append($0.bindMemory(to: UInt8.self)) }
         }

@@ -55,7 +55,7 @@ public final class KeyedDigester: Sendable {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8.count + 4) { room in
             var message = ByteWriter(room)
             withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { message.append($0.bindMemory(to: UInt8.self)) }
-            message.append(text)
+            message.append(text: text)
             return digest(of: UnsafeRawBufferPointer(room))
         }
     }

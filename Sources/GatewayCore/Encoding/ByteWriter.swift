@@ -70,9 +70,9 @@ public struct ByteWriter: ByteSink {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Appends text as it is.
+    /// Appends text as it is. Labelled, so that a literal is never taken for one: those take no look at how they lie in memory.
     @inlinable
-    public mutating func append(_ text: String) {
+    public mutating func append(text: String) {
         // As it lies in memory; only text from elsewhere than this program could lie otherwise.
         if text.utf8.withContiguousStorageIfAvailable({ append($0) }) == nil {
             for byte in text.utf8 { append(byte) }

@@ -46,13 +46,13 @@ struct AnswerWriter {
             }
             if let contentType = answer.contentType {
                 bytes.append("\r\nContent-Type: ")
-                bytes.append(contentType)
+                bytes.append(text: contentType)
             }
             for field in answer.fields {
                 bytes.append("\r\n")
-                bytes.append(field.name)
+                bytes.append(text: field.name)
                 bytes.append(": ")
-                bytes.append(field.value)
+                bytes.append(text: field.value)
             }
             bytes.append("\r\nX-Request-Id: ")
             id.write(to: &bytes)

@@ -11,14 +11,14 @@ struct JournalLine {
     @inline(__always)
     mutating func member(_ name: StaticString, word: String) {
         bytes.append(name)
-        quote { $0.append(word) }
+        quote { $0.append(text: word) }
     }
 
     /// Appends `,"name":["word","word"]`. The words are within grammars of ours and need no escape.
     mutating func member(_ name: StaticString, words: some Collection<String>) {
         list(name, words) { word, bytes in
             bytes.append(UInt8(ascii: "\""))
-            bytes.append(word)
+            bytes.append(text: word)
             bytes.append(UInt8(ascii: "\""))
         }
     }
