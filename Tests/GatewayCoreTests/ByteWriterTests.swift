@@ -7,7 +7,7 @@ import Testing
         String(decoding: [UInt8](expecting: length, write), as: UTF8.self)
     }
 
-    @Test("pieces of each kind, whatever room there was at first", arguments: [0, 1, 7, 60, 61, 62, 200])
+    @Test("pieces of each kind, whatever room there was at first", arguments: [0, 1, 7, 40, 41, 42, 43, 44, 200])
     func pieces(length: Int) {
         let text = text(expecting: length) {
             $0.append("one, ")
@@ -17,13 +17,11 @@ import Testing
             $0.append(decimal: -120)
             $0.append(" ")
             $0.append(hexDigitsOf: 0xFEDC_BA98_7654_3210)
-            $0.append(" ")
-            $0.append(hexDigitsOf: [0x00, 0x9A, 0xF0])
             $0.append("")
             $0.append(text: "")
             $0.append([])
         }
-        #expect(text == "one, zwölf, 🙂, 123 -120 fedcba9876543210 009af0")
+        #expect(text == "one, zwölf, 🙂, 123 -120 fedcba9876543210")
     }
 
     @Test("numbers of any length", arguments: [0, 9, 10, 99, 100, 1_000_000, UInt64(Int64.max), .max])
@@ -58,9 +56,8 @@ import Testing
             writer.append(UInt8(ascii: "f"))
             writer.append(decimal: 10)
             writer.append(hexDigitsOf: 1)
-            writer.append(hexDigitsOf: [1])
             writer.append(text: ["g", "h"].joined())
-            #expect(writer.count == 3 + 2 + 1 + 2 + 16 + 2 + 2)
+            #expect(writer.count == 3 + 2 + 1 + 2 + 16 + 2)
         }
         #expect(String(decoding: memory, as: UTF8.self) == "abc.....")
         var nowhere = ByteWriter(UnsafeMutableBufferPointer(start: nil, count: 0))

@@ -16,8 +16,8 @@ public struct CallID: Sendable, Hashable, CustomStringConvertible {
     /// 32 lower-case hexadecimal digits.
     public var text: String {
         String(unsafeUninitializedCapacity: 32) { text in
-            text.write(hexDigitsOf: process, at: 0)
-            text.write(hexDigitsOf: number, at: 16)
+            var digits = ByteWriter(text)
+            write(to: &digits)
             return 32
         }
     }

@@ -42,8 +42,9 @@ public struct TraceContext: Sendable, Hashable {
     /// The trace's id: 32 lower-case hexadecimal digits.
     public var id: String {
         String(unsafeUninitializedCapacity: 32) { text in
-            text.write(hexDigitsOf: high, at: 0)
-            text.write(hexDigitsOf: low, at: 16)
+            var digits = ByteWriter(text)
+            digits.append(hexDigitsOf: high)
+            digits.append(hexDigitsOf: low)
             return 32
         }
     }

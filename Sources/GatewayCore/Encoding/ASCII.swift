@@ -72,11 +72,3 @@ extension UInt64 {
             .littleEndian
     }
 }
-
-extension UnsafeMutableBufferPointer<UInt8> {
-    /// Writes the number as 16 lower-case hexadecimal digits from the index on. There must be room for them.
-    package func write(hexDigitsOf number: UInt64, at index: Int) {
-        var writer = ByteWriter(UnsafeMutableBufferPointer(rebasing: self[index..<(index + 16)]))
-        writer.append(hexDigitsOf: number)
-    }
-}

@@ -108,12 +108,6 @@ public struct ByteWriter: ByteSink {
         UnsafeMutableRawPointer(place).storeBytes(of: digits.high, as: UInt64.self)
         UnsafeMutableRawPointer(place + 8).storeBytes(of: digits.low, as: UInt64.self)
     }
-
-    /// Appends each byte as two lower-case hexadecimal digits.
-    public mutating func append(hexDigitsOf bytes: [UInt8]) {
-        guard let place = advance(by: 2 * bytes.count) else { return }
-        for (index, byte) in bytes.enumerated() { (place[2 * index], place[2 * index + 1]) = byte.hexDigits }
-    }
 }
 
 extension [UInt8] {

@@ -47,6 +47,7 @@ public final class Histogram: Sendable {
 
     /// Nothing observed yet. There may be 24 bounds at the most.
     public init(_ buckets: Buckets) {
+        // All lists of bounds are in our source, and histograms are made at the start: none is a peer's or an operator's.
         precondition(buckets.bounds.count <= Self.longest, "more buckets than a histogram has")
         self.buckets = buckets
         counts = .init { _ in Atomic(0) }

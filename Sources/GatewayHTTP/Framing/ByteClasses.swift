@@ -53,6 +53,7 @@ extension Span<UInt8> {
     /// The first place from `start` on, and before `end`, whose byte is neither a space nor visible ASCII; `end` where there is
     /// none. Eight bytes at a time: most of what comes is the values of fields.
     func endOfPlainText(from start: Int, before end: Int) -> Int {
+        // The one caller, `FieldParser`, asks only while its index is before a limit that lies within the bytes.
         precondition(start <= end && end <= count, "a range outside of the bytes")
         return withUnsafeBytes { bytes in
             var place = start

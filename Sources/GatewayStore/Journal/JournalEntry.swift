@@ -55,6 +55,7 @@ struct JournalEntry: Sendable {
                 $0.end()
             }
         }
+        // Apart from the above, which is run twice where the lines are long.
         for record in records { note(record.kind) }
     }
 

@@ -1,0 +1,43 @@
+import Testing
+
+@testable import GatewayHTTP
+
+/// Where plain text ends is found eight bytes at a time: each byte at each place among eight has to be seen.
+@Suite struct PlainTextTests {
+    private func end(_ bytes: [UInt8], from start: Int, before end: Int) -> Int {
+        bytes.span.endOfPlainText(from: start, before: end)
+    }
+
+    @Test("each byte at each place, among the least and the greatest", arguments: [0x20, 0x7E] as [UInt8])
+    func eachByte(plain: UInt8) {
+        for byte in UInt8.min ... .max {
+            for place in 0..<20 {
+                var bytes = [UInt8](repeating: plain, count: 20)
+                bytes[place] = byte
+                let isPlain = (0x20...0x7E).contains(byte)
+                #expect(end(bytes, from: 0, before: 20) == (isPlain ? 20 : place), "\(byte) at \(place)")
+            }
+        }
+    }
+
+    @Test("two bytes that are not plain: the first counts")
+    func two() {
+        let pairs: [(UInt8, UInt8)] = [(0x1F, 0x7F), (0x00, 0xFF), (0xFF, 0x00), (0x0D, 0x0A), (0x80, 0x1F)]
+        for (first, second) in pairs {
+            for place in 0..<15 {
+                var bytes = [UInt8](repeating: 0x61, count: 16)
+                bytes[place] = first
+                bytes[place + 1] = second
+                #expect(end(bytes, from: 0, before: 16) == place)
+            }
+        }
+    }
+
+    @Test("what is before the start or behind the end is not looked at")
+    func bounds() {
+        let bytes: [UInt8] = [0x00] + [UInt8](repeating: 0x61, count: 17) + [0x00]
+        for start in 1...18 {
+            for end in start...18 { #expect(self.end(bytes, from: start, before: end) == end) }
+        }
+    }
+}

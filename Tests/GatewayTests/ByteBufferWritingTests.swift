@@ -1,0 +1,20 @@
+import GatewayCore
+import NIOCore
+import Testing
+
+@testable import Gateway
+
+@Suite struct ByteBufferWritingTests {
+    @Test("a buffer is the same whatever was expected", arguments: [0, 1, 5, 6, 7, 1024])
+    func anyRoom(length: Int) {
+        let buffer = ByteBuffer(expecting: length) {
+            $0.append("one ")
+            $0.append(decimal: 10)
+        }
+        #expect(String(buffer: buffer) == "one 10")
+    }
+
+    @Test("nothing is written, and nothing is there") func empty() {
+        #expect(ByteBuffer(expecting: 0) { _ in }.readableBytes == 0)
+    }
+}
