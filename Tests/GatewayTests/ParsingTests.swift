@@ -1,5 +1,6 @@
 import GatewayCore
 import GatewayTesting
+import NIOCore
 import Testing
 
 @testable import Gateway
@@ -33,6 +34,16 @@ import Testing
     }
 
     private struct Missing: Error {}
+
+    @Test("a request that is changed is another one")
+    func value() {
+        let request = Sample.create
+        var other = request
+        other.path = ByteBuffer(string: "/elsewhere")
+        other.departure = ClientDeparture()
+        #expect(request.path != other.path && request.departure == nil && other.departure != nil)
+        #expect(request.method == other.method && request.peer == other.peer)
+    }
 
     @Test func create() throws {
         guard case .create(let handle?) = try parse(Sample.create).0 else { throw Missing() }

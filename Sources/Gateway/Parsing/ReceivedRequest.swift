@@ -5,35 +5,61 @@ public import NIOCore
 ///
 /// The listener makes it, on the event loop that `Gateway.serve(_:)` then runs on. Only the few header fields that decide
 /// anything are here; all others end at the listener. A value holds the field's bytes without surrounding white space.
+@dynamicMemberLookup
 public struct ReceivedRequest: Sendable {
-    /// The call's id, made by the listener.
-    public var id: CallID
-    /// The method, or nil for one that no route knows.
-    public var method: HTTPMethod?
-    /// The path as sent, from `/` up to but not including `?`. Absolute-form targets are reduced to this by the listener.
-    public var path: ByteBuffer
-    /// What follows the first `?`, without it; nil where there is none.
-    public var query: ByteBuffer?
-    /// `Authorization`; more than one such field is `.repeated`.
-    public var authorization: FieldValue
-    /// `Content-Type`.
-    public var contentType: FieldValue
-    /// `Content-Encoding`.
-    public var contentEncoding: FieldValue
-    /// `Idempotency-Key`.
-    public var idempotencyKey: FieldValue
-    /// `traceparent`, where the peer is trusted to say it.
-    public var traceparent: FieldValue
-    /// `tracestate`, its lines joined by commas, where the peer is trusted to say it; nil where it is not there.
-    public var tracestate: ByteBuffer?
-    /// The body, complete, of at most the listener's limit.
-    public var body: ByteBuffer
-    /// Who is at the other end.
-    public var peer: Peer
-    /// Whether a credential may be judged that came this way: loopback, Unix socket, TLS, or allowed by configuration.
-    public var credentialsMayTravel: Bool
-    /// Says when nobody waits for the answer any more; nil where that is not told, and then the call goes on to its end.
-    public var departure: ClientDeparture?
+    /// What the listener has found.
+    public struct Fields: Sendable {
+        /// The call's id, made by the listener.
+        public var id: CallID
+        /// The method, or nil for one that no route knows.
+        public var method: HTTPMethod?
+        /// The path as sent, from `/` up to but not including `?`. Absolute-form targets are reduced to this by the listener.
+        public var path: ByteBuffer
+        /// What follows the first `?`, without it; nil where there is none.
+        public var query: ByteBuffer?
+        /// `Authorization`; more than one such field is `.repeated`.
+        public var authorization: FieldValue
+        /// `Content-Type`.
+        public var contentType: FieldValue
+        /// `Content-Encoding`.
+        public var contentEncoding: FieldValue
+        /// `Idempotency-Key`.
+        public var idempotencyKey: FieldValue
+        /// `traceparent`, where the peer is trusted to say it.
+        public var traceparent: FieldValue
+        /// `tracestate`, its lines joined by commas, where the peer is trusted to say it; nil where it is not there.
+        public var tracestate: ByteBuffer?
+        /// The body, complete, of at most the listener's limit.
+        public var body: ByteBuffer
+        /// Who is at the other end.
+        public var peer: Peer
+        /// Whether a credential may be judged that came this way: loopback, Unix socket, TLS, or allowed by configuration.
+        public var credentialsMayTravel: Bool
+        /// Says when nobody waits for the answer any more; nil where that is not told, and then the call goes on to its end.
+        public var departure: ClientDeparture?
+    }
+
+    // One reference, and copied when one of several is to be changed: it goes from the listener into a task, and is large.
+    // Unchecked: changed only where nobody else refers to it.
+    @usableFromInline
+    final class Storage: @unchecked Sendable {
+        @usableFromInline var fields: Fields
+
+        @inlinable
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    @usableFromInline var storage: Storage
+
+    /// What was found of one thing.
+    @inlinable
+    public subscript<Value>(dynamicMember path: WritableKeyPath<Fields, Value>) -> Value {
+        get { storage.fields[keyPath: path] }
+        set {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
+            storage.fields[keyPath: path] = newValue
+        }
+    }
 
     /// A header field that may occur once at the most.
     public enum FieldValue: Sendable, Hashable {
@@ -50,20 +76,13 @@ public struct ReceivedRequest: Sendable {
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
         authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,
         idempotencyKey: FieldValue = .absent, traceparent: FieldValue = .absent, tracestate: ByteBuffer? = nil,
-        body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool
+        body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool, departure: ClientDeparture? = nil
     ) {
-        self.id = id
-        self.method = method
-        self.path = path
-        self.query = query
-        self.authorization = authorization
-        self.contentType = contentType
-        self.contentEncoding = contentEncoding
-        self.idempotencyKey = idempotencyKey
-        self.traceparent = traceparent
-        self.tracestate = tracestate
-        self.body = body
-        self.peer = peer
-        self.credentialsMayTravel = credentialsMayTravel
+        storage = Storage(
+            Fields(
+                id: id, method: method, path: path, query: query, authorization: authorization,
+                contentType: contentType, contentEncoding: contentEncoding, idempotencyKey: idempotencyKey,
+                traceparent: traceparent, tracestate: tracestate, body: body, peer: peer,
+                credentialsMayTravel: credentialsMayTravel, departure: departure))
     }
 }

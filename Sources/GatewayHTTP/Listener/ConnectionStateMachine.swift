@@ -35,11 +35,24 @@ struct ConnectionStateMachine {
         /// Between requests or within one.
         case reading
         /// A request is with the way of a call.
-        case serving(RequestHead)
+        case serving(AnswerTo)
         /// The last answer is on its way out.
         case concluding
         /// The last answer is out, and our side closed; what still comes is thrown away.
         case lingering
+    }
+
+    /// What of a request's head decides how its answer is written.
+    private struct AnswerTo {
+        let omitsBody: Bool
+        let keepsAlive: Bool
+        let isVersion11: Bool
+
+        init(_ head: borrowing RequestHead) {
+            omitsBody = head.isHead
+            keepsAlive = head.keepsAlive
+            isVersion11 = head.isVersion11
+        }
     }
 
     /// The most bytes that are thrown away while lingering.
@@ -115,7 +128,7 @@ struct ConnectionStateMachine {
             case .continueExpected:
                 return .sendContinue
             case .request(let request):
-                state = .serving(request.head)
+                state = .serving(AnswerTo(request.head))
                 return .serve(request)
             case .fault(let fault):
                 state = .concluding
@@ -126,12 +139,12 @@ struct ConnectionStateMachine {
 
     /// The answer to the served request is there; says how to write it, nil where none is awaited.
     mutating func answering() -> AnswerWriter.Framing? {
-        guard case .serving(let head) = state else { return nil }
+        guard case .serving(let request) = state else { return nil }
         answered += 1
-        let isLast = !head.keepsAlive || isDraining || isLeaving || (inputClosed && framer.bufferedBytes == 0)
+        let isLast = !request.keepsAlive || isDraining || isLeaving || (inputClosed && framer.bufferedBytes == 0)
         state = isLast ? .concluding : .reading
         return AnswerWriter.Framing(
-            omitsBody: head.isHead, connection: isLast ? .closed : head.isVersion11 ? .kept : .keptExplicitly)
+            omitsBody: request.omitsBody, connection: isLast ? .closed : request.isVersion11 ? .kept : .keptExplicitly)
     }
 
     /// Whether the answer just written is the last one.

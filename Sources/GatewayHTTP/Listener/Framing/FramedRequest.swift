@@ -2,16 +2,22 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// A complete request with its framing taken off.
-struct FramedRequest {
+/// A complete request with its framing taken off. By reference: it goes through several hands, and is large.
+final class FramedRequest {
     private static let root = ByteBuffer(string: "/")
 
     /// What the head says, as places in `headBytes`.
-    var head: RequestHead
+    let head: RequestHead
     /// The head as it came.
-    var headBytes: ByteBuffer
+    let headBytes: ByteBuffer
     /// The body, its transfer coding undone.
-    var body: ByteBuffer
+    let body: ByteBuffer
+
+    init(head: RequestHead, headBytes: ByteBuffer, body: ByteBuffer) {
+        self.head = head
+        self.headBytes = headBytes
+        self.body = body
+    }
 
     /// The request as the way of a call takes it; slices, no copies.
     func received(id: CallID, peer: Peer, credentialsMayTravel: Bool) -> ReceivedRequest {
