@@ -57,16 +57,18 @@ struct PresentedCredential {
             .password(user: names.login(name), password: Secret(password)), name: name)
     }
 
-    /// Whether all are of the alphabet of `b64token` (RFC 6750, section 2.1), as bit sets. Without a branch a byte: tokens are long.
+    /// Whether all are of the alphabet of `b64token` (RFC 6750, section 2.1). Without a branch or a table, so that the processor
+    /// compares many bytes at a time: tokens are long.
     private static func areTokenBytes(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Bits 0–63: + - . / = and the digits. Bits 64–127: letters, _ and ~.
-        let low: UInt64 = 0x23FF_E800_0000_0000
-        let high: UInt64 = 0x47FF_FFFE_87FF_FFFE
-        var areGood: UInt64 = 1
+        var bad: UInt8 = 0
         for byte in bytes {
-            let set = byte < 64 ? low : byte < 128 ? high : 0
-            areGood &= set >> UInt64(byte & 63)
+            let letter: UInt8 = (byte | 0x20) &- UInt8(ascii: "a") < 26 ? 1 : 0
+            // From + to 9 all but the comma.
+            let signOrDigit: UInt8 = byte &- UInt8(ascii: "+") < 15 ? 1 : 0
+            let comma: UInt8 = byte == UInt8(ascii: ",") ? 1 : 0
+            let isOther = byte == UInt8(ascii: "=") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")
+            bad |= (letter | (signOrDigit ^ comma) | (isOther ? 1 : 0)) ^ 1
         }
-        return areGood & 1 == 1
+        return bad == 0
     }
 }

@@ -71,8 +71,8 @@ struct RouteTable: Sendable {
     /// The route, and the last segment of the path where it is the caller's.
     func route(_ request: ReceivedRequest) throws(Refusal) -> (Route, String?) {
         let path = request.path.readableBytesView
-        if let known = paths.first(where: { path.elementsEqual($0.path) }) {
-            return (try route(request.method, among: known.routes, query: request.query), nil)
+        if let known = place(ofPath: request.path) {
+            return (try route(request.method, among: paths[known].routes, query: request.query), nil)
         }
         // Only a path that matched as it stands is spared this: it cannot hold any of what is refused here.
         try Self.requireSound(path)
@@ -82,6 +82,16 @@ struct RouteTable: Sendable {
         let segment = path.dropFirst(family.prefix.count)
         guard !segment.isEmpty, !segment.contains(UInt8(ascii: "/")) else { throw Refusal(.noRoute, "no such path") }
         return (try route(request.method, among: family.routes, query: nil), String(decoding: segment, as: UTF8.self))
+    }
+
+    /// Which of the paths it is, byte for byte.
+    private func place(ofPath path: ByteBuffer) -> Int? {
+        path.withUnsafeReadableBytes { path in
+            paths.firstIndex { known in
+                known.path.count == path.count
+                    && known.path.withUnsafeBytes { $0.elementsEqual(path) }
+            }
+        }
     }
 
     private func route(

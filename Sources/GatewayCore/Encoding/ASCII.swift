@@ -35,7 +35,11 @@ extension UInt8 {
 extension String {
     /// The text with ASCII capitals made small; the same storage where there are none.
     package var asciiLowercased: String {
-        guard utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) else { return self }
+        // As it lies in memory, which is several times as quick as a byte of the text at a time.
+        let hasCapitals =
+            utf8.withContiguousStorageIfAvailable { $0.contains { $0.asciiLowercased != $0 } }
+            ?? utf8.contains { $0.asciiLowercased != $0 }
+        guard hasCapitals else { return self }
         return String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
     }
 

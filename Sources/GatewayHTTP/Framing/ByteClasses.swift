@@ -21,6 +21,9 @@ extension UInt8 {
     /// `VCHAR` (RFC 5234): visible ASCII.
     var isVisible: Bool { (0x21...0x7E).contains(self) }
 
+    /// What a request's target is made of, but for the `?` that begins its query (RFC 9112, section 3.2): visible ASCII without `#`.
+    var isPlainInTarget: Bool { isVisible && self != UInt8(ascii: "?") && self != UInt8(ascii: "#") }
+
     /// A control character that no field value may hold; tab is not one of them (RFC 9110, section 5.5).
     var isForbiddenInValue: Bool { self < 0x20 ? self != .tab : self == 0x7F }
 
@@ -45,9 +48,23 @@ extension Span<UInt8> {
     }
 
     private func reads(_ word: StaticString, from start: Int) -> Bool {
-        let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
-        for (index, byte) in expected.enumerated() where self[start + index] | 0x20 != byte { return false }
-        return true
+        let length = word.utf8CodeUnitCount
+        precondition(start >= 0 && start + length <= count, "a word beyond the end")
+        let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: length)
+        return withUnsafeBytes { bytes in
+            var place = 0
+            while place + 8 <= length {
+                let eight = bytes.loadUnaligned(fromByteOffset: start + place, as: UInt64.self)
+                let wanted = expected.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+                if eight | 0x2020_2020_2020_2020 != wanted { return false }
+                place += 8
+            }
+            while place < length {
+                if bytes[start + place] | 0x20 != expected[place] { return false }
+                place += 1
+            }
+            return true
+        }
     }
 
     /// The first place from `start` on, and before `end`, whose byte is neither a space nor visible ASCII; `end` where there is
@@ -68,6 +85,12 @@ extension Span<UInt8> {
             while place < end, (0x20...0x7E).contains(bytes[place]) { place += 1 }
             return place
         }
+    }
+
+    /// Eight bytes from a place on, the first one in the uppermost bits.
+    func eight(from place: Int) -> UInt64 {
+        precondition(place >= 0 && place + 8 <= count, "bytes beyond the end")
+        return withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt64.self)) }
     }
 
     /// The range without white space at its ends.

@@ -52,24 +52,32 @@ struct FieldParser {
                 guard bytes[place] == .colon else { throw .malformed("a byte in a field name that no name may hold") }
                 nameEnd = place
                 stage = .valueStart
+                // Nearly always one space follows, and then the value.
+                if place + 2 < limit, bytes[place + 1] == .space, !bytes[place + 2].isOptionalWhitespace {
+                    index = place + 2
+                    beginValue()
+                    continue
+                }
             case .value:
                 index = bytes.endOfPlainText(from: index, before: limit)
                 if index == limit { continue }
+                // And the whole line end is there.
+                if index + 1 < limit, bytes[index] == .carriageReturn, bytes[index + 1] == .lineFeed {
+                    valueEnd = index
+                    index += 2
+                    return endLine(bytes)
+                }
                 try endOrContinueValue(bytes[index])
             case .lineStart:
                 try startLine(byte)
             case .valueStart:
                 if byte.isOptionalWhitespace { break }
-                valueStart = index
-                hasObsoleteText = false
-                stage = .value
+                beginValue()
                 continue
             case .lineFeed:
                 guard byte == .lineFeed else { throw .malformed("a bare CR in a field") }
                 index += 1
-                stage = .lineStart
-                let value = bytes.trimmed(valueStart..<valueEnd)
-                return .field(FieldLine(name: nameStart..<nameEnd, value: value, hasObsoleteText: hasObsoleteText))
+                return endLine(bytes)
             case .lastLineFeed:
                 guard byte == .lineFeed else { throw .malformed("a bare CR after the fields") }
                 index += 1
@@ -79,6 +87,18 @@ struct FieldParser {
         }
         if index == end { throw FramingFault(code: .headersTooLarge, detail: "the header block is too long") }
         return .incomplete
+    }
+
+    private mutating func beginValue() {
+        valueStart = index
+        hasObsoleteText = false
+        stage = .value
+    }
+
+    private mutating func endLine(_ bytes: borrowing Span<UInt8>) -> Event {
+        stage = .lineStart
+        let value = bytes.trimmed(valueStart..<valueEnd)
+        return .field(FieldLine(name: nameStart..<nameEnd, value: value, hasObsoleteText: hasObsoleteText))
     }
 
     private mutating func startLine(_ byte: UInt8) throws(FramingFault) {

@@ -10,6 +10,7 @@ struct RequestLineParser {
     private static let leadingLines = 2
     // `HTTP/1.`, one byte in eight bits from the top: what is compared by each byte of each request is no array.
     private static let versionPrefix: UInt64 = 0x4854_5450_2F31_2E00
+    private static let version11 = versionPrefix | UInt64(UInt8(ascii: "1"))
     private static let versionPrefixLength = 7
 
     /// The next byte to look at.
@@ -40,14 +41,23 @@ struct RequestLineParser {
                 guard byte == .lineFeed else { throw .malformed("a bare CR before the request line") }
                 stage = .start
             case .method:
+                if skip(bytes, limit, while: \.isTokenByte) { continue }
                 if byte == .space {
                     try endMethod(bytes, into: &head)
                 } else if !byte.isTokenByte {
                     throw .malformed("a method that is no token")
                 }
             case .target:
+                if skip(bytes, limit, while: \.isPlainInTarget) { continue }
                 try takeTarget(byte, bytes, into: &head)
             case .version:
+                // Nearly always it is there as a whole, and is 1.1.
+                if index == mark, bytes.count - index >= 8, index + 8 - lineStart <= limit,
+                    bytes.eight(from: index) == Self.version11
+                {
+                    index += 8
+                    continue
+                }
                 try takeVersion(byte, into: &head)
             case .lineFeed:
                 guard byte == .lineFeed else { throw .malformed("a bare CR in the request line") }
@@ -57,6 +67,18 @@ struct RequestLineParser {
             index += 1
         }
         return false
+    }
+
+    // Moves over the bytes that mean nothing more than that they are there, those up to the limit of the line; whether there was one.
+    @inline(__always)
+    private mutating func skip(
+        _ bytes: borrowing Span<UInt8>, _ limit: Int, while isPlain: (UInt8) -> Bool
+    ) -> Bool {
+        let end = min(bytes.count, lineStart + limit)
+        var place = index
+        while place < end, isPlain(bytes[place]) { place += 1 }
+        defer { index = place }
+        return place > index
     }
 
     // The line's own CR and LF do not count.
