@@ -42,15 +42,12 @@ public enum BackendAnswer: Sendable {
 public struct BackendResponse: Sendable {
     /// The status code, 200–599.
     public var status: Int
-    /// `Content-Type` as sent.
-    public var contentType: String?
     /// The body, of at most 64 KiB.
     public var body: ByteBuffer
 
     /// A response from its parts.
-    public init(status: Int, contentType: String? = nil, body: ByteBuffer = ByteBuffer()) {
+    public init(status: Int, body: ByteBuffer = ByteBuffer()) {
         self.status = status
-        self.contentType = contentType
         self.body = body
     }
 }

@@ -128,9 +128,6 @@ package struct ResponseFramer {
         }
         try head.check(bodyLimit: bodyLimit)
         response.status = head.status
-        response.contentType = head.contentType.flatMap {
-            buffer.getString(at: buffer.readerIndex + $0.lowerBound, length: $0.count)
-        }
         self.buffer.moveReaderIndex(forwardBy: fields.index)
         if head.status < 200 {
             // Interim answers (RFC 9110, section 15.2) say nothing that was asked for.

@@ -6,8 +6,6 @@ struct ResponseHead {
     var status = 0
     /// Whether the version is HTTP/1.1; else it is HTTP/1.0.
     var isVersion11 = true
-    /// `Content-Type`; the first where there are more.
-    var contentType: Range<Int>?
     private var contentLength: Int?
     private var isChunked = false
     private var asksToClose = false
@@ -68,8 +66,6 @@ struct ResponseHead {
                 // Whatever else it says, a new connection is never wrong.
                 asksToClose = true
             }
-        } else if bytes.reads("content-type", in: line.name), contentType == nil {
-            contentType = line.value
         }
     }
 

@@ -15,6 +15,9 @@ final class UpstreamConnection: ChannelInboundHandler {
     /// Whether the pool counts it no longer.
     var isRetired = false
 
+    /// Has the channel be writable just when nothing waits to be written: what a request costs to be asked for otherwise is more.
+    static let watermark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
+
     /// The address that it is to.
     let destination: UpstreamDestination
     /// When it was made.
@@ -110,17 +113,12 @@ final class UpstreamConnection: ChannelInboundHandler {
         isReused = true
         destination.circuit.succeeded()
         exchange.finish(.answered(completed.response))
-        if completed.isReusable, let context, context.channel.isActive, !hasUnwrittenBytes(context) {
+        // Where not all of the request was written before its answer came, the rest would be read as another one.
+        if completed.isReusable, let channel = context?.channel, channel.isActive, channel.isWritable {
             pool.release(self)
         } else {
             pool.retire(self)
         }
-    }
-
-    // An answer that came before all of the request was written: the rest of the request would be read as another one.
-    private func hasUnwrittenBytes(_ context: ChannelHandlerContext) -> Bool {
-        guard let options = context.channel.syncOptions else { return false }
-        return ((try? options.getOption(.bufferedWritableBytes)) ?? 0) > 0
     }
 
     private func deadlinePassed() {

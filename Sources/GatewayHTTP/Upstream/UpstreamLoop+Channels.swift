@@ -34,6 +34,7 @@ extension UpstreamLoop {
         let place = NIOLoopBound(destination, eventLoop: eventLoop)
         return ClientBootstrap(group: eventLoop)
             .connectTimeout(configuration.connectTimeout)
+            .channelOption(.writeBufferWaterMark, value: UpstreamConnection.watermark)
             .channelInitializer { [eventLoop] channel in
                 eventLoop.makeCompletedFuture {
                     let pool = bound.value

@@ -45,7 +45,7 @@ struct DestinationTests {
             try await ScriptedServer.start { _ in [.write(Self.ok)] },
         ]
         try await withUpstream(to: servers.map(\.port)) { upstream in
-            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
+            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
             #expect(servers.map(\.seen.count) == [5, 5])
             #expect(servers.map(\.connections) == [1, 1])
         }
@@ -62,10 +62,10 @@ struct DestinationTests {
         try await withUpstream(to: [slow.port, quick.port]) { upstream in
             async let first = UpstreamBench.send(upstream)
             await arrived.wait()
-            for _ in 0..<5 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
+            for _ in 0..<5 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
             #expect(quick.seen.count == 5)
             mayAnswer.raise()
-            #expect(await first == "200 - yes")
+            #expect(await first == "200 yes")
         }
         for server in [slow, quick] { await server.stop() }
     }
@@ -74,7 +74,7 @@ struct DestinationTests {
         let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         let closed = try await closedPort()
         try await withUpstream(to: [closed, server.port]) { upstream in
-            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
+            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
             let reading = await upstream.reading()
             // After three failures it is left alone.
             #expect(reading.failed == 3)
@@ -90,7 +90,7 @@ struct DestinationTests {
             var words: [String] = []
             for _ in 0..<12 { words.append(await UpstreamBench.send(upstream)) }
             #expect(words.count { $0.hasPrefix("broken") } == 3)
-            #expect(words.count { $0 == "200 - yes" } == 9)
+            #expect(words.count { $0 == "200 yes" } == 9)
             // Each was written once.
             #expect(dying.seen.count + other.seen.count == 12)
             #expect(dying.seen.count == 3)
@@ -117,7 +117,7 @@ struct DestinationTests {
             try await waitUntil { server.connections > 0 }
             #expect(server.seen.isEmpty)
             try await waitUntil { await upstream.reading().destinations.allSatisfy(\.isAvailable) }
-            #expect(await UpstreamBench.send(upstream) == "200 - yes")
+            #expect(await UpstreamBench.send(upstream) == "200 yes")
             await server.stop()
         }
     }
@@ -136,7 +136,7 @@ struct DestinationTests {
             $0.check = .init(path: "/health", period: .milliseconds(20))
         } _: { upstream in
             try await waitUntil { await upstream.reading().destinations.first?.isAvailable == false }
-            for _ in 0..<6 { #expect(await UpstreamBench.send(upstream, "/call") == "200 - yes") }
+            for _ in 0..<6 { #expect(await UpstreamBench.send(upstream, "/call") == "200 yes") }
             #expect(sick.seen.count { $0.target == "/call" } == 0)
             #expect(well.seen.count { $0.target == "/call" } == 6)
             let before = well.seen.count
@@ -150,7 +150,7 @@ struct DestinationTests {
         try await withUpstream(to: [server.port]) {
             $0.age = .nanoseconds(1)
         } _: { upstream in
-            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 - yes") }
+            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
             #expect(server.seen.map(\.connection) == [1, 2, 3])
         }
         await server.stop()

@@ -48,7 +48,7 @@ extension BackendAnswer {
     var word: String {
         switch self {
         case .answered(let response):
-            "\(response.status) \(response.contentType ?? "-") \(String(buffer: response.body))"
+            "\(response.status) \(String(buffer: response.body))"
         case .unreachable(let reason): "unreachable: \(reason)"
         case .broken(let reason): "broken: \(reason)"
         case .timedOut: "timed out"

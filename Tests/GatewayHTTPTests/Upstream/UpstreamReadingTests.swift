@@ -19,7 +19,7 @@ struct UpstreamReadingTests {
                 configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group,
                 connects: connects)
             #expect(await upstream.reading().connected == number - 1)
-            #expect(await UpstreamBench.send(upstream) == "200 - yes")
+            #expect(await UpstreamBench.send(upstream) == "200 yes")
             #expect(await upstream.reading().connected == number)
             #expect(await upstream.reading().failed == 0)
             await upstream.shutdown()

@@ -13,7 +13,7 @@ struct UpstreamTests {
         try await UpstreamBench.run { seen in
             [.write(ScriptedServer.ok(seen.target))]
         } _: { upstream, _ in
-            #expect(await UpstreamBench.send(upstream, "/a?b=c") == "200 - /a?b=c")
+            #expect(await UpstreamBench.send(upstream, "/a?b=c") == "200 /a?b=c")
         }
     }
 
@@ -21,7 +21,7 @@ struct UpstreamTests {
         try await UpstreamBench.run { _ in
             [.write("HTTP/1.1 200 OK\r\n\r\nall"), .close]
         } _: { upstream, _ in
-            #expect(await UpstreamBench.send(upstream) == "200 - all")
+            #expect(await UpstreamBench.send(upstream) == "200 all")
         }
     }
 
@@ -54,7 +54,7 @@ struct UpstreamTests {
                 let answer = await UpstreamBench.send(upstream)
                 return "\(before) \(answer) \(loop.inEventLoop)"
             }.value
-            #expect(words == "true 200 text/plain yes true")
+            #expect(words == "true 200 yes true")
         }
         // Each loop has connections of its own.
         #expect(server.connections == 2)
@@ -72,7 +72,7 @@ struct UpstreamTests {
             let address = try #require(UpstreamAddress("unix:\(path)"))
             let upstream = try await Upstream.start(
                 configuration: UpstreamConfiguration(address: address), group: MultiThreadedEventLoopGroup.singleton)
-            #expect(await UpstreamBench.send(upstream) == "200 text/plain yes")
+            #expect(await UpstreamBench.send(upstream) == "200 yes")
             await upstream.shutdown()
             await server.stop()
         }
