@@ -16,6 +16,26 @@ public enum SHA256 {
         private let words: Words
         private typealias Words = (UInt64, UInt64, UInt64, UInt64)
 
+        /// 32 zero bytes: what stands in the place of a digest where there is none.
+        public static let zero = Digest(words: (0, 0, 0, 0))
+
+        private init(words: Words) { self.words = words }
+
+        /// As it was written: 64 hexadecimal digits, or nil for anything else.
+        package init?(hexDigits: some Collection<UInt8>) {
+            guard hexDigits.count == 2 * byteCount else { return nil }
+            var words: Words = (0, 0, 0, 0)
+            let areDigits = withUnsafeMutableBytes(of: &words) { room in
+                for (place, byte) in hexDigits.enumerated() {
+                    guard let digit = byte.hexDigitValue else { return false }
+                    room[place / 2] = room[place / 2] << 4 | digit
+                }
+                return true
+            }
+            guard areDigits else { return nil }
+            self.words = words
+        }
+
         /// Of the bytes, or nil where libcrypto fails.
         public init?(of bytes: UnsafeRawBufferPointer) {
             var words: Words = (0, 0, 0, 0)

@@ -4,11 +4,19 @@ internal import GatewayCore
 struct JournalChain: Sendable, Hashable {
     /// The number that the next line gets.
     var next: UInt64
-    /// The hash of the last line: 64 hexadecimal digits.
-    var previous: [UInt8]
+    private var hash: SHA256.Digest
 
     /// Before the first line of all.
-    static let beginning = JournalChain(next: 1, previous: [UInt8](repeating: UInt8(ascii: "0"), count: 64))
+    static let beginning = JournalChain(next: 1, hash: .zero)
+
+    /// Behind a line with that hash.
+    init(next: UInt64, hash: SHA256.Digest) {
+        self.next = next
+        self.hash = hash
+    }
+
+    /// The hash of the last line: 64 hexadecimal digits.
+    var previous: [UInt8] { [UInt8](expecting: 2 * SHA256.byteCount) { hash.write(to: &$0) } }
 
     /// Appends one line with its line feed and moves on to the next; false where libcrypto makes no hash.
     ///
@@ -27,15 +35,15 @@ struct JournalChain: Sendable, Hashable {
         members.withUnsafeBufferPointer { lines.append($0) }
         Self.write(to: &lines) {
             $0.append(",\"prev\":\"")
-            $0.append(previous)
+            hash.write(to: &$0)
             $0.append("\"")
         }
-        let hash = lines.withUnsafeBytes { SHA256.Digest(of: UnsafeRawBufferPointer(rebasing: $0[start...])) }
-        guard let hash else { return false }
-        previous = [UInt8](expecting: 2 * SHA256.byteCount) { hash.write(to: &$0) }
+        let digest = lines.withUnsafeBytes { SHA256.Digest(of: UnsafeRawBufferPointer(rebasing: $0[start...])) }
+        guard let digest else { return false }
+        hash = digest
         Self.write(to: &lines) {
             $0.append(",\"hash\":\"")
-            $0.append(previous)
+            hash.write(to: &$0)
             $0.append("\"}\n")
         }
         next += 1

@@ -49,14 +49,17 @@ struct JournalEntry: Sendable {
     ///
     /// - Parameter note: is told the kind of each.
     init(_ records: [JournalRecord], note: (JournalRecord.Kind) -> Void) {
-        self.init(lines: records.count) {
-            for record in records {
-                $0.members(of: record)
-                $0.end()
+        self.init(lines: records.count) { line in
+            // By its place: nothing of a record is copied to be read.
+            records.withUnsafeBufferPointer { records in
+                for place in records.indices {
+                    line.members(of: records[place])
+                    line.end()
+                }
             }
         }
         // Apart from the above, which is run twice where the lines are long.
-        for record in records { note(record.kind) }
+        for place in records.indices { note(records[place].kind) }
     }
 
     /// The journal was opened.

@@ -83,11 +83,11 @@ struct JournalRecovery {
             time = time ?? reader.text("at")
             if reader.text("at") != time { isBeforeTheBatch = true }
         }
-        if let start, let hash = JournalLineReader(bytes: start).verifiedHash,
+        if let start, let hash = JournalLineReader(bytes: start).verifiedHash.flatMap({ SHA256.Digest(hexDigits: $0) }),
             let number = JournalLineReader(bytes: start).sequence, number < .max,
             isBeforeTheBatch || (start.startIndex == 0 && number == segment.first)
         {
-            return follow(JournalChain(next: number + 1, previous: hash), in: bytes, from: start)
+            return follow(JournalChain(next: number + 1, hash: hash), in: bytes, from: start)
         }
         guard content <= Self.longestTornTail else {
             throw FileFailure(unfit: path(segment), "is damaged, and by more than a crash could have torn")
@@ -102,10 +102,11 @@ struct JournalRecovery {
         var offset = start.endIndex + 1
         while let end = ChainCheck.endOfLine(in: bytes, from: offset) {
             let reader = JournalLineReader(bytes: bytes[offset..<end])
-            guard reader.sequence == chain.next, reader.previous == chain.previous, let hash = reader.verifiedHash,
+            guard reader.sequence == chain.next, reader.previous == chain.previous,
+                let hash = reader.verifiedHash.flatMap({ SHA256.Digest(hexDigits: $0) }),
                 chain.next < .max
             else { break }
-            chain = JournalChain(next: chain.next + 1, previous: hash)
+            chain = JournalChain(next: chain.next + 1, hash: hash)
             offset = end + 1
         }
         return (offset, chain)
