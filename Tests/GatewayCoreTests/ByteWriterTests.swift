@@ -24,6 +24,20 @@ import Testing
         #expect(text == "one, zwölf, 🙂, 123 -120 fedcba9876543210")
     }
 
+    @Test("text, whatever room there was at first", arguments: [0, 1, 15, 16, 22, 23, 24, 200])
+    func text(length: Int) {
+        var runs = 0
+        let text = String(expecting: length) {
+            runs += 1
+            $0.append("one, zw")
+            $0.append(text: "\u{F6}lf" + ", 🙂, ")
+            $0.append(decimal: 12345)
+        }
+        #expect(text == "one, zwölf, 🙂, 12345")
+        #expect(runs == (length < text.utf8.count ? 2 : 1))
+        #expect(String(expecting: length) { _ in } == "")
+    }
+
     @Test("numbers of any length", arguments: [0, 9, 10, 99, 100, 1_000_000, UInt64(Int64.max), .max])
     func numbers(number: UInt64) {
         #expect(text(expecting: 20) { $0.append(decimal: number) } == String(number))

@@ -186,7 +186,8 @@ struct Authorization: Sendable {
     private func permit(
         _ send: RequestedSend, _ caller: Identity, _ facts: inout CallFacts
     ) throws(Refusal) -> Permitted {
-        facts.rule = try rule(sendRules.rule(for: caller, to: send.recipient))
+        let rule = try rule(sendRules.rule(for: caller, to: send.recipient))
+        facts.establish { $0.rule = rule }
         return .send(send)
     }
 

@@ -36,7 +36,8 @@ struct Limiting: Sendable {
                 members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, payment)
                 authorized.facts.wouldLimit = members?.shadowed ?? []
             } else {
-                authorized.facts.wouldLimit = try limiter.admit(caller, at: peer, sending: send, payment)
+                let shadowed = try limiter.admit(caller, at: peer, sending: send, payment)
+                if !shadowed.isEmpty { authorized.facts.wouldLimit = shadowed }
             }
         } catch {
             throw error.with(authorized.facts)
@@ -46,7 +47,8 @@ struct Limiting: Sendable {
 
     /// Adds to the answer how the caller's own limits stand now.
     func tell(_ told: ToldCaller, _ answer: inout Answer) {
-        answer.fields += limiter.fields(for: told.caller, isSend: told.isSend)
+        let fields = limiter.fields(for: told.caller, isSend: told.isSend)
+        if answer.fields.isEmpty { answer.fields = fields } else { answer.fields += fields }
     }
 
     /// What the gateway does by itself is nobody's to pay.

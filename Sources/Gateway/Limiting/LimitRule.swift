@@ -47,12 +47,8 @@ final class LimitRule: Sendable {
         _ subject: LimitSubject, _ digests: SubjectDigests, cost: Int = 1, to charges: inout [LimitCharge], as rule: Int
     ) {
         guard counts(subject) else { return }
-        var key = LimitKey(limit: number)
-        if countsCaller { key.caller = digests.caller }
-        if countsRecipient { key.recipient = digests.recipient }
-        if countsAddress { key.address = digests.address }
-        if countsService { key.service = subject.service.map(LimitKey.number) ?? 0 }
-        var charge = LimitCharge(key: key, rate: rate, cost: cost, isShadow: limit.isShadow, rule: rule)
+        var charge = LimitCharge(
+            key: key(subject, digests), rate: rate, cost: cost, isShadow: limit.isShadow, rule: rule)
         guard countsGroup else {
             charges.append(charge)
             return
@@ -64,7 +60,18 @@ final class LimitRule: Sendable {
         }
     }
 
-    private func counts(_ subject: LimitSubject) -> Bool {
+    /// Under what it counts the call, but for the group.
+    func key(_ subject: LimitSubject, _ digests: SubjectDigests) -> LimitKey {
+        var key = LimitKey(limit: number)
+        if countsCaller { key.caller = digests.caller }
+        if countsRecipient { key.recipient = digests.recipient }
+        if countsAddress { key.address = digests.address }
+        if countsService { key.service = subject.service.map(LimitKey.number) ?? 0 }
+        return key
+    }
+
+    /// Whether it counts the call.
+    func counts(_ subject: LimitSubject) -> Bool {
         if countsSendsOnly && !subject.isSend { return false }
         if countsCaller && subject.user == nil { return false }
         if countsRecipient && subject.recipient == nil { return false }

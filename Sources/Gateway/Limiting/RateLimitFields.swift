@@ -6,8 +6,8 @@ internal import Synchronization
 /// Only limits that count by sender and user alone: how one of a recipient, a group or an address stands would tell what
 /// others do. Nor limits in trial, which refuse nobody. What never changes is made once.
 struct RateLimitFields: Sendable {
-    /// The rules that callers are told of, by their places among all.
-    let rules: [(place: Int, rule: LimitRule)]
+    /// The rules that callers are told of.
+    let rules: [LimitRule]
     /// The policies that count a send, and those that count any other call.
     private let ofSends: Answer.Field
     private let ofOthers: Answer.Field
@@ -15,12 +15,10 @@ struct RateLimitFields: Sendable {
     private let otherCount: Int
 
     init(_ all: [LimitRule]) {
-        let rules = all.enumerated().filter { $0.element.policyItem != nil }.map {
-            (place: $0.offset, rule: $0.element)
-        }
+        let rules = all.filter { $0.policyItem != nil }
         self.rules = rules
-        ofSends = Self.policy(rules.map(\.rule))
-        let others = rules.map(\.rule).filter { !$0.countsSendsOnly }
+        ofSends = Self.policy(rules)
+        let others = rules.filter { !$0.countsSendsOnly }
         ofOthers = Self.policy(others)
         otherCount = others.count
     }
@@ -37,10 +35,10 @@ struct RateLimitFields: Sendable {
         Answer.Field("RateLimit-Policy", rules.compactMap(\.policyItem).joined(separator: ", "))
     }
 
-    /// The policies that count a call; those of whoever is exempt from some are put together for the occasion.
-    func policy(of charges: [LimitCharge], by all: [LimitRule], isSend: Bool) -> Answer.Field {
-        if charges.count == (isSend ? rules.count : otherCount) { return isSend ? ofSends : ofOthers }
-        return Self.policy(charges.map { all[$0.rule] })
+    /// The policies that count a call, so many of them; those of whoever is exempt from some are put together for the occasion.
+    fileprivate func policy(_ subject: LimitSubject, count: Int) -> Answer.Field {
+        if count == (subject.isSend ? rules.count : otherCount) { return subject.isSend ? ofSends : ofOthers }
+        return Self.policy(rules.filter { $0.counts(subject) })
     }
 }
 
@@ -52,26 +50,23 @@ extension Limiter {
         var subject = LimitSubject()
         (subject.user, subject.groups, subject.isSend) = (caller.user, caller.groups, isSend)
         let digests = SubjectDigests(subject, store.digests)
-        var charges: [LimitCharge] = []
-        charges.reserveCapacity(fields.rules.count)
-        for (place, rule) in fields.rules { rule.append(subject, digests, to: &charges, as: place) }
-        if charges.isEmpty { return [] }
         let now = now
-        let arrivals = store.table.withLock { table in charges.map { table.arrival(of: $0.key) } }
-        let text = [UInt8](expecting: 48 * charges.count) { text in
-            for (charge, arrival) in zip(charges, arrivals) {
-                let rule = rules[charge.rule]
-                if text.count > 0 { text.append(", ") }
+        var count = 0
+        let text = String(expecting: 48 * fields.rules.count) { text in
+            count = 0
+            for rule in fields.rules where rule.counts(subject) {
+                // Of the caller alone: there is one key.
+                let key = rule.key(subject, digests)
+                let arrival = store.table.withLock { $0.arrival(of: key) }
+                if count > 0 { text.append(", ") }
                 text.append(text: rule.standingPrefix)
-                text.append(decimal: min(rule.limit.count, charge.rate.left(arrival: arrival, now: now)))
+                text.append(decimal: min(rule.limit.count, rule.rate.left(arrival: arrival, now: now)))
                 text.append(";t=")
-                text.append(decimal: charge.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
+                text.append(decimal: rule.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
+                count += 1
             }
         }
-        return [
-            fields.policy(of: charges, by: rules, isSend: isSend),
-            Answer.Field("RateLimit", String(decoding: text, as: UTF8.self)),
-        ]
+        return count == 0 ? [] : [fields.policy(subject, count: count), Answer.Field("RateLimit", text)]
     }
 }
 

@@ -45,18 +45,24 @@ struct Parsing: Sendable {
                 throw Refusal(.malformedRequest, "Authorization is repeated")
             }
             let call = try call(route, segment, request)
-            if case .send(let send) = call {
-                facts.recipient = send.recipient
-                facts.pns = send.service
-                facts.bytes = send.text.utf8.count
+            facts.establish { facts in
+                switch call {
+                case .send(let send):
+                    facts.recipient = send.recipient
+                    facts.pns = send.service
+                    facts.bytes = send.text.utf8.count
+                case .sendToAudience(let send):
+                    facts.audience = send.audience.text
+                    facts.pns = send.service
+                    facts.bytes = send.text.utf8.count
+                case .update(_, let registration):
+                    // The label that the client presents is nobody's registration until the ledger says so, and is not recorded as
+                    // one.
+                    facts.platform = registration.handle.service
+                case .create, .delete, .own:
+                    break
+                }
             }
-            if case .sendToAudience(let send) = call {
-                facts.audience = send.audience.text
-                facts.pns = send.service
-                facts.bytes = send.text.utf8.count
-            }
-            // The label that the client presents is nobody's registration until the ledger says so, and is not recorded as one.
-            if case .update(_, let registration) = call { facts.platform = registration.handle.service }
             return ParsedCall(
                 facts: facts, call: call, authorization: request.authorization,
                 credentialsMayTravel: request.credentialsMayTravel, departure: request.departure)

@@ -110,6 +110,22 @@ public struct ByteWriter: ByteSink {
     }
 }
 
+extension String {
+    /// The text that `write` writes, in UTF-8, which is run a second time where it is longer than was expected.
+    ///
+    /// - Parameter length: how many bytes there will be at the most, nearly always.
+    package init(expecting length: Int, _ write: (inout ByteWriter) -> Void) {
+        var needed = 0
+        self.init(unsafeUninitializedCapacity: length) { room in
+            var writer = ByteWriter(room)
+            write(&writer)
+            needed = writer.count
+            return writer.isComplete ? needed : 0
+        }
+        if utf8.count < needed { self.init(expecting: needed, write) }
+    }
+}
+
 extension [UInt8] {
     /// The bytes that `write` writes, which is run a second time where they are more than was expected.
     ///
