@@ -39,26 +39,14 @@ public struct ReceivedRequest: Sendable {
         public var departure: ClientDeparture?
     }
 
-    // One reference, and copied when one of several is to be changed: it goes from the listener into a task, and is large.
-    // Unchecked: changed only where nobody else refers to it.
-    @usableFromInline
-    final class Storage: @unchecked Sendable {
-        @usableFromInline var fields: Fields
-
-        @inlinable
-        init(_ fields: Fields) { self.fields = fields }
-    }
-
-    @usableFromInline var storage: Storage
+    // It goes from the listener into a task.
+    @usableFromInline var fields: Boxed<Fields>
 
     /// What was found of one thing.
     @inlinable
     public subscript<Value>(dynamicMember path: WritableKeyPath<Fields, Value>) -> Value {
-        get { storage.fields[keyPath: path] }
-        set {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
-            storage.fields[keyPath: path] = newValue
-        }
+        get { fields.value[keyPath: path] }
+        set { fields.value[keyPath: path] = newValue }
     }
 
     /// A header field that may occur once at the most.
@@ -78,7 +66,7 @@ public struct ReceivedRequest: Sendable {
         idempotencyKey: FieldValue = .absent, traceparent: FieldValue = .absent, tracestate: ByteBuffer? = nil,
         body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool, departure: ClientDeparture? = nil
     ) {
-        storage = Storage(
+        fields = Boxed(
             Fields(
                 id: id, method: method, path: path, query: query, authorization: authorization,
                 contentType: contentType, contentEncoding: contentEncoding, idempotencyKey: idempotencyKey,

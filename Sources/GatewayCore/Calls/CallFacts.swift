@@ -49,46 +49,31 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    // Facts go from phase to phase and into records: they are one reference, and copied when one of several is to be changed.
-    // Unchecked: changed only where nobody else refers to it.
-    @usableFromInline
-    final class Storage: @unchecked Sendable {
-        @usableFromInline var fields: Fields
-
-        @inlinable
-        init(_ fields: Fields) { self.fields = fields }
-    }
-
-    @usableFromInline var storage: Storage
+    // Facts go from phase to phase and into records.
+    @usableFromInline var fields: Boxed<Fields>
 
     /// The facts of a call of which only this is known.
-    public init(call: CallID, peer: Peer) { storage = Storage(Fields(call: call, peer: peer)) }
+    public init(call: CallID, peer: Peer) { fields = Boxed(Fields(call: call, peer: peer)) }
 
     /// What is known of one thing.
     @inlinable
     public subscript<Value>(dynamicMember path: WritableKeyPath<Fields, Value>) -> Value {
-        get { storage.fields[keyPath: path] }
-        set {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
-            storage.fields[keyPath: path] = newValue
-        }
+        get { fields.value[keyPath: path] }
+        set { fields.value[keyPath: path] = newValue }
     }
 
     /// Adds to what is known, several things at once.
     @inlinable
-    public mutating func establish(_ change: (inout Fields) -> Void) {
-        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
-        change(&storage.fields)
-    }
+    public mutating func establish(_ change: (inout Fields) -> Void) { change(&fields.value) }
 
     /// What is known, and not where it lies.
-    public var description: String { "\(storage.fields)" }
+    public var description: String { "\(fields.value)" }
 
     /// Whether the same is known.
     public static func == (left: CallFacts, right: CallFacts) -> Bool {
-        left.storage === right.storage || left.storage.fields == right.storage.fields
+        left.fields === right.fields || left.fields.value == right.fields.value
     }
 
     /// By what is known.
-    public func hash(into hasher: inout Hasher) { hasher.combine(storage.fields) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(fields.value) }
 }
