@@ -49,6 +49,7 @@ extension Span<UInt8> {
 
     private func reads(_ word: StaticString, from start: Int) -> Bool {
         let length = word.utf8CodeUnitCount
+        // The one caller has seen that the word is as long as a range, and ranges are of parsers, which cut them from these bytes.
         precondition(start >= 0 && start + length <= count, "a word beyond the end")
         let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: length)
         return withUnsafeBytes { bytes in
@@ -89,6 +90,7 @@ extension Span<UInt8> {
 
     /// Eight bytes from a place on, the first one in the uppermost bits.
     func eight(from place: Int) -> UInt64 {
+        // The one caller, `RequestLineParser`, asks only where eight bytes more are there.
         precondition(place >= 0 && place + 8 <= count, "bytes beyond the end")
         return withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt64.self)) }
     }

@@ -15,7 +15,8 @@ final class UpstreamConnection: ChannelInboundHandler {
     /// Whether the pool counts it no longer.
     var isRetired = false
 
-    /// Has the channel be writable just when nothing waits to be written: what a request costs to be asked for otherwise is more.
+    /// Has the channel be writable just when nothing waits to be written: with more than one byte, which each request has, it stops
+    /// being so, and only with less than one it is so again. To ask for the number of bytes instead costs more.
     static let watermark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
 
     /// The address that it is to.
