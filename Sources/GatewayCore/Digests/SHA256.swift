@@ -21,21 +21,6 @@ public enum SHA256 {
 
         private init(words: Words) { self.words = words }
 
-        /// As it was written: 64 hexadecimal digits, or nil for anything else.
-        package init?(hexDigits: some Collection<UInt8>) {
-            guard hexDigits.count == 2 * byteCount else { return nil }
-            var words: Words = (0, 0, 0, 0)
-            let areDigits = withUnsafeMutableBytes(of: &words) { room in
-                for (place, byte) in hexDigits.enumerated() {
-                    guard let digit = byte.hexDigitValue else { return false }
-                    room[place / 2] = room[place / 2] << 4 | digit
-                }
-                return true
-            }
-            guard areDigits else { return nil }
-            self.words = words
-        }
-
         /// Of the bytes, or nil where libcrypto fails.
         public init?(of bytes: UnsafeRawBufferPointer) {
             var words: Words = (0, 0, 0, 0)
@@ -51,6 +36,9 @@ public enum SHA256 {
 
         /// The 32 bytes.
         public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
+
+        /// 64 lower-case hexadecimal digits.
+        package var hexDigits: [UInt8] { [UInt8](expecting: 2 * byteCount) { write(to: &$0) } }
 
         /// Appends 64 lower-case hexadecimal digits.
         package func write(to text: inout ByteWriter) {

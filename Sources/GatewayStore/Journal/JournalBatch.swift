@@ -55,7 +55,7 @@ struct JournalBatch {
 
     /// Appends the statement that everything up to a line is about to be removed.
     mutating func retire(_ end: SegmentEnd) throws(JournalUnavailable) {
-        guard let signed = signer?.statement(.retired, through: end.number, head: end.hash, time: time) else {
+        guard let signed = signer?.statement(.retired, through: end.number, head: end.hash.hexDigits, time: time) else {
             throw JournalUnavailable("libcrypto signed nothing")
         }
         try append(.signed(signed))

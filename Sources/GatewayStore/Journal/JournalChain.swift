@@ -16,7 +16,7 @@ struct JournalChain: Sendable, Hashable {
     }
 
     /// The hash of the last line: 64 hexadecimal digits.
-    var previous: [UInt8] { [UInt8](expecting: 2 * SHA256.byteCount) { hash.write(to: &$0) } }
+    var previous: [UInt8] { hash.hexDigits }
 
     /// Appends one line with its line feed and moves on to the next; false where libcrypto makes no hash.
     ///

@@ -9,20 +9,19 @@ struct JournalLineReader {
 
     /// `,"hash":"`, 64 digits, `"}`.
     private static let hashMember = Array(",\"hash\":\"".utf8)
-    private static let tailLength = hashMember.count + 64 + 2
+    private static let end = Array("\"}".utf8)
+    private static let tailLength = hashMember.count + 64 + end.count
 
     /// The line's own hash, if it is that of the line, else nil.
-    var verifiedHash: [UInt8]? {
-        guard bytes.count > Self.tailLength, bytes.first == UInt8(ascii: "{"), bytes.last == UInt8(ascii: "}") else {
-            return nil
-        }
+    var verifiedHash: SHA256.Digest? {
+        guard bytes.count > Self.tailLength, bytes.first == UInt8(ascii: "{") else { return nil }
         let body = bytes.dropLast(Self.tailLength)
         let tail = bytes.suffix(Self.tailLength)
-        let written = tail.dropFirst(Self.hashMember.count).prefix(64)
-        guard tail.starts(with: Self.hashMember), let digest = SHA256.digest(Array(body)),
-            written.elementsEqual(String(hexEncoding: digest).utf8)
+        guard tail.starts(with: Self.hashMember), tail.suffix(Self.end.count).elementsEqual(Self.end),
+            let digest = body.withUnsafeBytes(SHA256.Digest.init(of:)),
+            tail.dropFirst(Self.hashMember.count).prefix(64).elementsEqual(digest.hexDigits)
         else { return nil }
-        return Array(written)
+        return digest
     }
 
     /// The line's number.

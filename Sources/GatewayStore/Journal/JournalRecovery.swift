@@ -83,7 +83,7 @@ struct JournalRecovery {
             time = time ?? reader.text("at")
             if reader.text("at") != time { isBeforeTheBatch = true }
         }
-        if let start, let hash = JournalLineReader(bytes: start).verifiedHash.flatMap({ SHA256.Digest(hexDigits: $0) }),
+        if let start, let hash = JournalLineReader(bytes: start).verifiedHash,
             let number = JournalLineReader(bytes: start).sequence, number < .max,
             isBeforeTheBatch || (start.startIndex == 0 && number == segment.first)
         {
@@ -103,7 +103,7 @@ struct JournalRecovery {
         while let end = ChainCheck.endOfLine(in: bytes, from: offset) {
             let reader = JournalLineReader(bytes: bytes[offset..<end])
             guard reader.sequence == chain.next, reader.previous == chain.previous,
-                let hash = reader.verifiedHash.flatMap({ SHA256.Digest(hexDigits: $0) }),
+                let hash = reader.verifiedHash,
                 chain.next < .max
             else { break }
             chain = JournalChain(next: chain.next + 1, hash: hash)

@@ -4,8 +4,8 @@ internal import GatewayCore
 struct SegmentEnd: Sendable, Hashable {
     /// Its number.
     let number: UInt64
-    /// Its hash: 64 hexadecimal digits.
-    let hash: [UInt8]
+    /// Its hash.
+    let hash: SHA256.Digest
     /// When it was written.
     let time: WallTime
 
