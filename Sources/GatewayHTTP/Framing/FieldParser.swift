@@ -2,8 +2,9 @@ internal import GatewayCore
 
 /// Reads field lines (RFC 9112, section 5) up to the empty line that ends them; for heads and for trailers.
 ///
-/// Looks at each byte once, in order, so that the result does not depend on how the bytes are split. The caller keeps all
-/// bytes from the start of the section on and hands over the same, longer span each time.
+/// Moves over the bytes in order, and over several at a time only where one by one would come to the same: the result does not
+/// depend on how the bytes are split. The caller keeps all bytes from the start of the section on and hands over the same,
+/// longer span each time.
 struct FieldParser {
     /// What was found next.
     enum Event: Equatable {

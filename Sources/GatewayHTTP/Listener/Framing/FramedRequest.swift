@@ -57,3 +57,6 @@ final class FramedRequest {
         }
     }
 }
+
+@available(*, unavailable)
+extension FramedRequest: Sendable {}

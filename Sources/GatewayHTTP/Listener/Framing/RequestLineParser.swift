@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// Reads `METHOD target HTTP/1.x` (RFC 9112, section 3), after at most two empty lines, looking at each byte once.
+/// Reads `METHOD target HTTP/1.x` (RFC 9112, section 3), after at most two empty lines. Moves over the bytes in order, and over
+/// several at a time only where one by one would come to the same.
 struct RequestLineParser {
     private enum Stage {
         case start, leadingLineFeed, method, target, version, lineFeed
@@ -55,6 +56,7 @@ struct RequestLineParser {
                 if index == mark, bytes.count - index >= 8, index + 8 - lineStart <= limit,
                     bytes.eight(from: index) == Self.version11
                 {
+                    head.isVersion11 = true
                     index += 8
                     continue
                 }
