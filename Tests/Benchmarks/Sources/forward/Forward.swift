@@ -7,14 +7,19 @@ import NIOPosix
 @main
 struct Forward: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forward", abstract: "Forwards bytes, on one event loop: what SwiftNIO and the system alone cost.",
+        commandName: "forward", abstract: "Forwards bytes: what SwiftNIO and the system alone cost.",
         discussion: "Example: forward --port 8080 --backend-port 8081")
 
     @Option(help: "Where to listen, on 127.0.0.1.") var port: Int
     @Option(help: "Where the backend listens, on 127.0.0.1.") var backendPort: Int
+    @Option(help: "How many event loops.") var loops = 1
+
+    func validate() throws {
+        guard (1...64).contains(loops) else { throw ValidationError("--loops takes 1 to 64") }
+    }
 
     func run() async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let receive = FixedSizeRecvByteBufferAllocator(capacity: 4096)
         let listener = try await ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
