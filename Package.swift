@@ -90,7 +90,7 @@ let package = Package(
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayTesting",
-            dependencies: ["Gateway", "GatewayCore", "GatewayHTTP", logging, nioCore, nioPosix, nioEmbedded],
+            dependencies: ["Gateway", "GatewayCore", "GatewayHTTP", "CPAM", logging, nioCore, nioPosix, nioEmbedded],
             exclude: ["README.md"], swiftSettings: strict),
         .executableTarget(
             name: "notify-gateway",

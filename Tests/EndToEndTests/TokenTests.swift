@@ -68,6 +68,14 @@ struct TokenTests {
         "Under load, an account that ends loses tokens, remembered password and registrations within a second",
         arguments: Edit.allCases)
     func accountEnds(edit: Edit) async throws {
+        // The refusal of a wrong password itself takes up to 385 ms, and two cores are shared with the load.
+        let latest = try await TestRun.measure(below: .milliseconds(1400)) { try await end(by: edit) }
+        #expect(latest < .milliseconds(1400))
+    }
+
+    /// Ends the account of somebody with a token, a remembered password and a registration, and answers after what time the last of
+    /// them counted for nothing.
+    private func end(by edit: Edit) async throws -> Duration {
         try await GatewayUnderTest.run { gateway in
             let handle = String(repeating: "AC", count: 32)
             #expect(try await gateway.client.register("alice", "apns", handle).status == 200)
@@ -98,8 +106,8 @@ struct TokenTests {
                 return [byToken, byPassword, atBackend]
             }
             print("\(edit): refused by token after \(times[0]), by password \(times[1]), swept after \(times[2])")
-            // The refusal of a wrong password itself takes up to 385 ms, and two cores are shared with the load.
-            for time in times { #expect(time < .milliseconds(1400)) }
+            // On disk a moment later than at the backend.
+            _ = try await gateway.record { $0["rule"] as? String == "revoked" && $0["kind"] as? String == "outcome" }
             let records = try gateway.journal()
             let revoked = records.filter { $0["action"] as? String == "operator-revoke" }
             #expect(revoked.map { $0["user"] as? String } == ["alice"])
@@ -109,6 +117,7 @@ struct TokenTests {
             let swept = records.filter { $0["rule"] as? String == "revoked" }
             #expect(swept.map { $0["kind"] as? String } == ["intent", "outcome"])
             #expect(swept.last?["result"] as? String == "accepted")
+            return times.max() ?? .zero
         }
     }
 

@@ -25,7 +25,7 @@ import Testing
 
     @Test("a digest is written as the digits of its bytes")
     func digits() throws {
-        let digest = try #require([1, 2, 3].withUnsafeBytes { SHA256.Digest(of: $0) })
+        let digest = try #require(([1, 2, 3] as [UInt8]).withUnsafeBytes { SHA256.Digest(of: $0) })
         #expect(
             digest.hexDigits == Array("039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81".utf8))
         #expect(hex(String(decoding: digest.hexDigits, as: UTF8.self)) == digest.bytes)

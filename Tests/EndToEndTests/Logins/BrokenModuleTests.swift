@@ -10,6 +10,8 @@ struct BrokenModuleTests {
     private static let kinds = ["hang", "segfault", "exit", "print"]
     /// Of each kind. All kinds together are 1,000 in the full run.
     private static let logins = TestRun.count(full: 250, otherwise: 15)
+    /// How often calls are measured alone and beside them.
+    private static let turns = 5
     /// From one login of a kind to its next: what they cost is to be a load, and not all that the machine has.
     private static let pace = Duration.milliseconds(200)
 
@@ -44,26 +46,26 @@ struct BrokenModuleTests {
             _ = try await probe.measure(for: .milliseconds(300))
             let before = try #require(Self.descriptorsButWorkers(of: gateway.observed))
 
-            var quiet = Latencies([])
-            var meanwhile = Latencies([])
+            var turns: [(quiet: Latencies, meanwhile: Latencies)] = []
             var statuses: [String: [Int: Int]] = [:]
             // In turns, so that whatever else the machine does falls on both.
-            let turns = 5
             var idle: [Double] = []
-            for _ in 0..<turns {
+            for _ in 0..<Self.turns {
                 let load = ProcessorLoad()
-                quiet = quiet + (try await probe.measure(for: Self.pace * (Self.logins / turns)))
+                let quiet = try await probe.measure(for: Self.pace * (Self.logins / Self.turns))
                 idle.append(ProcessorLoad().idlePart(since: load))
                 let isOver = Flag()
                 async let calls = probe.measure { !isOver.isRaised }
-                let outcome = try await Self.attack(gateway.port, logins: Self.logins / turns)
+                let outcome = try await Self.attack(gateway.port, logins: Self.logins / Self.turns)
                 isOver.raise()
-                meanwhile = meanwhile + (try await calls)
+                turns.append((quiet, try await calls))
                 statuses.merge(outcome) { $0.merging($1, uniquingKeysWith: +) }
                 // Before it has been idle for so long that the gateway closes it.
                 #expect(try steady.call(whoami).status == 200)
             }
             let leastIdle = idle.min() ?? 0
+            let quiet = turns.map(\.quiet).reduce(Latencies([]), +)
+            let meanwhile = turns.map(\.meanwhile).reduce(Latencies([]), +)
             print(
                 "Tokens while \(Self.logins * Self.kinds.count) PAM logins broke: quiet \(quiet); meanwhile \(meanwhile); "
                     + "while quiet, at least \(Int(leastIdle * 100)) % of the processors were idle")
@@ -72,8 +74,15 @@ struct BrokenModuleTests {
             #expect(statuses["segfault"] == [503: Self.logins])
             #expect(statuses["exit"] == [503: Self.logins])
             #expect(statuses["print"] == [401: Self.logins])
-            let allowance = Self.allowance(quiet.percentile(99), machineIsQuiet: leastIdle > 0.5)
-            #expect(meanwhile.percentile(99) <= allowance)
+            if TestRun.isFull && leastIdle > 0.5 {
+                #expect(meanwhile.percentile(99) <= quiet.percentile(99) * 1.1)
+            } else {
+                // The slowest hundredth is a few calls of a turn, and on a machine that others keep busy it is theirs.
+                let slow = turns.count { turn in
+                    turn.meanwhile.percentile(99) > turn.quiet.percentile(99) * 1.1 + .milliseconds(50)
+                }
+                #expect(slow <= Self.turns / 2, "\(turns)")
+            }
 
             // The same process, on the same connection.
             #expect(try steady.call(whoami).status == 200)
@@ -85,13 +94,7 @@ struct BrokenModuleTests {
             #expect(!areLeft())
         }
         #expect(status == 0)
-        #expect(ObservedProcess.all.allSatisfy { !$0.commandLine.contains(stack.path) })
-    }
-
-    /// What the slowest hundredth may take at most: a tenth more than when all is quiet. In the short run the slowest hundredth is
-    /// a few calls, and on a machine that others keep busy it is theirs: there it may take some turns at a processor more.
-    private static func allowance(_ quiet: Duration, machineIsQuiet: Bool) -> Duration {
-        TestRun.isFull && machineIsQuiet ? quiet * 1.1 : quiet * 1.1 + .milliseconds(50)
+        #expect(stack.lastingProcesses() == 0)
     }
 
     /// An idle worker is kept, with one socket.

@@ -15,17 +15,26 @@ import Testing
 struct DelayedRefusalTests {
     @Test("100 hold up neither the event loops, nor workers, nor somebody elsewhere with the right one")
     func hundred() async throws {
-        // A processor that the machine's host lends to somebody else for a moment makes one round late; a login that holds a
-        // loop up makes each of them late.
-        var late: [Duration] = []
-        repeat { late.append(try await Self.round()) } while late.count < 3 && late.last! >= .milliseconds(5)
-        #expect(late.min()! < .milliseconds(5))
+        let times = try await TestRun.measure(until: \.areGood) { try await Self.round() }
+        #expect(times.areGood, "\(times)")
+    }
+
+    private struct Times {
+        /// Until the right password was answered.
+        let right: Duration
+        /// How late timers rang by their loops' own fault.
+        let own: Latencies
+        let machineIsQuiet: Bool
+
+        var areGood: Bool {
+            // Among others who keep the machine busy, whoever holds a lock for a moment may lose its processor with it.
+            right < .seconds(1) && own.percentile(99) < .milliseconds(5)
+                && own.percentile(100) < .milliseconds(machineIsQuiet ? 5 : 100)
+        }
     }
 
     /// One round, with a gateway of its own.
-    ///
-    /// - Returns: How late the latest timer rang by its loop's own fault; zero where the machine was too busy to tell.
-    private static func round() async throws -> Duration {
+    private static func round() async throws -> Times {
         let stack = try PAMStack()
         let asked = "\(stack.path)/asked"
         let lines = """
@@ -60,16 +69,9 @@ struct DelayedRefusalTests {
                     + "\(right.inMilliseconds) ms; timers late: \(late); without waiting for a processor: \(own)")
             #expect(order.count { $0 == "nobody" } == 100)
             #expect(order.count { $0 == "daemon" } == 1)
-            #expect(right < .seconds(1))
             // Held for its delay by each of them, four workers would have been busy for 50 s.
             #expect(all < .seconds(10))
-            #expect(own.percentile(99) < .milliseconds(5))
-            guard machineIsQuiet else {
-                // Among others who keep the machine busy, whoever holds a lock for a moment may lose its processor with it.
-                #expect(own.percentile(100) < .milliseconds(100))
-                return .zero
-            }
-            return own.percentile(100)
+            return Times(right: right, own: own, machineIsQuiet: machineIsQuiet)
         }
     }
 

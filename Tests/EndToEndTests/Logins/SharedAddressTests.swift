@@ -32,7 +32,7 @@ struct SharedAddressTests {
         try stack.useMatrix(Self.users, before: note)
         let text = """
             authenticators:
-              - pam: { service: \(PAMStack.service), service-directory: \(stack.path), minimum-uid: 1 }
+              - pam: { service: \(PAMStack.service), service-directory: \(stack.path), minimum-uid: 1, queue: 400 }
             connections: { per-address: 1000 }
             """
         let asked = try await ConfiguredGateway.run(

@@ -98,11 +98,15 @@ struct ReloadTests {
             let text = ReloadingGateway.text(backend: "http://127.0.0.1:9", ReloadingGateway.sendsRefused)
                 .replacing("limits: []", with: "limits: [{ name: a, per: user, rate: 60/mim }]")
             try gateway.directory.write(text + "\nsurplus: 1", to: "gateway.yaml")
-            let start = ContinuousClock.now
-            let syntax = try await gateway.reload()
-            #expect(ContinuousClock.now - start < .seconds(1))
-            #expect(!syntax.isTaken)
-            #expect(Set(syntax.problems.map { $0.prefix { $0 != ":" } }) == ["limits[0].rate", "surplus"])
+            let time = try await TestRun.measure(below: .seconds(1)) {
+                let start = ContinuousClock.now
+                let syntax = try await gateway.reload()
+                let time = ContinuousClock.now - start
+                #expect(!syntax.isTaken)
+                #expect(Set(syntax.problems.map { $0.prefix { $0 != ":" } }) == ["limits[0].rate", "surplus"])
+                return time
+            }
+            #expect(time < .seconds(1))
 
             // What needs a restart and what an authenticator finds in its file are said together.
             try gateway.directory.write(

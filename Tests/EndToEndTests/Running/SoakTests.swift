@@ -115,27 +115,30 @@ struct SoakTests {
             let request = RawClient.request("POST", Self.send, token: token, body: #""hello""#)
             _ = try await ServedProgram.run(in: directory, descriptors: 256) { gateway in
                 let (port, process) = (gateway.port, gateway.processIdentifier)
-                try await Blocking.run {
-                    // More than there are descriptors, from addresses enough that the cap of one is not what counts.
-                    var held: [KeptConnection] = []
-                    for number in 0..<400 {
-                        held.append(try KeptConnection(port: port, from: "127.0.0.\(2 + number % 8)"))
+                let recovery = try await TestRun.measure(below: .seconds(1)) {
+                    try await Blocking.run {
+                        // More than there are descriptors, from addresses enough that the cap of one is not what counts.
+                        var held: [KeptConnection] = []
+                        for number in 0..<400 {
+                            held.append(try KeptConnection(port: port, from: "127.0.0.\(2 + number % 8)"))
+                        }
+                        let before = try Self.processorTime(of: process)
+                        // The time over which it is measured.
+                        Thread.sleep(forTimeInterval: 2)
+                        let spent = try Self.processorTime(of: process) - before
+                        // Of two seconds and as many cores as there are: a loop that spins takes one.
+                        #expect(spent < 1.0, "\(spent) s")
+                        held = []
+                        let start = ContinuousClock.now
+                        var status = 0
+                        while status != 200, ContinuousClock.now - start < .seconds(5) {
+                            status = (try? KeptConnection(port: port).call(request).status) ?? 0
+                        }
+                        #expect(status == 200)
+                        return ContinuousClock.now - start
                     }
-                    let before = try Self.processorTime(of: process)
-                    // The time over which it is measured.
-                    Thread.sleep(forTimeInterval: 2)
-                    let spent = try Self.processorTime(of: process) - before
-                    // Of two seconds and as many cores as there are: a loop that spins takes one.
-                    #expect(spent < 1.0, "\(spent) s")
-                    held = []
-                    let start = ContinuousClock.now
-                    var status = 0
-                    while status != 200, ContinuousClock.now - start < .seconds(5) {
-                        status = (try? KeptConnection(port: port).call(request).status) ?? 0
-                    }
-                    #expect(status == 200)
-                    #expect(ContinuousClock.now - start < .seconds(1), "\(ContinuousClock.now - start)")
                 }
+                #expect(recovery < .seconds(1))
             }
         }
     }

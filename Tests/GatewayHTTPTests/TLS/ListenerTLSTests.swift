@@ -99,7 +99,7 @@ struct ListenerTLSTests {
     }
 
     @Test func whoHasShakenHandsAndSaysNothingIsCutToo() async throws {
-        let configure: (inout ListenerConfiguration) -> Void = { $0.deadlines.head = .milliseconds(500) }
+        let configure: (inout ListenerConfiguration) -> Void = { $0.deadlines.head = .seconds(2) }
         try await withListener(configure: configure) { listener, _ in
             let client = try await connect(listener).client
             #expect(await client.receiveToEnd() == "")

@@ -55,7 +55,7 @@ extension WorkerTests {
             #expect(Leftovers.sockets() == 0)
             try await expectOneWorker(of: service, stack)
             service.end()
-            #expect(Leftovers.processes(of: stack) == 0)
+            #expect(stack.lastingProcesses() == 0)
         }
 
         @Test("the stack is the service's: a request for another one is refused")

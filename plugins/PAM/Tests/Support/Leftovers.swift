@@ -18,20 +18,6 @@ enum Leftovers {
         return pids.count
     }
 
-    /// Processes that were started for the stack, by whomever, and that do not end. What was killed may take a moment to go,
-    /// and is waited for.
-    static func processes(of stack: PAMStack) -> Int {
-        ObservedProcess.all.count { process in
-            // First held, then looked at: the number could be another's by then.
-            let handle = notify_gateway_pidfd(process.pid)
-            guard handle >= 0 else { return false }
-            defer { close(handle) }
-            guard process.commandLine.contains(stack.path) else { return false }
-            var end = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
-            return poll(&end, 1, 10_000) != 1
-        }
-    }
-
     /// Whether the bytes are anywhere in the memory of a worker that it can write.
     static func workersHold(_ bytes: String) throws -> Bool {
         for pid in ObservedProcess.own.workers {
