@@ -1,6 +1,28 @@
 internal import Glibc
 
 extension ArraySlice<UInt8> {
+    /// The index behind `,"name":` where it stands for the first time.
+    func endOfMemberName(_ name: StaticString) -> Int? {
+        withUnsafeBytes { bytes in
+            let length = name.utf8CodeUnitCount
+            let needed = length + 4
+            guard let start = bytes.baseAddress else { return nil }
+            var offset = 0
+            while bytes.count - offset >= needed {
+                let room = bytes.count - offset - needed + 1
+                guard let comma = memchr(start + offset, Int32(UInt8(ascii: ",")), room) else { return nil }
+                let place = UnsafeRawPointer(comma) - start
+                if bytes[place + 1] == UInt8(ascii: "\""), memcmp(start + place + 2, name.utf8Start, length) == 0,
+                    bytes[place + length + 2] == UInt8(ascii: "\""), bytes[place + length + 3] == UInt8(ascii: ":")
+                {
+                    return startIndex + place + needed
+                }
+                offset = place + 1
+            }
+            return nil
+        }
+    }
+
     /// The index at which the pattern begins for the first time. Quick in debug builds too, since the system's calls do the work.
     func firstPlace(of pattern: [UInt8]) -> Int? {
         guard let first = pattern.first else { return nil }

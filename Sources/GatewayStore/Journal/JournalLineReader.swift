@@ -7,6 +7,7 @@ internal import GatewayCore
 struct JournalLineReader {
     let bytes: ArraySlice<UInt8>
 
+    private static let start = Array("{\"seq\":".utf8)
     /// `,"hash":"`, 64 digits, `"}`.
     private static let hashMember = Array(",\"hash\":\"".utf8)
     private static let end = Array("\"}".utf8)
@@ -26,8 +27,10 @@ struct JournalLineReader {
 
     /// The line's number.
     var sequence: UInt64? {
-        guard let digits = value(after: "{\"seq\":", until: UInt8(ascii: ",")) else { return nil }
-        return UInt64(String(decoding: digits, as: UTF8.self))
+        guard bytes.starts(with: Self.start) else { return nil }
+        let rest = bytes.dropFirst(Self.start.count)
+        guard let end = rest.firstIndex(of: UInt8(ascii: ",")) else { return nil }
+        return UInt64(String(decoding: rest[..<end], as: UTF8.self))
     }
 
     /// When it was written.
@@ -37,20 +40,25 @@ struct JournalLineReader {
     var kind: JournalRecord.Kind? { text("kind").flatMap { JournalRecord.Kind(rawValue: $0) } }
 
     /// The member's text as it is written, if it is there.
-    func text(_ name: String) -> String? {
-        value(after: ",\"\(name)\":\"", until: UInt8(ascii: "\"")).map { String(decoding: $0, as: UTF8.self) }
+    func text(_ name: StaticString) -> String? { bytes(of: name).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// The bytes of the member's text as it is written, if it is there.
+    func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
+        guard let start = bytes.endOfMemberName(name), start < bytes.endIndex, bytes[start] == UInt8(ascii: "\"")
+        else { return nil }
+        let rest = bytes[(start + 1)...]
+        return rest.firstIndex(of: UInt8(ascii: "\"")).map { rest[..<$0] }
     }
 
     /// The member's whole number, if it is there.
-    func number(_ name: String) -> UInt64? {
-        let prefix = Array(",\"\(name)\":".utf8)
-        guard let start = place(of: prefix) else { return nil }
-        let digits = bytes[(start + prefix.count)...].prefix { (0x30...0x39).contains($0) }
+    func number(_ name: StaticString) -> UInt64? {
+        guard let start = bytes.endOfMemberName(name) else { return nil }
+        let digits = bytes[start...].prefix { (0x30...0x39).contains($0) }
         return UInt64(String(decoding: digits, as: UTF8.self))
     }
 
     /// The hash of the line before, as this one names it.
-    var previous: [UInt8]? { text("prev").map { Array($0.utf8) } }
+    var previous: [UInt8]? { bytes(of: "prev").map { Array($0) } }
 
     /// The statement that a `checkpoint` or `retired` line makes, as far as it is one; whether it is signed is not looked at.
     var statement: SignedStatement? {
@@ -69,13 +77,6 @@ struct JournalLineReader {
         let end = Array(",\"prev\":\"".utf8)
         guard let start = place(of: kind), let stop = place(of: end), start + kind.count <= stop else { return nil }
         return Array(bytes[(start + kind.count)..<stop])
-    }
-
-    private func value(after prefix: String, until end: UInt8) -> ArraySlice<UInt8>? {
-        let prefix = Array(prefix.utf8)
-        guard let start = place(of: prefix) else { return nil }
-        let rest = bytes[(start + prefix.count)...]
-        return rest.firstIndex(of: end).map { rest[..<$0] }
     }
 
     private func place(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }

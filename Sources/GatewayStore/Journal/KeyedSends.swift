@@ -96,7 +96,7 @@ struct KeyedSends {
         }
     }
 
-    private func digest(_ line: JournalLineReader, _ name: String) -> KeyedDigest? {
+    private func digest(_ line: JournalLineReader, _ name: StaticString) -> KeyedDigest? {
         guard let digits = line.text(name)?.utf8.map(\.hexDigitValue), digits.count == 32 else { return nil }
         let bytes = stride(from: 0, to: 32, by: 2).compactMap { place in
             digits[place].flatMap { high in digits[place + 1].map { high << 4 | $0 } }

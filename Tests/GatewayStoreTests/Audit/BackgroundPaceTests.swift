@@ -4,12 +4,12 @@ import Testing
 
 @Suite("Work in the background")
 struct BackgroundPaceTests {
-    @Test("A quarter of a processor where nobody else wants it, a twentieth where others do")
+    @Test("A quarter of a processor where nobody else wants it, a hundredth where others do")
     func share() {
         let used = Duration.milliseconds(10)
         #expect(BackgroundPace.rest(after: used, within: used) == .milliseconds(30))
         #expect(BackgroundPace.rest(after: used, within: .milliseconds(15)) == .milliseconds(30))
-        #expect(BackgroundPace.rest(after: used, within: .milliseconds(16)) == .milliseconds(190))
+        #expect(BackgroundPace.rest(after: used, within: .milliseconds(16)) == .milliseconds(990))
         #expect(BackgroundPace.rest(after: .zero, within: .seconds(1)) == .zero)
     }
 

@@ -1,3 +1,4 @@
+import GatewayCore
 import Testing
 
 @testable import GatewayStore
@@ -20,5 +21,32 @@ struct JournalLineReaderTests {
                 #expect(JournalLineReader(bytes: bytes[..<place]).verifiedHash == nil, "cut at \(place)")
             }
         }
+    }
+
+    @Test("members are found by their whole names, and not within texts")
+    func members() {
+        let text =
+            #"{"seq":12,"at":"2026-11-21T07:00:00.000001Z","kind":"outcome","attempted":"x,\"user\":\"eve",""#
+            + #"users":"all","user":"bob","ms":7,"status":200}"#
+        // Within other lines, as it is found.
+        let bytes = Array("\n\n\(text)\n".utf8)
+        let line = JournalLineReader(bytes: bytes[2..<(bytes.count - 1)])
+        #expect(line.sequence == 12)
+        #expect(line.kind == .outcome)
+        #expect(line.time?.microseconds ?? 0 > 0)
+        #expect(line.text("user") == "bob")
+        #expect(line.text("users") == "all")
+        #expect(line.text("attempted") == #"x,\"#)
+        #expect(line.number("ms") == 7)
+        #expect(line.number("status") == 200)
+        #expect(line.text("ms") == nil && line.number("user") == nil)
+        for name in ["use", "ser", "seq", ""] as [StaticString] { #expect(line.text(name) == nil) }
+        // Cut anywhere, nothing is read from beyond the end.
+        for end in 2..<bytes.count {
+            let cut = JournalLineReader(bytes: bytes[2..<end])
+            if let user = cut.text("user") { #expect(user == "bob") }
+            #expect([nil, 2, 20, 200].contains(cut.number("status")))
+        }
+        #expect(JournalLineReader(bytes: Array("x\(text)".utf8)[...]).sequence == nil)
     }
 }

@@ -24,29 +24,30 @@ final class AuditInserter {
             let first = Int64(exactly: segment)
         else { return }
         let count = Int64(clamping: line.number("count") ?? 1)
-        try insertion.execute(arguments: [
+        // As many as there are question marks.
+        insertion.setUncheckedArguments([
             seq, first, place, line.bytes.count, at, try words.number(of: kind),
-            line.text("call").map { Data($0.utf8) }, try id("action", line), try id("user", line),
+            line.bytes(of: "call").map { Data($0) }, try id("action", line), try id("user", line),
             try id("recipient", line), try id("pns", line), try id("result", line), count,
         ])
+        try insertion.execute()
     }
 
-    private func id(_ member: String, _ line: JournalLineReader) throws -> Int64? {
+    private func id(_ member: StaticString, _ line: JournalLineReader) throws -> Int64? {
         try line.text(member).map { try words.number(of: $0) }
     }
 
     /// When the line was written, in microseconds. Most lines are of the same second as the one before.
     private func time(of line: JournalLineReader) -> Int64? {
-        guard let text = line.text("at") else { return nil }
-        let bytes = Array(text.utf8)
+        guard let bytes = line.bytes(of: "at") else { return nil }
         // `2026-11-21T07:00:00.000000Z`
-        guard bytes.count == 27 else { return WallTime(rfc3339: text)?.microseconds }
+        guard bytes.count == 27 else { return line.time?.microseconds }
         if !bytes.starts(with: second.text) || second.text.isEmpty {
-            guard let time = WallTime(rfc3339: text) else { return nil }
-            second = (Array(bytes[..<19]), time.seconds * 1_000_000)
+            guard let time = line.time else { return nil }
+            second = (Array(bytes.prefix(19)), time.seconds * 1_000_000)
         }
         var fraction: Int64 = 0
-        for digit in bytes[20..<26] {
+        for digit in bytes.dropFirst(20).prefix(6) {
             guard (0x30...0x39).contains(digit) else { return nil }
             fraction = fraction * 10 + Int64(digit - 0x30)
         }

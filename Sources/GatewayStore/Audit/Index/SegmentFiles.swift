@@ -10,7 +10,7 @@ struct SegmentFiles: Sendable {
 
     let directory: String
     /// How much of a segment is read at once where it can be.
-    var blockBytes = 1 << 20
+    var blockBytes = 1 << 18
 
     /// The segments in order. One that is removed meanwhile is left out.
     func list() throws(FileFailure) -> [Found] {

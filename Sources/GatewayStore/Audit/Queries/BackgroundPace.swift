@@ -2,7 +2,7 @@ internal import Glibc
 
 /// How long work in the background rests between its blocks, so that calls do not notice it.
 ///
-/// It takes a quarter of a processor at the most, and a twentieth where others want processor or disk at the same time: that shows
+/// It takes a quarter of a processor at the most, and a hundredth where others want processor or disk at the same time: that shows
 /// in blocks that take longer than the time that they have had of a processor. Belongs to one thread.
 struct BackgroundPace {
     private var began = ContinuousClock.now
@@ -18,7 +18,7 @@ struct BackgroundPace {
     }
 
     static func rest(after used: Duration, within taken: Duration) -> Duration {
-        used * (taken > used * 1.5 ? 19 : 3)
+        used * (taken > used * 1.5 ? 99 : 3)
     }
 
     /// What the thread has had of a processor.
