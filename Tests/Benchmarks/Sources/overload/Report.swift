@@ -20,12 +20,16 @@ enum Report {
     }
 
     /// Says what came of each aim, and whether all are reached.
-    static func judge(_ tallies: [Tally], peak: Double, overloadSeconds: Double) -> Bool {
-        let (overload, after) = (tallies[1], tallies[2])
-        let goodput = Double(overload.carried) / overloadSeconds / peak
+    ///
+    /// - Parameters:
+    ///   - time: when the overload was, in seconds after the plan's start.
+    ///   - end: when the part after it was over.
+    static func judge(
+        _ overload: Tally, during time: Range<Double>, _ after: Tally, until end: Double, peak: Double
+    ) -> Bool {
+        let goodput = Double(overload.carried) / (time.upperBound - time.lowerBound) / peak
         let refusal = overload.refusals.percentile(0.99)
-        let start = Int64((5 + overloadSeconds) * 1e9)
-        let recovery = after.lastBad.map { Double($0 - start) / 1e9 } ?? 0
+        let recovery = after.firstGoodSecond(from: Int64(time.upperBound * 1e9), to: Int64(end * 1e9))
         let aims: [(text: String, isReached: Bool)] = [
             (
                 String(format: "goodput at twice the peak: %.0f %% of it (aim: at least 80)", goodput * 100),
@@ -35,7 +39,10 @@ enum Report {
                 refusal.map { String(format: "refusals: %.2f ms at p99 (aim: within 10)", $0) } ?? "refusals: none",
                 (refusal ?? 0) <= 10
             ),
-            (String(format: "recovered after %.2f s (aim: within 2)", recovery), recovery <= 2),
+            (
+                recovery.map { String(format: "recovered after %.1f s (aim: within 2)", $0) } ?? "not recovered",
+                recovery ?? .infinity <= 2
+            ),
             ("calls that failed: \(overload.failed + after.failed) (aim: none)", overload.failed + after.failed == 0),
         ]
         for aim in aims { print(aim.isReached ? "reached:" : "MISSED: ", aim.text) }

@@ -20,8 +20,9 @@ struct Tally {
     var refusals = Distribution()
     /// How late the sender itself was.
     var lateness = Distribution()
-    /// When the last call was due that was not answered 200 at once.
-    var lastBad: Int64?
+    /// The tenths of a second in which a call was due that was not answered 200 at once.
+    private var badTenths: Set<Int64> = []
+    private static let tenth: Int64 = 100_000_000
 
     /// Takes a call's end into account.
     ///
@@ -42,12 +43,25 @@ struct Tally {
         default:
             failed += 1
         }
-        if status != 200 || latency > prompt { lastBad = max(lastBad ?? 0, due) }
+        if status != 200 || latency > prompt { badTenths.insert(due / Self.tenth) }
     }
 
     /// Takes a call that was never sent into account.
     mutating func leaveOut(due: Int64) {
         leftOut += 1
-        lastBad = max(lastBad ?? 0, due)
+        badTenths.insert(due / Self.tenth)
+    }
+
+    /// How long after the start, to the tenth of a second, one began in which all calls were answered 200 at once; nil where there is
+    /// none up to the end. Both in nanoseconds after the plan's start.
+    func firstGoodSecond(from start: Int64, to end: Int64) -> Double? {
+        var tenth = start / Self.tenth
+        while (tenth + 10) * Self.tenth <= end {
+            guard let bad = (tenth..<tenth + 10).last(where: badTenths.contains) else {
+                return Double(tenth * Self.tenth - start) / 1e9
+            }
+            tenth = bad + 1
+        }
+        return nil
     }
 }

@@ -26,8 +26,10 @@ final class Case {
             let load = try await ClosedLoad(connections: connections, port: gateway.port, on: loop)
             try await load.run(filling.count, filling.request)
             load.close()
+            try await gateway.settle(for: .seconds(62))
+        } else {
+            try await gateway.settle()
         }
-        try await gateway.settle()
     }
 
     /// Processor time of the gateway for one call, in microseconds.

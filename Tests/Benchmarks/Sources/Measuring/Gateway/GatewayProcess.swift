@@ -84,13 +84,17 @@ package final class GatewayProcess {
     }
 
     /// Returns once it computes next to nothing: what it does after its start is no part of a call.
-    package func settle(patience: Duration = .seconds(60)) async throws {
+    ///
+    /// - Parameter quiet: for how long. It looks once a minute what of the journal its index lacks: after very many calls it is at
+    ///   rest when it has been so for longer.
+    package func settle(for quiet: Duration = .milliseconds(500)) async throws {
         let clock = ContinuousClock()
-        let end = clock.now + patience
-        while clock.now < end {
+        let end = clock.now + .seconds(600)
+        var quietSince = clock.now
+        while clock.now < end, clock.now - quietSince < quiet {
             let before = processorTime
             try await Task.sleep(for: .milliseconds(500))
-            if processorTime - before < .milliseconds(10) { return }
+            if processorTime - before >= .milliseconds(10) { quietSince = clock.now }
         }
     }
 }
