@@ -90,7 +90,7 @@ let package = Package(
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayTesting",
-            dependencies: ["Gateway", "GatewayCore", "GatewayHTTP", "CPAM", logging, nioCore, nioPosix, nioEmbedded],
+            dependencies: ["Gateway", "GatewayCore", "GatewayHTTP", logging, nioCore, nioPosix, nioEmbedded],
             exclude: ["README.md"], swiftSettings: strict),
         .executableTarget(
             name: "notify-gateway",
@@ -124,7 +124,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "PAMTests",
-            dependencies: ["PAM", "GatewayCore", "GatewayTesting", "CPAM", "notify-gateway"],
+            dependencies: ["PAM", "GatewayCore", "GatewayTesting", "notify-gateway"],
             path: "plugins/PAM/Tests", swiftSettings: strict),
 
         .target(

@@ -1,4 +1,3 @@
-import CPAM
 import Foundation
 import GatewayTesting
 
