@@ -4,8 +4,8 @@ internal import Synchronization
 /// Counts calls against the limits, in memory, bounded.
 ///
 /// Shared by all loops, by short critical sections of a few table look-ups each: a limit that each loop counted for itself would
-/// be as many limits as there are loops. Several limits are asked at once: all are checked, then all are
-/// charged, so that a refused call charges none.
+/// be as many limits as there are loops. Several limits are asked at once: all are checked, then all are charged, so that a
+/// refused call charges none.
 public final class Limiter: Sendable {
     let rules: [LimitRule]
     let store: LimitStore

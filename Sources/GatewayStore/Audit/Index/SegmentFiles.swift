@@ -9,7 +9,8 @@ struct SegmentFiles: Sendable {
     }
 
     let directory: String
-    /// How much of a segment is read at once where it can be.
+    /// How much of a segment is read at once where it can be. Little: what brings the index up to date rests between blocks, and
+    /// not within one (``BackgroundPace``).
     var blockBytes = 1 << 18
 
     /// The segments in order. One that is removed meanwhile is left out.
