@@ -4,7 +4,7 @@ public import GatewayCore
 extension SessionRegister {
     /// The accounts of an authenticator as they were settled last.
     public func accounts(of authenticator: PluginName) async throws(LedgerUnavailable) -> [UserName: AccountMark] {
-        try await ledger.read { try $0.accounts(of: authenticator) }
+        try await ledger.readAtLength { try $0.accounts(of: authenticator) }
     }
 
     /// Since when the name has been its present holder's, as far as an authenticator lists its accounts; nil where none does.

@@ -73,6 +73,13 @@ extension LedgerTables {
             throw LedgerUnavailable("the change does not fit the claim")
         }
         let existing = try registration(id)
+        if let existing, existing.isLive, existing.owner == user, existing.handle == handle, label == id,
+            replaced == nil || replaced == id
+        {
+            // By far the most frequent change: a device comes again with what the ledger has of it.
+            try seen(existing, task.now)
+            return try keepRegistrations(task.limits.registrations, of: user)
+        }
         if let existing, existing.isBound, existing.handle != handle, stood.id != id { throw Self.heldElsewhere }
         var created = existing?.isBound == true ? existing?.created : nil
         for lost in Set([replaced, try registration(boundTo: handle)?.id]) {
@@ -97,12 +104,6 @@ extension LedgerTables {
             try countHandOver(
                 of: handle, now: task.now, forgetting: task.now.adding(-SQLiteLedger.handOverPeriod))
         }
-    }
-
-    private func seen(_ row: Registration, _ now: WallTime) throws {
-        var row = row
-        row.lastSeen = now
-        try put(row)
     }
 
     private static var heldElsewhere: LedgerUnavailable {

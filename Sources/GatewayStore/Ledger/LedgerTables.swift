@@ -17,6 +17,9 @@ struct LedgerTables {
 
         /// Whether its handle leads here: true for all but reservations.
         var isBound: Bool { state != .reserved }
+
+        /// Whether it is registered, and not to be deleted.
+        var isLive: Bool { state == .live }
     }
 
     let database: Database
@@ -73,9 +76,20 @@ struct LedgerTables {
             ])
         // What is registered anew is as sound as any.
         if row.isBound { try removeStray(row.id) }
-        // An id means itself to its owner; what was remembered for it otherwise is over.
+        try forgetLabel(row.id, of: row.owner)
+    }
+
+    /// Notes that a bound registration was seen, and nothing else of it: to write the whole row would write its indexes too,
+    /// pages of which no two registrations share one where there are many.
+    func seen(_ row: Registration, _ now: WallTime) throws {
         try execute(
-            sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [row.owner.text, row.id.text])
+            sql: "UPDATE registration SET last_seen = ? WHERE id = ?", arguments: [now.microseconds, row.id.text])
+        try forgetLabel(row.id, of: row.owner)
+    }
+
+    /// An id means itself to its owner; what was remembered for it otherwise is over.
+    private func forgetLabel(_ id: RegistrationID, of owner: UserName) throws {
+        try execute(sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [owner.text, id.text])
     }
 
     /// Takes the row away, and with it the labels that mean it.
@@ -115,6 +129,10 @@ struct LedgerTables {
 
     /// Marks all but the user's registrations that were seen last.
     func keepRegistrations(_ count: Int, of user: UserName) throws {
+        // An index alone answers this; which ones to mark is asked of the rows themselves.
+        let live = try firstRow(
+            sql: "SELECT count(*) FROM registration WHERE owner = ? AND state = 'live'", arguments: [user.text])
+        guard let live, live[0] as Int > count else { return }
         try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = 'surplus' WHERE rowid IN (

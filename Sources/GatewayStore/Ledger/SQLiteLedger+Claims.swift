@@ -40,7 +40,7 @@ extension SQLiteLedger: RegistrationLedger {
 
     /// What is marked, in the order of ids.
     public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
-        try await read { try $0.doomed(limit: limit) }
+        try await readAtLength { try $0.doomed(limit: limit) }
     }
 
     /// Writes the change in one transaction, durably, and only then lets the next in line look.

@@ -5,7 +5,7 @@ extension SQLiteLedger {
     /// What the user owns, reservations left out, the one seen last first.
     public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {
         let day = Self.aDayAgo
-        return try await read { tables in
+        return try await readAtLength { tables in
             let rows = try Row.fetchAll(
                 tables.database,
                 sql: """
@@ -26,7 +26,7 @@ extension SQLiteLedger {
         after: RegistrationID? = nil, limit: Int = 1000
     ) async throws(LedgerUnavailable) -> [OwnedRegistration] {
         let day = Self.aDayAgo
-        return try await read { tables in
+        return try await readAtLength { tables in
             let rows = try Row.fetchAll(
                 tables.database, sql: "SELECT * FROM registration WHERE id > ? ORDER BY id LIMIT ?",
                 arguments: [after?.text ?? "", max(0, limit)])

@@ -30,6 +30,8 @@ public final class SQLiteLedger: Sendable {
     static let handOverPeriod: Int64 = 86_400_000_000
 
     let database: DatabasePool
+    let reads: GroupRead
+    let commits: GroupCommit
     let digester: HandleDigester
     let claims: ClaimTable
     /// How much of what is kept. Those of waiting calls are as they were when the ledger was opened.
@@ -63,6 +65,8 @@ public final class SQLiteLedger: Sendable {
         } catch {
             throw LedgerUnavailable(describing: error)
         }
+        reads = GroupRead(database)
+        commits = GroupCommit(database)
         claims = ClaimTable(waitersPerKey: limits.waitersPerKey, waitersInAll: limits.waitersInAll)
         present = Mutex(limits)
         self.file = file

@@ -37,7 +37,7 @@ extension SQLiteLedger {
 
     /// What is known of registrations from before the gateway.
     public func migration() async throws(LedgerUnavailable) -> MigrationState {
-        try await read { try $0.migration() }
+        try await readAtLength { try $0.migration() }
     }
 
     /// What a ledger on disk knows of registrations from before the gateway; it may be open elsewhere. Blocks.

@@ -3,7 +3,16 @@ internal import GatewayCore
 
 extension SQLiteLedger {
     /// Reads one state of the ledger, off the caller's executor.
+    ///
+    /// - Parameter body: short, since others wait for it.
     func read<Value: Sendable>(
+        _ body: @escaping @Sendable (LedgerTables) throws -> Value
+    ) async throws(LedgerUnavailable) -> Value {
+        try await reads.read(body).get()
+    }
+
+    /// Reads one state of the ledger, off the caller's executor, for as long as it takes: nobody waits for it.
+    func readAtLength<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
         let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
@@ -15,17 +24,13 @@ extension SQLiteLedger {
         return try result.get()
     }
 
-    /// Writes one transaction, off the caller's executor. Not undone by the caller's being cancelled: what the backend did
-    /// has to be written down.
+    /// Writes all of it or nothing, off the caller's executor; returns once it is on disk. Not undone by the caller's being
+    /// cancelled: what the backend did has to be written down.
+    ///
+    /// - Parameter body: may run twice, the first time undone.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
-        await withCheckedContinuation { continuation in
-            database.asyncWrite {
-                try body(LedgerTables($0))
-            } completion: { _, result in
-                continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
-            }
-        }
+        await commits.write(body)
     }
 }

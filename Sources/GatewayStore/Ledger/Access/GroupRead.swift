@@ -1,0 +1,36 @@
+internal import GRDB
+internal import GatewayCore
+
+/// Reads in one transaction what is asked for while another is under way: to begin one, and the way to a thread and back, cost
+/// more than what a call asks.
+///
+/// A transaction begins after everything that it answers was asked for, so whoever asks sees all that was on disk by then.
+final class GroupRead: Sendable {
+    typealias Question = @Sendable (Result<LedgerTables, any Error>) -> Void
+
+    private let database: DatabasePool
+    let gathering = Gathering<Question>()
+
+    init(_ database: DatabasePool) { self.database = database }
+
+    /// Reads one state of the ledger.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (LedgerTables) throws -> Value
+    ) async -> Result<Value, LedgerUnavailable> {
+        await withCheckedContinuation { continuation in
+            let question: Question = { tables in
+                let result = Result { try body(tables.get()) }
+                continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
+            }
+            if gathering.add(question) { answer([question]) }
+        }
+    }
+
+    private func answer(_ questions: [Question]) {
+        database.asyncRead { [self] access in
+            let tables = access.map(LedgerTables.init)
+            for question in questions { question(tables) }
+            if let more = gathering.next() { answer(more) }
+        }
+    }
+}
