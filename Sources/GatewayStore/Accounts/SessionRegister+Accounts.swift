@@ -9,7 +9,7 @@ extension SessionRegister {
 
     /// Since when the name has been its present holder's, as far as an authenticator lists its accounts; nil where none does.
     public func presentLife(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
-        try await ledger.read { try $0.presentLife(of: user) }
+        try await ledger.readAtLength { try $0.presentLife(of: user) }
     }
 
     /// Settles what became of an authenticator's accounts. Who ended or has another password loses at once what they were

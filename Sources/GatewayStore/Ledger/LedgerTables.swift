@@ -79,8 +79,8 @@ struct LedgerTables {
         try forgetLabel(row.id, of: row.owner)
     }
 
-    /// Notes that a bound registration was seen, and nothing else of it: to write the whole row would write its indexes too,
-    /// pages of which no two registrations share one where there are many.
+    /// Notes that a bound registration was seen, and nothing else of it. The whole row would be written to its indexes too, and
+    /// where there are many registrations no two share a page of those.
     func seen(_ row: Registration, _ now: WallTime) throws {
         try execute(
             sql: "UPDATE registration SET last_seen = ? WHERE id = ?", arguments: [now.microseconds, row.id.text])

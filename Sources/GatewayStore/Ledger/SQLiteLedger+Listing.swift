@@ -48,7 +48,7 @@ extension SQLiteLedger {
 
     /// Whose registration it is; nil where there is none that is live.
     public func owner(of id: RegistrationID) async throws(LedgerUnavailable) -> UserName? {
-        try await read { try $0.registration(id).flatMap { $0.state == .live ? $0.owner : nil } }
+        try await read { try $0.registration(id).flatMap { $0.isLive ? $0.owner : nil } }
     }
 
     private static var aDayAgo: WallTime { Clocks.system.wall().adding(-handOverPeriod) }

@@ -85,7 +85,8 @@ public final class SQLiteLedger: Sendable {
         var configuration = Configuration()
         configuration.label = "ledger"
         configuration.foreignKeysEnabled = true
-        configuration.maximumReaderCount = 2
+        // What calls ask, a backup, and something else that takes long.
+        configuration.maximumReaderCount = 3
         // For whoever looks at the file with SQLite's own tools meanwhile.
         configuration.busyMode = .timeout(5)
         return configuration

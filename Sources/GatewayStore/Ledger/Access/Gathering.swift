@@ -5,9 +5,6 @@ final class Gathering<Work: Sendable>: Sendable {
     /// What has gathered; nil where nothing is under way.
     private let gathered = Mutex<[Work]?>(nil)
 
-    /// Whether nothing is under way.
-    var isIdle: Bool { gathered.withLock { $0 == nil } }
-
     /// How much has gathered.
     var count: Int { gathered.withLock { $0?.count ?? 0 } }
 
@@ -30,7 +27,7 @@ final class Gathering<Work: Sendable>: Sendable {
         gathered.withLock { gathered in
             let next = gathered ?? []
             gathered = next.isEmpty ? nil : []
-            return gathered == nil ? nil : next
+            return next.isEmpty ? nil : next
         }
     }
 }

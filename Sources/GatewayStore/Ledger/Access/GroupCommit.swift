@@ -1,25 +1,44 @@
 internal import GRDB
 internal import GatewayCore
+internal import Synchronization
 
 /// Commits together what asks to be written while a commit is under way: a synchronisation of the disk costs more than all
 /// changes that could be in it.
 ///
-/// Each change is still written whole or not at all, on its own: where one of several fails, none of them is kept, and then each
-/// is tried in a transaction of its own.
+/// Each change is still written whole or not at all, on its own: where one of several fails, none of them is kept, and those that
+/// did not fail are tried again without it.
 final class GroupCommit: Sendable {
-    typealias Acknowledgement = @Sendable () -> Void
+    private typealias Acknowledgement = @Sendable () -> Void
 
-    struct Change: Sendable {
-        /// Writes it, inside a transaction, and gives what tells its caller of it once that is on disk. May run twice, the
-        /// first time undone.
+    private struct Change: Sendable {
+        /// Writes it, inside a transaction, and gives what tells its caller of it once that is on disk. May run again after
+        /// it was undone.
         let apply: @Sendable (LedgerTables) throws -> Acknowledgement
         let fail: @Sendable (LedgerUnavailable) -> Void
     }
 
+    private enum Attempt {
+        case committed
+        /// Nothing of it is kept.
+        case undone(any Error, Fault)
+    }
+
+    private enum Fault {
+        /// The change at this place.
+        case change(Int)
+        /// All could be written, and not committed.
+        case commit
+        /// There was no transaction.
+        case beginning
+    }
+
     private let database: DatabasePool
-    let gathering = Gathering<Change>()
+    private let waiting = Mutex<[Change]>([])
 
     init(_ database: DatabasePool) { self.database = database }
+
+    /// How many changes wait for the database.
+    var count: Int { waiting.withLock(\.count) }
 
     /// Writes a change durably.
     func write<Value: Sendable>(
@@ -32,34 +51,59 @@ final class GroupCommit: Sendable {
             } fail: {
                 continuation.resume(returning: .failure($0))
             }
-            if gathering.add(change) { commit([change]) }
-        }
-    }
-
-    private func commit(_ changes: [Change]) {
-        database.asyncWriteWithoutTransaction { [self] database in
-            do {
-                try Self.commit(changes, to: database)
-            } catch  where changes.count == 1 {
-                changes[0].fail(LedgerUnavailable(describing: error))
-            } catch {
-                for change in changes {
-                    do { try Self.commit([change], to: database) } catch {
-                        change.fail(LedgerUnavailable(describing: error))
-                    }
+            waiting.withLock { $0.append(change) }
+            // Each change has a turn of its own, before that of whoever closes the database later: mostly one before it has
+            // written it already.
+            database.asyncWriteWithoutTransaction { [self] database in
+                let changes = waiting.withLock { waiting in
+                    defer { waiting = [] }
+                    return waiting
                 }
+                Self.commit(changes, to: database)
             }
-            if let more = gathering.next() { commit(more) }
         }
     }
 
-    /// Writes all of them and tells their callers, or throws and has written none.
-    private static func commit(_ changes: [Change], to database: Database) throws {
+    /// Commits as many at a time as go together.
+    private static func commit(_ changes: [Change], to database: Database) {
+        var rest = changes[...]
+        var together = rest.count
+        while !rest.isEmpty {
+            switch attempt(rest.prefix(together), on: database) {
+            case .committed:
+                rest = rest.dropFirst(together)
+                together = rest.count
+            case .undone(_, .change(let place)) where place > 0:
+                together = place
+            case .undone(_, .commit) where together > 1:
+                together /= 2
+            case .undone(let error, .change), .undone(let error, .commit):
+                rest.removeFirst().fail(LedgerUnavailable(describing: error))
+                together = rest.count
+            case .undone(let error, .beginning):
+                for change in rest { change.fail(LedgerUnavailable(describing: error)) }
+                return
+            }
+        }
+    }
+
+    /// Writes all of them and tells their callers, or writes none.
+    private static func attempt(_ changes: ArraySlice<Change>, on database: Database) -> Attempt {
+        var fault = Fault.beginning
         var written: [Acknowledgement] = []
-        try database.inTransaction {
-            for change in changes { written.append(try change.apply(LedgerTables(database))) }
-            return .commit
+        do {
+            try database.inTransaction {
+                for (place, change) in changes.enumerated() {
+                    fault = .change(place)
+                    written.append(try change.apply(LedgerTables(database)))
+                }
+                fault = .commit
+                return .commit
+            }
+        } catch {
+            return .undone(error, fault)
         }
         for acknowledge in written { acknowledge() }
+        return .committed
     }
 }

@@ -26,10 +26,16 @@ final class GroupRead: Sendable {
         }
     }
 
+    /// The tables in the one state that all questions are asked about.
+    private static func tables(_ database: Database) throws -> LedgerTables {
+        // SQLite ends the transaction by itself where it cannot read; what is read after that is of another.
+        guard database.isInsideTransaction else { throw LedgerUnavailable("the ledger could not be read") }
+        return LedgerTables(database)
+    }
+
     private func answer(_ questions: [Question]) {
         database.asyncRead { [self] access in
-            let tables = access.map(LedgerTables.init)
-            for question in questions { question(tables) }
+            for question in questions { question(Result { try Self.tables(access.get()) }) }
             if let more = gathering.next() { answer(more) }
         }
     }

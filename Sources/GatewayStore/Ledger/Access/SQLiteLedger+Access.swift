@@ -11,7 +11,8 @@ extension SQLiteLedger {
         try await reads.read(body).get()
     }
 
-    /// Reads one state of the ledger, off the caller's executor, for as long as it takes: nobody waits for it.
+    /// Reads one state of the ledger, off the caller's executor, for as long as it takes: only another that is
+    /// as long may have to wait for it.
     func readAtLength<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
@@ -27,7 +28,7 @@ extension SQLiteLedger {
     /// Writes all of it or nothing, off the caller's executor; returns once it is on disk. Not undone by the caller's being
     /// cancelled: what the backend did has to be written down.
     ///
-    /// - Parameter body: may run twice, the first time undone.
+    /// - Parameter body: may run again, after what it wrote was undone.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
