@@ -40,6 +40,26 @@ struct LedgerAccessTests {
         #expect(commits.count == 1)
     }
 
+    @Test("those that came with a change that fails still go together")
+    func togetherAgain() async throws {
+        let fixture = try LedgerFixture()
+        let commits = Commits()
+        fixture.ledger.database.add(transactionObserver: commits)
+        _ = await fixture.whileBusy { ledger in
+            (1...20).map { number in
+                {
+                    await ledger.write { tables in
+                        guard number != 10 else { throw LedgerUnavailable("not this one") }
+                        try tables.note(number)
+                    }
+                }
+            }
+        }
+        #expect(try await fixture.notes() == (1...20).filter { $0 != 10 })
+        // Those before it, and those behind it.
+        #expect(commits.count == 2)
+    }
+
     @Test("a change that only the commit shows to be wrong takes no other with it")
     func failedCommit() async throws {
         let fixture = try LedgerFixture()

@@ -11,8 +11,8 @@ extension SQLiteLedger {
         try await reads.read(body).get()
     }
 
-    /// Reads one state of the ledger, off the caller's executor, for as long as it takes: only another that is
-    /// as long may have to wait for it.
+    /// Reads one state of the ledger, off the caller's executor, for as long as it takes: in a transaction of its own,
+    /// for which others wait only where there are as many such as readers.
     func readAtLength<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
