@@ -6,6 +6,8 @@ public enum PAMModules {
     public static let matrix = module("pam_matrix.so", under: "pam_wrapper")
     /// `pam_debug.so`: returns whatever code it is told to.
     public static let debug = module("pam_debug.so", under: "security")
+    /// `pam_faillock.so`: locks an account for a while after wrong passwords.
+    public static let failLock = module("pam_faillock.so", under: "security")
     /// `pam_faildelay.so`: asks for a pause after a failure.
     public static let failDelay = module("pam_faildelay.so", under: "security")
 

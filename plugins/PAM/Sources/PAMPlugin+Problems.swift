@@ -20,7 +20,9 @@ extension PAMPlugin.Settings {
     func problems() -> [ConfigurationProblem] {
         guard Self.isServiceName(service) else { return [place.problem("\"\(service)\" is no service")] }
         if let socket { return problems(of: socket) }
-        var problems = ServiceStack(service: service, directory: serviceDirectory).problems().map { place.problem($0) }
+        let stack = ServiceStack(service: service, directory: serviceDirectory)
+        var problems = stack.problems().map { place.problem($0) }
+        problems += stack.warnings().map { place.problem($0, severity: .warning) }
         if geteuid() != 0 {
             problems.append(
                 place.problem(

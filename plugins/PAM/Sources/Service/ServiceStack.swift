@@ -13,9 +13,13 @@ struct ServiceStack {
     private static let systemDirectories = ["/etc/pam.d", "/usr/lib/pam.d", "/usr/etc/pam.d"]
 
     /// The file, or nil where there is none.
-    var file: String? {
+    var file: String? { file(named: service) }
+
+    /// The file of that name, or of a whole path, beside which libpam would look for it.
+    func file(named name: String) -> String? {
         let directories = directory.map { [$0] } ?? Self.systemDirectories
-        return directories.map { "\($0)/\(service)" }.first { access($0, R_OK) == 0 }
+        let paths = name.hasPrefix("/") ? [name] : directories.map { "\($0)/\(name)" }
+        return paths.first { access($0, R_OK) == 0 }
     }
 
     /// What is wrong with it, a line each.

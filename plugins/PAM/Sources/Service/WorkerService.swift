@@ -30,11 +30,9 @@ struct WorkerService: ~Copyable {
             return Failure(description: "--listen and --allow are missing")
         }
         guard let uid = SystemAccounts.uid(of: user) else { return Failure(description: "there is no user \(user)") }
-        if let problem = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
-            .problems().first
-        {
-            return Failure(description: problem)
-        }
+        let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
+        if let problem = stack.problems().first { return Failure(description: problem) }
+        stack.warnings().forEach(PAMWorker.say)
         notify_gateway_unblock_signals()
         guard removeStale(path) else { return Failure(description: "\(path) is in use, or is no socket") }
         // Closed to everybody from the first moment on, then opened to one user.

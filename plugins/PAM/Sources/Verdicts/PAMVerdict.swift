@@ -28,16 +28,28 @@ enum PAMVerdict: Sendable, Hashable {
                 return
             }
         case .standing:
-            guard findings.authentication == nil else {
-                self = .undecided
-                return
-            }
+            self = findings.authentication == nil ? Self.standing(of: findings, minimumUID: minimumUID) : .undecided
+            return
         }
         switch findings.account?.meaning {
         case .good: self = Self.verdict(on: findings, minimumUID: minimumUID)
         case .bad(.wrong), .bad(.denied): self = .refused(.disabled, isKnown: isKnown)
         case .bad(.expired): self = .refused(.expired, isKnown: isKnown)
         case .unknown, nil: self = .undecided
+        }
+    }
+
+    /// How an account stands. A no takes devices and sessions away, so that it must be one about the account itself. A lock that
+    /// passes, a machine that lets nobody in for now, a directory that is away: these have modules say what stands for a wrong
+    /// password or user. Whether there is such a user, the account database knows best.
+    private static func standing(of findings: WorkerFindings, minimumUID: UInt32) -> PAMVerdict {
+        let isKnown = findings.entry != .absent
+        return switch findings.account?.meaning {
+        case .good: verdict(on: findings, minimumUID: minimumUID)
+        case .bad(.wrong): isKnown ? .undecided : .refused(.disabled, isKnown: false)
+        case .bad(.denied): .refused(.disabled, isKnown: isKnown)
+        case .bad(.expired): .refused(.expired, isKnown: isKnown)
+        case .unknown, nil: .undecided
         }
     }
 

@@ -48,7 +48,7 @@ struct PAMTransaction: ~Copyable {
         }
         guard let user = finalUser else { return .refusal(.unreadableUser) }
         // For refused logins too: how long an answer takes must not depend on what was wrong.
-        let entry = SystemAccounts.entry(of: user)
+        let entry = SystemAccounts.entry(of: user, mustBeSure: request.operation == .standing)
         return .findings(
             WorkerFindings(authentication: authentication, account: account, user: user, entry: entry))
     }

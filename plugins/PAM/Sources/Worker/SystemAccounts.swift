@@ -5,11 +5,14 @@ internal import GatewayCore
 /// The account database of the system (nsswitch.conf). Look-ups block for as long as its sources do.
 enum SystemAccounts {
     /// What the database has of the user, with the groups whose names policy can speak of.
-    static func entry(of user: String) -> WorkerFindings.Entry {
+    ///
+    /// - Parameter mustBeSure: whether a fault that may mean that there is no such user is taken for a fault.
+    static func entry(of user: String, mustBeSure: Bool) -> WorkerFindings.Entry {
         var record = passwd()
         switch look({ getpwnam_r(user, &record, $0, $1, $2) }) {
         case .unreadable: return .unreadable
         case .absent: return .absent
+        case .notFound: return mustBeSure ? .unreadable : .absent
         case .found(let (uid, gid)):
             guard let groups = groups(of: user, primary: gid) else { return .unreadable }
             return .found(.init(uid: uid, groups: groups))
@@ -27,6 +30,8 @@ enum SystemAccounts {
     private enum LookUp {
         case found((uid: uid_t, gid: gid_t))
         case absent
+        /// A fault, but one that getpwnam_r(3) names for "not found" on some system. A directory that is away has it too.
+        case notFound
         case unreadable
     }
 
@@ -41,8 +46,7 @@ enum SystemAccounts {
             var result: UnsafeMutablePointer<passwd>?
             switch call(buffer, room, &result) {
             case 0: return result.map { .found(($0.pointee.pw_uid, $0.pointee.pw_gid)) } ?? .absent
-            // What getpwnam_r(3) names for "not found", each on some system.
-            case ENOENT, ESRCH, EBADF, EPERM: return .absent
+            case ENOENT, ESRCH, EBADF, EPERM: return .notFound
             case ERANGE: room *= 4
             case EINTR: continue
             default: return .unreadable

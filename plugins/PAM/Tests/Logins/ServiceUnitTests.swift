@@ -49,9 +49,9 @@ extension WorkerTests {
             try stack.write(
                 """
                 auth required pam_faillock.so preauth silent deny=3 dir=\(tallies)
-                auth sufficient pam_unix.so
+                auth [success=1 default=ignore] pam_unix.so
                 auth [default=die] pam_faillock.so authfail deny=3 dir=\(tallies)
-                account required pam_faillock.so
+                auth required pam_faillock.so authsucc deny=3 dir=\(tallies)
                 account required pam_unix.so
                 """)
             let capabilities = try #require(try Self.values("CapabilityBoundingSet").first).split(separator: " ")

@@ -103,6 +103,23 @@ struct PAMSettingsTests {
         #expect(await problems(missing) == ["\"../x\" is no service"])
     }
 
+    @Test(
+        "a module that forgets wrong passwords whenever an account is looked at is warned of",
+        arguments: [
+            ("auth required pam_faillock.so authsucc\naccount required pam_unix.so", 0),
+            ("account required pam_faillock.so", 1), ("-account\trequired\t/lib/security/pam_tally2.so  deny=3", 1),
+            ("# account required pam_faillock.so", 0), ("account [success=1 default=ignore] \\\n pam_faillock.so", 1),
+            ("@include common-account", 1), ("account include common-account", 1), ("auth include common-account", 0),
+            ("account substack nothing\naccount\naccount [", 0), ("@include itself", 0),
+        ])
+    func forgetful(_ text: String, _ count: Int) async throws {
+        let stack = try PAMStack(text)
+        try stack.write("account requisite pam_faillock.so", to: "common-account")
+        try stack.write("@include itself", to: "itself")
+        let problems = await PAMPlugin.problems(in: stack.settings(), context: .inRealTime())
+        #expect(problems.count { $0.severity == .warning && $0.message.contains("forgets wrong passwords") } == count)
+    }
+
     @Test("a socket that is none is a mistake, and one that is not there yet a warning")
     func socket() async throws {
         let stack = try PAMStack()

@@ -35,6 +35,19 @@ struct PAMVerdictTests {
         #expect(verdict(0, 0, of: .standing) == .undecided)
         #expect(verdict(nil, nil, of: .standing) == .undecided)
         for code in 1..<300 as Range<Int32> { #expect(verdict(nil, code, of: .standing) != Self.granted) }
+        // A no about the account itself, and never one that passes.
+        #expect(verdict(nil, 6, of: .standing) == .refused(.disabled, isKnown: true))
+        for code in [12, 13, 16, 27] as [Int32] {
+            #expect(verdict(nil, code, of: .standing) == .refused(.expired, isKnown: true))
+        }
+        for code in [7, 10, 11] as [Int32] {
+            #expect(verdict(nil, code, of: .standing) == .undecided)
+            var findings = WorkerFindings(
+                authentication: nil, account: PAMCode(code), user: "alice", entry: .unreadable)
+            #expect(PAMVerdict(findings, of: .standing, minimumUID: 1) == .undecided)
+            findings.entry = .absent
+            #expect(PAMVerdict(findings, of: .standing, minimumUID: 1) == .refused(.disabled, isKnown: false))
+        }
     }
 
     @Test("an unknown user, a wrong password and a denied user are the same before the password is right")

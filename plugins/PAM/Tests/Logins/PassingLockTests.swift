@@ -1,0 +1,68 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import PAM
+
+extension WorkerTests {
+    /// What keeps an account out for a while takes nothing away that it was granted.
+    @Suite(
+        "Locks that pass",
+        .enabled(
+            if: PAMModules.matrix != nil && PAMModules.failLock != nil && SystemTools.isRoot,
+            "needs pam_matrix, pam_faillock and root"))
+    struct PassingLockTests {
+        @Test("nobody's account has ended because somebody guessed at its password")
+        func guessed() async throws {
+            let stack = try PAMStack()
+            try stack.useMatrix("nobody")
+            let matrix = "\(try #require(PAMModules.matrix)) passdb=\(stack.path)/passwords"
+            let lock = "pam_faillock.so deny=3 dir=\(stack.path)/tallies"
+            // As the README has it.
+            try stack.write(
+                """
+                auth required \(lock) preauth silent
+                auth [success=1 default=ignore] \(matrix)
+                auth [default=die] \(lock) authfail
+                auth required \(lock) authsucc
+                account required \(matrix)
+                """)
+            let authenticator = stack.authenticator()
+            for _ in 0..<3 {
+                // Two wrong ones count no more once a good one has come.
+                for _ in 0..<2 { #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong)) }
+                #expect(await authenticator.login("nobody", "right").isGrant)
+            }
+            for _ in 0..<3 {
+                #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong))
+                #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            }
+            // Looking has forgotten nothing.
+            #expect(await authenticator.login("nobody", "right") == .rejected(.wrong))
+            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            await authenticator.stop()
+        }
+
+        @Test("nobody's account has ended because the machine is about to")
+        func noLogin() async throws {
+            let stack = try PAMStack()
+            try stack.useMatrix("nobody")
+            let matrix = "\(try #require(PAMModules.matrix)) passdb=\(stack.path)/passwords"
+            try stack.write(
+                """
+                auth required \(matrix)
+                account required pam_nologin.so file=\(stack.path)/nologin
+                account required \(matrix)
+                """)
+            let authenticator = stack.authenticator()
+            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            let note = try stack.write("The machine goes down at six.", to: "nologin")
+            #expect(await authenticator.login("nobody", "right") == .rejected(.disabled))
+            #expect(await authenticator.standing(of: LoginName("nobody")) == .unknown(.failed))
+            try FileManager.default.removeItem(atPath: note)
+            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            await authenticator.stop()
+        }
+    }
+}
