@@ -163,7 +163,7 @@ struct AccountWatchTests {
                     return user == "bob" ? .ended(.expired) : .good(groups: [])
                 })
         ])
-        let review = SessionReview(
+        let review = AccountReview(
             sessions: bench.sessions, chain: Current(chain), revocation: bench.revocation,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         await review.review()
@@ -174,11 +174,43 @@ struct AccountWatchTests {
         #expect(bench.sessions.session(gone) == nil)
         #expect(bench.journal.records.map(\.facts?.user) == [Self.bob])
         // An authenticator that is configured no more vouches for nobody.
-        let other = SessionReview(
+        let other = AccountReview(
             sessions: bench.sessions, chain: Current(AuthenticatorChain([])), revocation: bench.revocation,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         await other.review()
         #expect(bench.sessions.allSessions.isEmpty)
+    }
+
+    @Test(
+        "The review takes back the registrations of accounts that have ended, as long as their authenticator is configured"
+    )
+    func reviewOfRegistrations() async throws {
+        let files = try TestFiles()
+        let bench = try Bench(files)
+        let ids = [RegistrationID("1-1-1")!, RegistrationID("2-2-2")!]
+        for (number, user) in [Self.alice, Self.bob].enumerated() {
+            let handle = try HandleRules().handle(String(repeating: "A", count: 30) + "\(number)0", of: .apns)
+            let account = Account(user: user, login: LoginName("\(user)'s login"), authenticator: "list")
+            let claim = try await bench.ledger.begin(
+                .update(user: user, label: ids[number], handle: handle, account: account),
+                now: bench.clock.clocks.wall())
+            try await bench.ledger.finish(
+                claim, with: .registered(ids[number], replacing: nil), now: bench.clock.clocks.wall())
+        }
+        let chain = AuthenticatorChain([
+            .init(
+                name: "list", takes: [.password],
+                authenticator: Standing { $0 == "bob's login" ? .ended(.disabled) : .good(groups: []) })
+        ])
+        for (chain, doomed) in [(AuthenticatorChain([]), []), (chain, [ids[1]])] {
+            let review = AccountReview(
+                sessions: bench.sessions, chain: Current(chain), revocation: bench.revocation,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            await review.review()
+            #expect(try await bench.ledger.doomed(limit: 10) == doomed)
+        }
+        #expect(bench.journal.records.map(\.facts?.user) == [Self.bob])
+        #expect(bench.journal.records.map(\.result) == ["account-ended"])
     }
 
     private struct Standing: AccountAuthenticator {

@@ -35,6 +35,8 @@ public struct AuthenticatorChain: Sendable {
     }
 
     private let links: [Link]
+    /// The authenticators that only tell how an account stands when they are asked.
+    private let reviewed: Set<PluginName>
     /// Tells this chain from those of other configurations: what one of them said is never taken for the word of another.
     private let generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
@@ -47,17 +49,24 @@ public struct AuthenticatorChain: Sendable {
     /// A chain, asked in this order.
     public init(_ links: [Link]) {
         self.links = links
+        reviewed = Set(
+            links.lazy.filter { $0.authenticator is any AccountAuthenticator && !($0.authenticator is any AccountList) }
+                .map(\.name))
         tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) }, of: generation)
     }
 
     /// Who issues tokens: the first that can.
     var issuer: (any TokenIssuer)? { links.lazy.compactMap { $0.authenticator as? any TokenIssuer }.first }
 
-    /// How the account stands that a session began with; nil where nobody can say so without a password.
+    /// Whether an authenticator must be asked from time to time how its accounts stand: it can say so without a password, and has
+    /// no list of them whose changes would tell.
+    public func mustReview(_ authenticator: PluginName) -> Bool { reviewed.contains(authenticator) }
+
+    /// How an account stands; nil where nobody can say so without a password.
     ///
     /// An account of an authenticator that is no longer configured has ended.
-    public func standing(of session: Session) async -> AccountStanding? {
-        let vouchers = links.filter { $0.name == session.authenticator && $0.bounds.contain(session.user) }
+    public func standing(of account: Account) async -> AccountStanding? {
+        let vouchers = links.filter { $0.name == account.authenticator && $0.bounds.contain(account.user) }
         guard !vouchers.isEmpty else { return .ended(.wrong) }
         let keepers = vouchers.compactMap { link in
             (link.authenticator as? any AccountAuthenticator).map { (link.bounds, $0) }
@@ -65,11 +74,11 @@ public struct AuthenticatorChain: Sendable {
         guard !keepers.isEmpty else { return nil }
         var standing = AccountStanding.ended(.wrong)
         for (bounds, keeper) in keepers {
-            standing = await keeper.standing(of: session.login)
+            standing = await keeper.standing(of: account.login)
             switch standing {
             case .good(let groups):
-                // The bounds may be narrower than when the session began.
-                if bounds.contain(Identity(user: session.user, groups: groups, authenticator: session.authenticator)) {
+                // The bounds may be narrower than when the account let somebody in.
+                if bounds.contain(Identity(user: account.user, groups: groups, authenticator: account.authenticator)) {
                     return standing
                 }
                 standing = .ended(.untrusted)

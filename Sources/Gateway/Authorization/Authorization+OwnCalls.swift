@@ -85,7 +85,7 @@ extension Authorization {
                 .credentialsRejected, "the token is of no session",
                 hint: "Only a token that was got with a password is exchanged for another.")
         }
-        switch await chain.standing(of: session) {
+        switch await chain.standing(of: session.account) {
         case .good(let groups): return .renewSession(session, groups: groups)
         case nil: return .renewSession(session, groups: caller.groups)
         case .ended(let reason): throw Refusal(.credentialsRejected, "the session's account: \(reason.rawValue)")

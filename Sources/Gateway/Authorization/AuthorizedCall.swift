@@ -160,7 +160,9 @@ struct Authorization: Sendable {
             return .create(handle: handle, try await claim(.create(user: caller.user, handle: handle)))
         case .update(let label, let wanted):
             let tags = try policy.registeredTags(wanted.tags, by: caller, &facts)
-            let claim = try await claim(.update(user: caller.user, label: label, handle: wanted.handle))
+            let account = reviewedAccount(of: caller, login: login)
+            let claim = try await claim(
+                .update(user: caller.user, label: label, handle: wanted.handle, account: account))
             try judge(claim.decision, &facts)
             return .update(label: label, wanted.handle, tags: tags, since: epoch, claim)
         case .delete(let label):
@@ -225,6 +227,18 @@ struct Authorization: Sendable {
         case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
             break
         }
+    }
+
+    /// The account by which the caller was let in, now or for a session, where somebody has to ask later how it stands: a device
+    /// gets notifications also when its owner makes no call any more.
+    private func reviewedAccount(of caller: Identity, login: LoginName?) -> Account? {
+        let account =
+            if let login {
+                Account(user: caller.user, login: login, authenticator: caller.authenticator)
+            } else {
+                caller.token?.session.flatMap(sessions.session)?.account
+            }
+        return account.flatMap { chain.mustReview($0.authenticator) ? $0 : nil }
     }
 
     private func claim(_ request: LedgerRequest) async throws(Refusal) -> LedgerClaim {

@@ -31,6 +31,9 @@ public struct Session: Sendable, Hashable {
         self.ends = ends
         self.renewed = renewed
     }
+
+    /// The account that it began with.
+    public var account: Account { Account(user: user, login: login, authenticator: authenticator) }
 }
 
 /// What a user calls a device: 1–64 bytes of UTF-8 without control characters.

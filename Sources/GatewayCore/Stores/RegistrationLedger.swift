@@ -44,8 +44,9 @@ public struct LedgerUnavailable: Error, Sendable {
 public enum LedgerRequest: Sendable, Hashable {
     /// A device asks for an id, perhaps saying its handle.
     case create(user: UserName, handle: DeviceHandle?)
-    /// A device registers a handle under the id that it remembers.
-    case update(user: UserName, label: RegistrationID, handle: DeviceHandle)
+    /// A device registers a handle under the id that it remembers. The account is the one by which its user was let in, where
+    /// somebody has to ask from time to time how that stands.
+    case update(user: UserName, label: RegistrationID, handle: DeviceHandle, account: Account? = nil)
     /// A device gives up the registration that its id means to it.
     case delete(user: UserName, label: RegistrationID)
     /// The gateway itself deletes a registration that is marked for it.
@@ -54,7 +55,7 @@ public enum LedgerRequest: Sendable, Hashable {
     /// Who wants it; nil for the gateway itself.
     public var user: UserName? {
         switch self {
-        case .create(let user, _), .update(let user, _, _), .delete(let user, _): user
+        case .create(let user, _), .update(let user, _, _, _), .delete(let user, _): user
         case .sweep: nil
         }
     }

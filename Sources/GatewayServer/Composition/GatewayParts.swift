@@ -12,7 +12,7 @@ struct GatewayParts: Sendable {
     let history: RecordedHistory
     let sweeper: RegistrationSweeper
     let accounts: AccountWatch
-    let review: SessionReview
+    let review: AccountReview
     let current: CurrentRules
     let metrics: CallMetrics
     let reloads = Reloads()

@@ -181,7 +181,7 @@ public struct GatewayServer: Sendable {
             stores: stores, verdicts: verdicts, throttle: throttle, sends: sends, history: history, sweeper: sweeper,
             accounts: AccountWatch(
                 made.lists, sessions: stores.sessions, revocation: revocation, clocks: clocks, logger: logger),
-            review: SessionReview(
+            review: AccountReview(
                 sessions: stores.sessions, chain: chain, revocation: revocation, logger: logger),
             current: GatewayParts.CurrentRules(
                 chain: chain, made: Current(made), handles: Current(configuration.backend.handles),

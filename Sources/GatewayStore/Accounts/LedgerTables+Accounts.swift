@@ -26,9 +26,29 @@ extension LedgerTables {
 
     /// Since when the user's account is there; of several the youngest.
     func presentLife(of user: UserName) throws -> WallTime? {
-        try Int64.fetchOne(database, sql: "SELECT MAX(since) FROM account WHERE user = ?", arguments: [user.text])
-            .map(WallTime.init(microseconds:))
+        try Int64.fetchOne(database, sql: Self.presentLife, arguments: [user.text]).map(WallTime.init(microseconds:))
     }
+
+    /// Asked by users themselves, so that it must cost the same however many there are.
+    static let presentLife = "SELECT MAX(since) FROM account WHERE user = ?"
+
+    /// The accounts by which live registrations were made.
+    func registeringAccounts() throws -> [Account] {
+        let rows = try Row.fetchCursor(database, sql: Self.registeringAccounts)
+        var accounts: [Account] = []
+        while let row = try rows.next() {
+            accounts.append(
+                Account(
+                    user: try Self.user(row), login: LoginName(row["login"]),
+                    authenticator: PluginName(row["authenticator"] as String)))
+        }
+        return accounts
+    }
+
+    static let registeringAccounts = """
+        SELECT DISTINCT authenticator, owner AS user, login FROM registration
+        WHERE state = 'live' AND login IS NOT NULL
+        """
 
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {
         try execute(

@@ -12,6 +12,11 @@ extension SessionRegister {
         try await ledger.readAtLength { try $0.presentLife(of: user) }
     }
 
+    /// The accounts by which registrations were made that are live, where it was said with them.
+    public func registeringAccounts() async throws(LedgerUnavailable) -> [Account] {
+        try await ledger.readAtLength { try $0.registeringAccounts() }
+    }
+
     /// Settles what became of an authenticator's accounts. Who ended or has another password loses at once what they were
     /// granted, and then on disk: sessions, tokens, labels; registrations are marked to be deleted at the backend.
     public func settle(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {

@@ -5,7 +5,7 @@ internal import GatewayCore
 /// The ledger's tables and their version, kept in `PRAGMA user_version`.
 enum LedgerSchema {
     /// The version that this program reads and writes.
-    static let version = 3
+    static let version = 4
 
     /// The version that the database has; 0 for an empty one.
     static func version(of database: Database) throws -> Int {
@@ -22,6 +22,7 @@ enum LedgerSchema {
             try database.execute(sql: tables)
             try database.execute(sql: tablesSince2)
             try database.execute(sql: tablesSince3)
+            try database.execute(sql: tablesSince4)
             try database.execute(
                 sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?)",
                 arguments: [Data(fingerprint.bytes)])
@@ -42,6 +43,7 @@ enum LedgerSchema {
     private static func migrate(_ database: Database) throws {
         if try version(of: database) < 2 { try database.execute(sql: tablesSince2) }
         if try version(of: database) < 3 { try database.execute(sql: tablesSince3) }
+        if try version(of: database) < 4 { try database.execute(sql: tablesSince4) }
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
@@ -146,5 +148,14 @@ enum LedgerSchema {
             reason TEXT NOT NULL,
             CHECK ((service IS NULL) = (handle IS NULL))
         ) STRICT;
+        """
+
+    /// By which account a registration was made, where that is looked at from time to time; and accounts by their users.
+    private static let tablesSince4 = """
+        ALTER TABLE registration ADD COLUMN login TEXT;
+        ALTER TABLE registration ADD COLUMN authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL));
+        CREATE INDEX registration_by_account ON registration (authenticator, owner, login, state)
+            WHERE login IS NOT NULL;
+        CREATE INDEX account_of_user ON account (user, since);
         """
 }

@@ -23,7 +23,7 @@ extension LedgerTables {
             let bound = try registration(boundTo: handle)
             if let bound, bound.owner != user { return LedgerStanding(decision: .askWithoutHandle) }
             return LedgerStanding(decision: .askWithHandle, registration: bound?.id, touchesHandle: true)
-        case .update(let user, let label, _):
+        case .update(let user, let label, _, _):
             guard let handle else { throw LedgerUnavailable("an update needs a handle") }
             return try standing(ofUpdateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
         case .delete(let user, let label):

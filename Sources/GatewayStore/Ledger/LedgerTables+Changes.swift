@@ -21,8 +21,8 @@ extension LedgerTables {
         switch (change, task.request) {
         case (.reserved(let id, _), .create(let user, _)):
             try reserve(id, for: user, task)
-        case (.registered(let id, let replaced), .update(let user, let label, _)):
-            try register(id, replacing: replaced, for: user, label: label, task)
+        case (.registered(let id, let replaced), .update(let user, let label, _, let account)):
+            try register(id, replacing: replaced, for: user, by: account, label: label, task)
         case (.deleted(let id), .delete) where task.decision == .owned(id),
             (.deleted(let id), .sweep) where task.decision.dooms(id):
             try remove(id)
@@ -53,7 +53,8 @@ extension LedgerTables {
             try remove(bound, inFavourOf: id, now: now)
             try put(
                 Registration(
-                    id: id, owner: user, handle: handle, state: .live, created: bound.created, lastSeen: now))
+                    id: id, owner: user, account: bound.account, handle: handle, state: .live, created: bound.created,
+                    lastSeen: now))
             return try keepLabels(task.limits.labels, of: user)
         }
         if let existing, existing.isBound {
@@ -66,20 +67,16 @@ extension LedgerTables {
     }
 
     private func register(
-        _ id: RegistrationID, replacing replaced: RegistrationID?, for user: UserName, label: RegistrationID,
-        _ task: LedgerTask
+        _ id: RegistrationID, replacing replaced: RegistrationID?, for user: UserName, by account: Account?,
+        label: RegistrationID, _ task: LedgerTask
     ) throws {
         guard let handle = task.handle, let stood = task.decision.placeOfUpdate else {
             throw LedgerUnavailable("the change does not fit the claim")
         }
-        let existing = try registration(id)
-        if let existing, existing.isLive, existing.owner == user, existing.handle == handle, label == id,
-            replaced == nil || replaced == id
-        {
-            // By far the most frequent change: a device comes again with what the ledger has of it.
-            try seen(existing, task.now)
+        if label == id, replaced == nil || replaced == id, try seenAgain(id, of: user, by: account, handle, task.now) {
             return try keepRegistrations(task.limits.registrations, of: user)
         }
+        let existing = try registration(id)
         if let existing, existing.isBound, existing.handle != handle, stood.id != id { throw Self.heldElsewhere }
         var created = existing?.isBound == true ? existing?.created : nil
         for lost in Set([replaced, try registration(boundTo: handle)?.id]) {
@@ -97,7 +94,8 @@ extension LedgerTables {
         }
         try put(
             Registration(
-                id: id, owner: user, handle: handle, state: .live, created: created ?? task.now, lastSeen: task.now))
+                id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
+                lastSeen: task.now))
         try keepLabels(task.limits.labels, of: user)
         try keepRegistrations(task.limits.registrations, of: user)
         if stood.changesHands {

@@ -8,6 +8,8 @@ struct LedgerTables {
     struct Registration {
         var id: RegistrationID
         var owner: UserName
+        /// The account by which its owner was let in, where that is looked at from time to time.
+        var account: Account?
         var handle: HandleKey?
         var state: OwnedRegistration.State
         var created: WallTime
@@ -63,16 +65,18 @@ struct LedgerTables {
     func put(_ row: Registration) throws {
         try execute(
             sql: """
-                INSERT INTO registration (id, owner, service, handle, state, created, last_seen, reason)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, service = excluded.service,
+                INSERT INTO registration
+                    (id, owner, login, authenticator, service, handle, state, created, last_seen, reason)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, login = excluded.login,
+                    authenticator = excluded.authenticator, service = excluded.service,
                     handle = excluded.handle, state = excluded.state, created = excluded.created,
                     last_seen = excluded.last_seen, reason = excluded.reason
                 """,
             arguments: [
-                row.id.text, row.owner.text, row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) },
-                row.state.rawValue, row.created.microseconds, row.lastSeen.microseconds,
-                row.reason?.rawValue,
+                row.id.text, row.owner.text, row.account?.login.text, row.account?.authenticator.text,
+                row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) }, row.state.rawValue,
+                row.created.microseconds, row.lastSeen.microseconds, row.reason?.rawValue,
             ])
         // What is registered anew is as sound as any.
         if row.isBound { try removeStray(row.id) }
@@ -85,6 +89,28 @@ struct LedgerTables {
         try execute(
             sql: "UPDATE registration SET last_seen = ? WHERE id = ?", arguments: [now.microseconds, row.id.text])
         try forgetLabel(row.id, of: row.owner)
+    }
+
+    /// Notes that a user's device came again with just what the ledger has of it, by one statement: this is by far the most
+    /// frequent change.
+    ///
+    /// - Returns: whether it had it so, and live.
+    func seenAgain(
+        _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey, _ now: WallTime
+    ) throws -> Bool {
+        try execute(
+            sql: """
+                UPDATE registration SET last_seen = ?
+                WHERE id = ? AND owner = ? AND login IS ? AND authenticator IS ? AND service = ? AND handle = ?
+                    AND state = 'live'
+                """,
+            arguments: [
+                now.microseconds, id.text, owner.text, account?.login.text, account?.authenticator.text,
+                handle.service.rawValue, Data(handle.digest.bytes),
+            ])
+        guard database.changesCount > 0 else { return false }
+        try forgetLabel(id, of: owner)
+        return true
     }
 
     /// An id means itself to its owner; what was remembered for it otherwise is over.
@@ -208,6 +234,9 @@ extension LedgerTables.Registration {
         self.id = id
         self.owner = owner
         self.state = state
+        if let login: String = row["login"], let authenticator: String = row["authenticator"] {
+            account = Account(user: owner, login: LoginName(login), authenticator: PluginName(authenticator))
+        }
         if let service: String = row["service"], let digest: Data = row["handle"] {
             guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
                 throw LedgerUnavailable("the ledger holds a handle that it did not write")

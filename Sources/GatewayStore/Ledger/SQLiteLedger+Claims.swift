@@ -99,7 +99,7 @@ extension LedgerRequest {
     var handle: DeviceHandle? {
         switch self {
         case .create(_, let handle): handle
-        case .update(_, _, let handle): handle
+        case .update(_, _, let handle, _): handle
         case .delete, .sweep: nil
         }
     }

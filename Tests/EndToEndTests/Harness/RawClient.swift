@@ -135,14 +135,14 @@ extension RawClient {
 
     /// Registers a device as the tutorial's clients do, and says how the second call went.
     func register(
-        _ user: String, _ platform: String, _ handle: String, tags: [String] = []
+        _ user: String, _ platform: String, _ handle: String, tags: [String] = [], password: String? = nil
     ) async throws -> Response {
         let query = handle.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        let reserved = try await call("POST", "/api/register?handle=\(query)", as: user)
+        let reserved = try await call("POST", "/api/register?handle=\(query)", as: user, password: password)
         let id = reserved.text.dropFirst().dropLast()
         let list = tags.map { "\"\($0)\"" }.joined(separator: ",")
         return try await call(
-            "PUT", "/api/register/\(id)", as: user,
+            "PUT", "/api/register/\(id)", as: user, password: password,
             body: #"{"Platform":"\#(platform)","Handle":"\#(handle)","Tags":[\#(list)]}"#)
     }
 }

@@ -43,10 +43,11 @@ struct LedgerFixture {
     /// What a PUT decides; `fresh` is what the backend would give where it has to be asked.
     @discardableResult
     func update(
-        _ user: UserName, _ label: RegistrationID, _ handle: DeviceHandle, fresh: RegistrationID? = nil,
-        lost: Bool = false, at time: WallTime = noon
+        _ user: UserName, _ label: RegistrationID, _ handle: DeviceHandle, by account: Account? = nil,
+        fresh: RegistrationID? = nil, lost: Bool = false, at time: WallTime = noon
     ) async throws -> LedgerDecision {
-        let claim = try await ledger.begin(.update(user: user, label: label, handle: handle), now: time)
+        let claim = try await ledger.begin(
+            .update(user: user, label: label, handle: handle, account: account), now: time)
         let decision = claim.decision
         let known: RegistrationID? =
             switch decision {

@@ -204,6 +204,9 @@ struct SessionRegisterTests {
                 }
                 try database.execute(
                     sql: """
+                        DROP INDEX registration_by_account;
+                        ALTER TABLE registration DROP COLUMN authenticator;
+                        ALTER TABLE registration DROP COLUMN login;
                         DROP INDEX registration_to_delete;
                         ALTER TABLE registration DROP COLUMN reason;
                         PRAGMA user_version = 1;
@@ -225,5 +228,9 @@ struct SessionRegisterTests {
             )
         }
         #expect(version == 1 && rows == 1)
+        // And it takes what only the newest version has.
+        let account = Account(user: Fixture.alice, login: LoginName("alice"), authenticator: "pam")
+        try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), by: account)
+        #expect(try await register.registeringAccounts() == [account])
     }
 }

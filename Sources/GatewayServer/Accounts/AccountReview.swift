@@ -4,9 +4,9 @@ internal import GatewayStore
 internal import Logging
 internal import ServiceLifecycle
 
-/// Looks every ten minutes at the accounts that sessions began with: one that PAM has locked or let expire has no file whose
-/// change would tell.
-struct SessionReview: Service {
+/// Looks every ten minutes at the accounts that sessions began with and that registrations were made by: one that PAM has locked
+/// or let expire has no file whose change would tell.
+struct AccountReview: Service {
     let sessions: SessionRegister
     let chain: Current<AuthenticatorChain>
     let revocation: UserRevocation
@@ -31,12 +31,6 @@ struct SessionReview: Service {
     /// How many accounts are looked at at once: logins need the workers too.
     private static let atOnce = 2
 
-    private struct Account: Hashable {
-        let user: UserName
-        let login: LoginName
-        let authenticator: PluginName
-    }
-
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await withTaskGroup { tasks in
@@ -51,20 +45,16 @@ struct SessionReview: Service {
         }
     }
 
-    /// Looks at every account that has a session, once.
+    /// Looks at every account that has a session or a registration, once.
     func review() async {
-        var accounts: [Account: Session] = [:]
-        for session in sessions.allSessions {
-            accounts[
-                Account(user: session.user, login: session.login, authenticator: session.authenticator)] = session
-        }
+        let accounts = Set(sessions.allSessions.map(\.account)).union(await registeringAccounts())
         await withTaskGroup { tasks in
-            var rest = accounts.values.makeIterator()
+            var rest = accounts.makeIterator()
             for _ in 0..<Self.atOnce {
-                if let session = rest.next() { tasks.addTask { await look(at: session) } }
+                if let account = rest.next() { tasks.addTask { await look(at: account) } }
             }
             while await tasks.next() != nil, !Task.isCancelled {
-                if let session = rest.next() { tasks.addTask { await look(at: session) } }
+                if let account = rest.next() { tasks.addTask { await look(at: account) } }
             }
         }
         do throws(LedgerUnavailable) {
@@ -74,14 +64,26 @@ struct SessionReview: Service {
         }
     }
 
-    private func look(at session: Session) async {
-        guard case .ended = await chain.value.standing(of: session) else { return }
+    /// The accounts that registrations were made by. Whose authenticator is no longer configured keeps them: nobody can say any
+    /// more how the account stands, and the next registration tells who vouches now.
+    private func registeringAccounts() async -> [Account] {
         do throws(LedgerUnavailable) {
-            try await revocation.revoke(session.user, because: .ended, authenticator: session.authenticator)
+            let chain = chain.value
+            return try await sessions.registeringAccounts().filter { chain.mustReview($0.authenticator) }
+        } catch {
+            logger.error("Who has registered is not looked at for now", metadata: ["detail": "\(error.detail)"])
+            return []
+        }
+    }
+
+    private func look(at account: Account) async {
+        guard case .ended = await chain.value.standing(of: account) else { return }
+        do throws(LedgerUnavailable) {
+            try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
         } catch {
             logger.error(
                 "A user is revoked until the next start only",
-                metadata: ["user": "\(session.user)", "detail": "\(error.detail)"])
+                metadata: ["user": "\(account.user)", "detail": "\(error.detail)"])
         }
     }
 }
