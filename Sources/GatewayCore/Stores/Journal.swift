@@ -13,7 +13,7 @@ public protocol Journal: Sendable {
 }
 
 /// The journal cannot be written.
-public struct JournalUnavailable: Error, Sendable, Hashable {
+public struct JournalUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
     /// For the log and for readiness.
     public let detail: String
     /// Whether nothing is wrong but that too many records wait; a moment later there may be room.
@@ -24,6 +24,9 @@ public struct JournalUnavailable: Error, Sendable, Hashable {
         self.detail = detail
         self.isFull = isFull
     }
+
+    /// The detail: a gateway that cannot start says it to its operator.
+    public var description: String { detail }
 }
 
 /// One line of the journal but for `seq`, `at`, `prev` and `hash`, which the journal adds.

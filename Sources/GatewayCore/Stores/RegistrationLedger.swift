@@ -27,7 +27,7 @@ public protocol RegistrationLedger: Sendable {
 }
 
 /// The ledger's store cannot be read or written.
-public struct LedgerUnavailable: Error, Sendable {
+public struct LedgerUnavailable: Error, Sendable, CustomStringConvertible {
     /// For the log.
     public let detail: String
     /// Whether nothing is wrong but that too many calls wait already.
@@ -38,6 +38,9 @@ public struct LedgerUnavailable: Error, Sendable {
         self.detail = detail
         self.isFull = isFull
     }
+
+    /// The detail: a gateway that cannot start says it to its operator.
+    public var description: String { detail }
 }
 
 /// What a caller wants of the ledger.

@@ -47,11 +47,21 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     }
 
     /// Whether an account that logged in before is still good: what `pam_acct_mgmt` says without a password. Resumes on the
-    /// caller's executor, within the deadline.
+    /// caller's executor, within the deadline for each name that it asks about.
+    ///
+    /// `auth` may let somebody in by a longer name than the account database has, and a look does not come by it: where there
+    /// is no account of the name that was logged in with, the canonical one counts.
     public func standing(of login: LoginName) async -> AccountStanding {
         guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
+        let standing = await standing(of: login, as: user)
+        let canonical = LoginName(user.text)
+        guard standing == .ended(.wrong), canonical != login, LoginGrammar.isName(canonical) else { return standing }
+        return await self.standing(of: canonical, as: user)
+    }
+
+    private func standing(of login: LoginName, as user: UserName) async -> AccountStanding {
         // No device is asking: modules that decide by address see this machine.
         let request = WorkerRequest(
             operation: .standing, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
@@ -80,8 +90,10 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         switch PAMVerdict(findings, of: request.operation, minimumUID: settings.minimumUID) {
         case .undecided:
             let codes = [findings.authentication, findings.account].map { $0.map(\.description) ?? "-" }
-            context.logger.warning(
-                "the modules cannot tell", metadata: ["authenticate": "\(codes[0])", "account": "\(codes[1])"])
+            // Of accounts that are looked at there may be many; whoever looks at them counts.
+            context.logger.log(
+                level: request.operation == .login ? .warning : .debug, "the modules cannot tell",
+                metadata: ["authenticate": "\(codes[0])", "account": "\(codes[1])"])
             return .unavailable(.failed)
         case .refused(let reason, let isKnown):
             return isKnown || context.isLastOfItsKind ? .rejected(reason) : .notMine

@@ -5,7 +5,8 @@ extension ServiceStack {
     /// What is better changed, a line each.
     func warnings() -> [String] {
         guard let file else { return [] }
-        return Self.forgetful.intersection(accountModules(of: file, depth: 0)).sorted().map { module in
+        var seen: Set<String> = []
+        return Self.forgetful.intersection(accountModules(of: file, &seen)).sorted().map { module in
             "\(module) in \"account\" forgets wrong passwords whenever it is asked, and the gateway looks at accounts every "
                 + "ten minutes; have it do so in \"auth\""
         }
@@ -13,31 +14,43 @@ extension ServiceStack {
 
     /// Modules that lock accounts, and in `account` take it for granted that a good password came before.
     private static let forgetful: Set<String> = ["pam_faillock.so", "pam_tally.so", "pam_tally2.so"]
-    /// As deep as libpam follows files that include others.
-    private static let deepest = 32
 
-    /// The modules of `account`, without their directories, those of included files too.
-    private func accountModules(of file: String, depth: Int) -> Set<String> {
-        guard depth < Self.deepest, let bytes = FileManager.default.contents(atPath: file) else { return [] }
+    /// The modules of `account`, without their directories, those of included files too, each of which is read once.
+    private func accountModules(of file: String, _ seen: inout Set<String>) -> Set<String> {
+        guard seen.insert(file).inserted, let bytes = FileManager.default.contents(atPath: file) else { return [] }
         var modules: Set<String> = []
-        func include(_ name: Substring) {
+        func include(_ name: Substring, _ seen: inout Set<String>) {
             guard let file = self.file(named: String(name)) else { return }
-            modules.formUnion(accountModules(of: file, depth: depth + 1))
+            modules.formUnion(accountModules(of: file, &seen))
         }
-        let text = String(decoding: bytes, as: UTF8.self).replacing("\\\n", with: " ")
-        for line in text.split(separator: "\n") {
-            let fields = Self.fields(of: line.prefix { $0 != "#" })
+        for line in Self.lines(of: String(decoding: bytes, as: UTF8.self)) {
+            let fields = Self.fields(of: line[...])
             guard fields.count > 1 else { continue }
             if fields[0] == "@include" {
-                include(fields[1])
+                include(fields[1], &seen)
             } else if fields.count > 2, ["account", "-account"].contains(fields[0].lowercased()) {
                 switch fields[1].lowercased() {
-                case "include", "substack": include(fields[2])
+                case "include", "substack": include(fields[2], &seen)
                 default: modules.insert(String(fields[2].split(separator: "/").last ?? ""))
                 }
             }
         }
         return modules
+    }
+
+    /// The lines without comments, and with what follows them where they end in a backslash. Comments are cut off first.
+    private static func lines(of text: String) -> [String] {
+        var lines: [String] = []
+        var continues = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            var line = line.prefix { $0 != "#" }
+            while line.last?.isWhitespace == true { line.removeLast() }
+            let ends = line.last != "\\"
+            if !ends { line.removeLast() }
+            if continues { lines[lines.count - 1] += " " + line } else { lines.append(String(line)) }
+            continues = !ends
+        }
+        return lines
     }
 
     /// The words of a line, a control in brackets as one.

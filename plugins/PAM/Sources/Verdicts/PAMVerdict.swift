@@ -45,8 +45,9 @@ enum PAMVerdict: Sendable, Hashable {
     private static func standing(of findings: WorkerFindings, minimumUID: UInt32) -> PAMVerdict {
         let isKnown = findings.entry != .absent
         return switch findings.account?.meaning {
-        case .good: verdict(on: findings, minimumUID: minimumUID)
-        case .bad(.wrong): isKnown ? .undecided : .refused(.disabled, isKnown: false)
+        case .good where isKnown: verdict(on: findings, minimumUID: minimumUID)
+        case .bad(.wrong) where isKnown: .undecided
+        case .good, .bad(.wrong): .refused(.wrong, isKnown: false)
         case .bad(.denied): .refused(.disabled, isKnown: isKnown)
         case .bad(.expired): .refused(.expired, isKnown: isKnown)
         case .unknown, nil: .undecided

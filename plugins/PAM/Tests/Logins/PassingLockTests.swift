@@ -23,7 +23,7 @@ extension WorkerTests {
             try stack.write(
                 """
                 auth required \(lock) preauth silent
-                auth [success=1 default=ignore] \(matrix)
+                auth [success=1 authinfo_unavail=die default=ignore] \(matrix)
                 auth [default=die] \(lock) authfail
                 auth required \(lock) authsucc
                 account required \(matrix)
@@ -62,6 +62,20 @@ extension WorkerTests {
             #expect(await authenticator.standing(of: LoginName("nobody")) == .unknown(.failed))
             try FileManager.default.removeItem(atPath: note)
             #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            await authenticator.stop()
+        }
+
+        @Test(
+            "nobody's account has ended because it was logged in to by a longer name",
+            .enabled(if: SystemTools.compiler != nil))
+        func longerName() async throws {
+            let stack = try PAMStack()
+            try stack.write(
+                "auth required \(try stack.misbehavingModule()) user nobody\naccount required pam_unix.so")
+            let authenticator = stack.authenticator(.inRealTime(names: NameRules(suffixes: ["@example.com"])))
+            #expect(await authenticator.login("nobody@example.com", "any").isGrant)
+            #expect(await authenticator.standing(of: LoginName("nobody@example.com")).isGood)
+            #expect(await authenticator.standing(of: LoginName("no-such-account@example.com")) == .ended(.wrong))
             await authenticator.stop()
         }
     }

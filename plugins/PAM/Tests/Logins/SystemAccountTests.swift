@@ -39,7 +39,7 @@ extension WorkerTests {
 
             try SystemTools.run("/usr/sbin/userdel", [name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
-            #expect(await authenticator.standing(of: LoginName(name)) == .ended(.disabled))
+            #expect(await authenticator.standing(of: LoginName(name)) == .ended(.wrong))
             await authenticator.stop()
         }
     }

@@ -111,11 +111,13 @@ struct PAMSettingsTests {
             ("# account required pam_faillock.so", 0), ("account [success=1 default=ignore] \\\n pam_faillock.so", 1),
             ("@include common-account", 1), ("account include common-account", 1), ("auth include common-account", 0),
             ("account substack nothing\naccount\naccount [", 0), ("@include itself", 0),
+            ("# no comment goes on \\\naccount required pam_faillock.so", 1),
+            ("account required \\  \n pam_faillock.so # \\\n", 1),
         ])
     func forgetful(_ text: String, _ count: Int) async throws {
         let stack = try PAMStack(text)
         try stack.write("account requisite pam_faillock.so", to: "common-account")
-        try stack.write("@include itself", to: "itself")
+        try stack.write("@include itself\n@include itself\n@include \(PAMStack.service)", to: "itself")
         let problems = await PAMPlugin.problems(in: stack.settings(), context: .inRealTime())
         #expect(problems.count { $0.severity == .warning && $0.message.contains("forgets wrong passwords") } == count)
     }

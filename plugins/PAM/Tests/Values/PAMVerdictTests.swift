@@ -46,7 +46,7 @@ struct PAMVerdictTests {
                 authentication: nil, account: PAMCode(code), user: "alice", entry: .unreadable)
             #expect(PAMVerdict(findings, of: .standing, minimumUID: 1) == .undecided)
             findings.entry = .absent
-            #expect(PAMVerdict(findings, of: .standing, minimumUID: 1) == .refused(.disabled, isKnown: false))
+            #expect(PAMVerdict(findings, of: .standing, minimumUID: 1) == .refused(.wrong, isKnown: false))
         }
     }
 

@@ -1,0 +1,52 @@
+import GatewayCore
+import GatewayServer
+import GatewayTesting
+import NotifyBackend
+import Testing
+
+/// An account that expires, of somebody who never had a token: there is no file whose change would tell, and no call comes.
+@Suite(
+    "An account of the system that expires",
+    .enabled(if: SystemTools.isRoot && SystemTools.userAdd != nil, "needs root and useradd"))
+struct ExpiredAccountTests {
+    @Test("loses its devices at the backend, and others keep theirs", .timeLimit(.minutes(1)))
+    func loses() async throws {
+        let names = (0..<2).map { _ in "ngt" + String(UInt64.random(in: .min ... .max), radix: 36) }
+        defer { for name in names { try? SystemTools.run("/usr/sbin/userdel", [name]) } }
+        for name in names {
+            try SystemTools.run("/usr/sbin/useradd", ["-M", "-s", "/usr/sbin/nologin", name])
+            try SystemTools.run("/usr/sbin/chpasswd", [], input: "\(name):correct horse\n")
+        }
+        let stack = try PAMStack("auth required pam_unix.so\naccount required pam_unix.so")
+        let hub = NotificationHub()
+        try await GatewayUnderTest.runBackend(.classic, hub: hub) { backend in
+            let directory = try TestFiles()
+            let text =
+                ConfiguredGateway.preamble.replacing("127.0.0.1:1\"", with: "127.0.0.1:\(backend)\"") + """
+                    authenticators:
+                      - pam: { service: \(PAMStack.service), service-directory: \(stack.path) }
+                    """
+            let catalog = PluginCatalog([PAMOfTests.self])
+            try await ConfiguredGateway.start(text, in: directory, catalog: catalog) { gateway in
+                guard case .tcp(_, let port) = gateway.listeners.first else {
+                    throw GatewayUnderTest.StartFailure(description: "no listener")
+                }
+                let client = try RawClient(port: port)
+                let handles = [String(repeating: "AC", count: 32), String(repeating: "BD", count: 32)]
+                for (name, handle) in zip(names, handles) {
+                    let answer = try await client.register(name, "apns", handle, password: "correct horse")
+                    #expect(answer.status == 200)
+                }
+                #expect(hub.registrations().count == 2)
+                try SystemTools.run("/usr/sbin/usermod", ["-e", "1", names[0]])
+                // Looks come every ten minutes, and with a reload; two must say the same.
+                while hub.registrations().count > 1 {
+                    let fault = try await ControlClient(path: directory.path + "/control.sock")
+                        .ask(ControlRequest("reload")) { _ in }
+                    #expect(fault == nil)
+                }
+                #expect(hub.registrations().map(\.handle) == [handles[1]])
+            }
+        }
+    }
+}

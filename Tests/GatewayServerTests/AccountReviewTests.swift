@@ -1,0 +1,137 @@
+import Gateway
+import GatewayCore
+import GatewayStore
+import GatewayTesting
+import Logging
+import Synchronization
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Accounts that are looked at")
+struct AccountReviewTests {
+    private typealias Bench = AccountBench
+
+    /// Says how accounts stand as the test says.
+    private final class Keeper: AccountAuthenticator {
+        private let answers = Mutex<[String: AccountStanding]>([:])
+
+        func answer(_ answer: AccountStanding, for logins: String...) {
+            answers.withLock { answers in for login in logins { answers[login] = answer } }
+        }
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
+        func standing(of login: LoginName) async -> AccountStanding {
+            answers.withLock { $0[login.text] ?? .good(groups: []) }
+        }
+    }
+
+    private let files: TestFiles
+    private let bench: Bench
+    private let keeper = Keeper()
+    private let chain: Current<AuthenticatorChain>
+    private let review: AccountReview
+
+    init() throws {
+        files = try TestFiles()
+        bench = try Bench(files)
+        chain = Current(AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)]))
+        review = AccountReview(
+            sessions: bench.sessions, chain: chain, revocation: bench.revocation,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Has a device registered by the account of that name, without a session.
+    private func register(_ number: Int, _ user: UserName) async throws -> RegistrationID {
+        let id = RegistrationID("\(number)-1-1")!  // In its grammar.
+        let handle = try HandleRules().handle(String(repeating: "A", count: 30) + "\(10 + number)", of: .apns)
+        let account = Account(user: user, login: LoginName(user.text), authenticator: "list")
+        let now = bench.clock.clocks.wall()
+        let claim = try await bench.ledger.begin(
+            .update(user: user, label: id, handle: handle, account: account), now: now)
+        try await bench.ledger.finish(claim, with: .registered(id, replacing: nil), now: now)
+        return id
+    }
+
+    private var revoked: [UserName?] { bench.journal.records.map(\.facts?.user) }
+    private func doomed() async throws -> [RegistrationID] { try await bench.ledger.doomed(limit: 100) }
+
+    @Test("Sessions of accounts that have ended end, and whom nobody can judge is left alone")
+    func sessions() async throws {
+        let (standing, gone) = (try await bench.login(Bench.alice), try await bench.login(Bench.bob))
+        var suspects: Set<Account> = []
+        keeper.answer(.unknown(.busy), for: "alice", "bob")
+        await review.review(&suspects)
+        #expect(bench.sessions.allSessions.count == 2)
+        keeper.answer(.good(groups: []), for: "alice")
+        keeper.answer(.ended(.disabled), for: "bob")
+        await review.review(&suspects)
+        #expect(bench.sessions.session(standing) != nil)
+        #expect(bench.sessions.session(gone) == nil)
+        #expect(revoked == [Bench.bob])
+    }
+
+    @Test("An authenticator that is configured no more vouches for nobody, however many there are")
+    func unconfigured() async throws {
+        for number in 0..<30 { _ = try await bench.login(#require(UserName(canonical: "user-\(number)"))) }
+        let device = try await register(1, Bench.alice)
+        chain.value = AuthenticatorChain([])
+        var suspects: Set<Account> = []
+        for _ in 0..<2 { await review.review(&suspects) }
+        #expect(bench.sessions.allSessions.isEmpty)
+        #expect(revoked.count == 30)
+        // Of devices alone nobody can say more than before.
+        #expect(try await bench.ledger.registrations(of: Bench.alice).map(\.id) == [device])
+        #expect(try await doomed().isEmpty)
+    }
+
+    @Test("Devices of an account without a session are taken back after two looks that say the same")
+    func devices() async throws {
+        _ = try await register(1, Bench.alice)
+        let bobs = try await register(2, Bench.bob)
+        var suspects: Set<Account> = []
+        keeper.answer(.ended(.expired), for: "bob")
+        await review.review(&suspects)
+        keeper.answer(.unknown(.timedOut), for: "bob")
+        await review.review(&suspects)
+        keeper.answer(.ended(.expired), for: "bob")
+        await review.review(&suspects)
+        #expect(try await doomed().isEmpty)
+        await review.review(&suspects)
+        #expect(try await doomed() == [bobs])
+        #expect(revoked == [Bench.bob])
+        #expect(bench.journal.records.map(\.result) == ["account-ended"])
+        await review.review(&suspects)
+        #expect(revoked.count == 1)
+    }
+
+    @Test("Who is only denied keeps devices, and loses a session")
+    func denied() async throws {
+        _ = try await register(1, Bench.alice)
+        let bobs = try await register(2, Bench.bob)
+        _ = try await bench.login(Bench.bob)
+        keeper.answer(.ended(.disabled), for: "alice", "bob")
+        var suspects: Set<Account> = []
+        for _ in 0..<3 { await review.review(&suspects) }
+        #expect(try await doomed() == [bobs])
+        #expect(bench.sessions.allSessions.isEmpty)
+    }
+
+    @Test("Where more than ten and a tenth of all seem to have ended at once, nothing is taken back")
+    func manyAtOnce() async throws {
+        let users = try (0..<12).map { try #require(UserName(canonical: "user-\($0)")) }
+        for (number, user) in users.enumerated() {
+            if number % 2 == 0 { _ = try await bench.login(user) } else { _ = try await register(number, user) }
+            keeper.answer(.ended(.wrong), for: user.text)
+        }
+        var suspects: Set<Account> = []
+        for _ in 0..<3 { await review.review(&suspects) }
+        #expect(revoked.isEmpty)
+        #expect(bench.sessions.allSessions.count == 6)
+        // The directory is back, and two have ended in truth.
+        for user in users { keeper.answer(.good(groups: []), for: user.text) }
+        keeper.answer(.ended(.wrong), for: "user-0", "user-1")
+        for _ in 0..<2 { await review.review(&suspects) }
+        #expect(Set(revoked) == [users[0], users[1]])
+    }
+}
