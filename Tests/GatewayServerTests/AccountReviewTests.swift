@@ -41,11 +41,15 @@ struct AccountReviewTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Has a device registered by the account of that name, without a session.
+    /// Has a device registered, by an account of its user's name unless another is given, or by none.
     private func register(_ number: Int, _ user: UserName) async throws -> RegistrationID {
+        try await register(number, user, login: user.text)
+    }
+
+    private func register(_ number: Int, _ user: UserName, login: String?) async throws -> RegistrationID {
         let id = RegistrationID("\(number)-1-1")!  // In its grammar.
         let handle = try HandleRules().handle(String(repeating: "A", count: 30) + "\(10 + number)", of: .apns)
-        let account = Account(user: user, login: LoginName(user.text), authenticator: "list")
+        let account = login.map { Account(user: user, login: LoginName($0), authenticator: "list") }
         let now = bench.clock.clocks.wall()
         let claim = try await bench.ledger.begin(
             .update(user: user, label: id, handle: handle, account: account), now: now)
@@ -69,18 +73,20 @@ struct AccountReviewTests {
         #expect(bench.sessions.session(standing) != nil)
         #expect(bench.sessions.session(gone) == nil)
         #expect(revoked == [Bench.bob])
+        #expect(bench.journal.records.map(\.facts?.session) == [gone])
+        #expect(suspects.isEmpty)
     }
 
-    @Test("An authenticator that is configured no more vouches for nobody, however many there are")
+    @Test("An authenticator that is configured no more vouches for nobody, however many there are, and devices stay")
     func unconfigured() async throws {
         for number in 0..<30 { _ = try await bench.login(#require(UserName(canonical: "user-\(number)"))) }
+        _ = try await bench.login(Bench.alice)
         let device = try await register(1, Bench.alice)
         chain.value = AuthenticatorChain([])
         var suspects: Set<Account> = []
         for _ in 0..<2 { await review.review(&suspects) }
         #expect(bench.sessions.allSessions.isEmpty)
-        #expect(revoked.count == 30)
-        // Of devices alone nobody can say more than before.
+        #expect(revoked.count == 31)
         #expect(try await bench.ledger.registrations(of: Bench.alice).map(\.id) == [device])
         #expect(try await doomed().isEmpty)
     }
@@ -105,16 +111,31 @@ struct AccountReviewTests {
         #expect(revoked.count == 1)
     }
 
-    @Test("Who is only denied keeps devices, and loses a session")
-    func denied() async throws {
+    @Test("Who is only denied keeps devices, and so does who has another account that is good")
+    func keepsDevices() async throws {
         _ = try await register(1, Bench.alice)
-        let bobs = try await register(2, Bench.bob)
-        _ = try await bench.login(Bench.bob)
-        keeper.answer(.ended(.disabled), for: "alice", "bob")
+        _ = try await register(2, Bench.bob)
+        _ = try await register(3, Bench.bob, login: "bob@elsewhere")
+        for user in [Bench.alice, Bench.bob] { _ = try await bench.login(user) }
+        keeper.answer(.ended(.disabled), for: "alice")
+        keeper.answer(.ended(.expired), for: "bob")
         var suspects: Set<Account> = []
         for _ in 0..<3 { await review.review(&suspects) }
-        #expect(try await doomed() == [bobs])
+        #expect(try await doomed().isEmpty)
         #expect(bench.sessions.allSessions.isEmpty)
+    }
+
+    @Test("Devices go at the second look also where there was a session, by whatever they were registered")
+    func devicesOfASession() async throws {
+        _ = try await bench.login(Bench.bob)
+        let device = try await register(1, Bench.bob, login: nil)
+        keeper.answer(.ended(.wrong), for: "bob")
+        var suspects: Set<Account> = []
+        await review.review(&suspects)
+        #expect(bench.sessions.allSessions.isEmpty)
+        #expect(try await doomed().isEmpty)
+        await review.review(&suspects)
+        #expect(try await doomed() == [device])
     }
 
     @Test("Where more than ten and a tenth of all seem to have ended at once, nothing is taken back")

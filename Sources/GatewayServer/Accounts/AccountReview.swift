@@ -31,7 +31,7 @@ struct AccountReview: Service {
     /// How many accounts are looked at at once: logins need the workers too.
     private static let atOnce = 2
 
-    /// So many may end at once, or a tenth of all. More of them are taken for a directory that has forgotten its users.
+    /// So many users may end at once, or a tenth of all. More of them are taken for a directory that has forgotten its users.
     private static let mostEndingAtOnce = 10
 
     func run() async throws {
@@ -49,35 +49,57 @@ struct AccountReview: Service {
         }
     }
 
-    /// Looks at every account that has a session or a registration, once, and then takes back what those had that have ended.
+    /// Looks at every account that has a session or a registration, once. Then the sessions end that began with one that has ended;
+    /// devices are deleted after a second look that says the same, since they do not come back before somebody opens the app.
     ///
-    /// - Parameter suspects: the accounts without a session that had ended at the look before. What only a device has is not taken
-    ///   for one word: a phone that nobody looks at is not registered again soon.
+    /// - Parameter suspects: the accounts whose users' devices are deleted if they have still ended.
     func review(_ suspects: inout Set<Account>) async {
         // One for the whole look: of another configuration's authenticators nothing follows for these accounts.
         let chain = chain.value
         let withSession = Set(sessions.allSessions.map(\.account))
-        let accounts = withSession.union(await registeringAccounts(chain))
-        let ended = await lookAt(accounts, chain)
-        var certain = Set(ended.keys.filter { !chain.mustReview($0.authenticator) })
-        let seeming = ended.filter { account, reason in
-            // Who is denied may be so for the hour or the place; what only a device has stays.
-            !certain.contains(account) && (withSession.contains(account) || reason != .disabled)
-        }.keys
-        if seeming.count > max(Self.mostEndingAtOnce, accounts.count / 10) {
-            logger.error(
-                "So many accounts seem to have ended at once that nothing is taken back; is a directory away?",
-                metadata: ["ended": "\(seeming.count)", "accounts": "\(accounts.count)"])
-        } else {
-            certain.formUnion(seeming.filter { withSession.contains($0) || suspects.contains($0) })
-            suspects = Set(seeming).subtracting(certain)
+        let accounts = withSession.union(await registeringAccounts(chain)).union(suspects)
+        let looks = await lookAt(accounts, chain)
+        // Nothing can be concluded from a part of them.
+        guard !Task.isCancelled else { return }
+        // Others have ended by a list, or by the configuration.
+        let (reviewed, others) = (
+            looks.ended.filter { chain.mustReview($0.key.authenticator) },
+            looks.ended.keys.filter { !chain.mustReview($0.authenticator) }
+        )
+        var ended = Set(others)
+        var deletable: Set<Account> = []
+        if isBelievable(reviewed.keys, of: accounts.filter { chain.mustReview($0.authenticator) }) {
+            ended.formUnion(reviewed.keys)
+            // Who is denied may be so for the hour or the place, and who has another account that is good is still somebody.
+            deletable = Set(reviewed.filter { $0.value != .disabled && !looks.good.contains($0.key.user) }.keys)
         }
-        for account in certain { await takeBack(account) }
+        for account in ended.intersection(withSession) {
+            await act(on: account) { revocation throws(LedgerUnavailable) in
+                try await revocation.endSessions(of: account)
+            }
+        }
+        for account in deletable.intersection(suspects) {
+            await act(on: account) { revocation throws(LedgerUnavailable) in
+                try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
+            }
+        }
+        suspects = deletable.subtracting(suspects)
         do throws(LedgerUnavailable) {
             try await sessions.forgetEnded()
         } catch {
             logger.error("Sessions that have ended stay for now", metadata: ["detail": "\(error.detail)"])
         }
+    }
+
+    /// Whether so many users can have ended since the look before.
+    private func isBelievable(_ ended: some Collection<Account>, of accounts: Set<Account>) -> Bool {
+        let (ended, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
+        guard ended.count > max(Self.mostEndingAtOnce, all.count / 10) else { return true }
+        let some = ended.sorted().prefix(20).map(\.text).joined(separator: " ")
+        logger.error(
+            "So many users seem to have ended at once that nothing is taken back; is a directory away?",
+            metadata: ["ended": "\(ended.count)", "of": "\(all.count)", "among-them": "\(some)"])
+        return false
     }
 
     /// The accounts that registrations were made by. Whose authenticator is no longer configured keeps them: nobody can say any
@@ -91,9 +113,12 @@ struct AccountReview: Service {
         }
     }
 
-    /// Those of the accounts that have ended, and why.
-    private func lookAt(_ accounts: Set<Account>, _ chain: AuthenticatorChain) async -> [Account: RejectionReason] {
+    /// Those of the accounts that have ended, and why, and the users of those that are good.
+    private func lookAt(
+        _ accounts: Set<Account>, _ chain: AuthenticatorChain
+    ) async -> (ended: [Account: RejectionReason], good: Set<UserName>) {
         var ended: [Account: RejectionReason] = [:]
+        var good: Set<UserName> = []
         var unknown = 0
         await withTaskGroup(of: (Account, AccountStanding?).self) { tasks in
             var rest = accounts.makeIterator()
@@ -104,8 +129,9 @@ struct AccountReview: Service {
             while let (account, standing) = await tasks.next(), !Task.isCancelled {
                 switch standing {
                 case .ended(let reason): ended[account] = reason
+                case .good: good.insert(account.user)
                 case .unknown: unknown += 1
-                case .good, nil: break
+                case nil: break
                 }
                 lookAtNext()
             }
@@ -113,17 +139,21 @@ struct AccountReview: Service {
         if unknown > 0 {
             logger.warning(
                 "Of some accounts nobody can say how they stand",
-                metadata: ["unknown": "\(unknown)", "accounts": "\(accounts.count)"])
+                metadata: ["unknown": "\(unknown)", "of": "\(accounts.count)"])
         }
-        return ended
+        return (ended, good)
     }
 
-    private func takeBack(_ account: Account) async {
+    /// Takes something back, if the account has still ended: looks at many take their time.
+    private func act(
+        on account: Account, _ takeBack: (UserRevocation) async throws(LedgerUnavailable) -> Void
+    ) async {
+        guard case .ended = await chain.value.standing(of: account) else { return }
         do throws(LedgerUnavailable) {
-            try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
+            try await takeBack(revocation)
         } catch {
             logger.error(
-                "A user is revoked until the next start only",
+                "What an account had was not all taken back",
                 metadata: ["user": "\(account.user)", "detail": "\(error.detail)"])
         }
     }

@@ -48,6 +48,22 @@ struct UserRevocation: Sendable {
         }
     }
 
+    /// Ends the sessions that began with an account, and has its password asked about again. The user's devices stay.
+    func endSessions(of account: Account) async throws(LedgerUnavailable) {
+        forget(CollectionOfOne(account.user))
+        var records: [JournalRecord] = []
+        for session in sessions.sessions(of: account.user) where session.account == account {
+            guard try await sessions.end(session.id, of: account.user) else { continue }
+            records.append(record(account.user, .ended, authenticator: account.authenticator, session: session.id))
+        }
+        logger.notice("The sessions of an account were ended", metadata: ["user": "\(account.user)"])
+        do throws(JournalUnavailable) {
+            if !records.isEmpty { try await journal.record(records) }
+        } catch {
+            logger.error("Ended sessions were not recorded", metadata: ["detail": "\(error.detail)"])
+        }
+    }
+
     /// Takes back what one user was granted; the record is the caller's.
     func takeBack(_ user: UserName) async throws(LedgerUnavailable) {
         forget(CollectionOfOne(user))
@@ -64,12 +80,15 @@ struct UserRevocation: Sendable {
         }
     }
 
-    private func record(_ user: UserName, _ end: AccountEnd, authenticator: PluginName) -> JournalRecord {
+    private func record(
+        _ user: UserName, _ end: AccountEnd, authenticator: PluginName, session: SessionID? = nil
+    ) -> JournalRecord {
         var ids = CallIDs()
         var facts = CallFacts(call: ids.next(), peer: .gateway)
         facts.action = .operatorRevoke
         facts.user = user
         facts.authenticator = authenticator
+        facts.session = session
         return JournalRecord(.operator, facts: facts, result: end.rawValue)
     }
 }

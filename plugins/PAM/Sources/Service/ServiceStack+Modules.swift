@@ -38,17 +38,17 @@ extension ServiceStack {
         return modules
     }
 
-    /// The lines without comments, and with what follows them where they end in a backslash. Comments are cut off first.
+    /// The lines without comments, and with what follows them where they end in a backslash. With a comment a line ends.
     private static func lines(of text: String) -> [String] {
         var lines: [String] = []
         var continues = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            var line = line.prefix { $0 != "#" }
+        for whole in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            var line = whole.prefix { $0 != "#" }
             while line.last?.isWhitespace == true { line.removeLast() }
-            let ends = line.last != "\\"
-            if !ends { line.removeLast() }
+            let goesOn = line.last == "\\" && !whole.contains("#")
+            if goesOn { line.removeLast() }
             if continues { lines[lines.count - 1] += " " + line } else { lines.append(String(line)) }
-            continues = !ends
+            continues = goesOn
         }
         return lines
     }

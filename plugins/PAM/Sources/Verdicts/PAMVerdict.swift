@@ -43,14 +43,15 @@ enum PAMVerdict: Sendable, Hashable {
     /// passes, a machine that lets nobody in for now, a directory that is away: these have modules say what stands for a wrong
     /// password or user. Whether there is such a user, the account database knows best.
     private static func standing(of findings: WorkerFindings, minimumUID: UInt32) -> PAMVerdict {
-        let isKnown = findings.entry != .absent
+        switch findings.account?.meaning {
+        case .good, .bad: if findings.entry == .absent { return .refused(.wrong, isKnown: false) }
+        case .unknown, nil: return .undecided
+        }
         return switch findings.account?.meaning {
-        case .good where isKnown: verdict(on: findings, minimumUID: minimumUID)
-        case .bad(.wrong) where isKnown: .undecided
-        case .good, .bad(.wrong): .refused(.wrong, isKnown: false)
-        case .bad(.denied): .refused(.disabled, isKnown: isKnown)
-        case .bad(.expired): .refused(.expired, isKnown: isKnown)
-        case .unknown, nil: .undecided
+        case .good: verdict(on: findings, minimumUID: minimumUID)
+        case .bad(.denied): .refused(.disabled, isKnown: true)
+        case .bad(.expired): .refused(.expired, isKnown: true)
+        case .bad(.wrong), .unknown, nil: .undecided
         }
     }
 

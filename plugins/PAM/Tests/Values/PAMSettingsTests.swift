@@ -112,6 +112,7 @@ struct PAMSettingsTests {
             ("@include common-account", 1), ("account include common-account", 1), ("auth include common-account", 0),
             ("account substack nothing\naccount\naccount [", 0), ("@include itself", 0),
             ("# no comment goes on \\\naccount required pam_faillock.so", 1),
+            ("auth required pam_unix.so \\ # nor what it ends\naccount required pam_faillock.so", 1),
             ("account required \\  \n pam_faillock.so # \\\n", 1),
         ])
     func forgetful(_ text: String, _ count: Int) async throws {
