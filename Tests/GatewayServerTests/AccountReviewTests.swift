@@ -155,4 +155,19 @@ struct AccountReviewTests {
         for _ in 0..<2 { await review.review(&suspects) }
         #expect(Set(revoked) == [users[0], users[1]])
     }
+
+    @Test("Many who are denied hide nobody who has ended")
+    func manyDenied() async throws {
+        for number in 0..<12 {
+            let user = try #require(UserName(canonical: "user-\(number)"))
+            _ = try await register(number, user)
+            keeper.answer(.ended(.disabled), for: user.text)
+        }
+        let device = try await register(20, Bench.bob)
+        keeper.answer(.ended(.expired), for: "bob")
+        var suspects: Set<Account> = []
+        for _ in 0..<2 { await review.review(&suspects) }
+        #expect(try await doomed() == [device])
+        #expect(revoked == [Bench.bob])
+    }
 }

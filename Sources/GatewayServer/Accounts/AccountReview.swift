@@ -61,19 +61,19 @@ struct AccountReview: Service {
         let looks = await lookAt(accounts, chain)
         // Nothing can be concluded from a part of them.
         guard !Task.isCancelled else { return }
+        var ending = withSession.intersection(looks.ended.keys)
+        // Who is denied may be so for the hour or the place, and who has another account that is good is still somebody.
+        var deletable = Set(
+            looks.ended.filter { account, reason in
+                reason != .disabled && !looks.good.contains(account.user) && chain.mustReview(account.authenticator)
+            }.keys)
         // Others have ended by a list, or by the configuration.
-        let (reviewed, others) = (
-            looks.ended.filter { chain.mustReview($0.key.authenticator) },
-            looks.ended.keys.filter { !chain.mustReview($0.authenticator) }
-        )
-        var ended = Set(others)
-        var deletable: Set<Account> = []
-        if isBelievable(reviewed.keys, of: accounts.filter { chain.mustReview($0.authenticator) }) {
-            ended.formUnion(reviewed.keys)
-            // Who is denied may be so for the hour or the place, and who has another account that is good is still somebody.
-            deletable = Set(reviewed.filter { $0.value != .disabled && !looks.good.contains($0.key.user) }.keys)
+        let seeming = ending.union(deletable).filter { chain.mustReview($0.authenticator) }
+        if !isBelievable(seeming, of: accounts.filter { chain.mustReview($0.authenticator) }) {
+            ending.subtract(seeming)
+            deletable = []
         }
-        for account in ended.intersection(withSession) {
+        for account in ending {
             await act(on: account) { revocation throws(LedgerUnavailable) in
                 try await revocation.endSessions(of: account)
             }
@@ -92,7 +92,7 @@ struct AccountReview: Service {
     }
 
     /// Whether so many users can have ended since the look before.
-    private func isBelievable(_ ended: some Collection<Account>, of accounts: Set<Account>) -> Bool {
+    private func isBelievable(_ ended: Set<Account>, of accounts: Set<Account>) -> Bool {
         let (ended, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
         guard ended.count > max(Self.mostEndingAtOnce, all.count / 10) else { return true }
         let some = ended.sorted().prefix(20).map(\.text).joined(separator: " ")
