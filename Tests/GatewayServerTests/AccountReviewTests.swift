@@ -14,15 +14,22 @@ struct AccountReviewTests {
 
     /// Says how accounts stand as the test says.
     private final class Keeper: AccountAuthenticator {
-        private let answers = Mutex<[String: AccountStanding]>([:])
+        private let answers = Mutex<[String: [AccountStanding]]>([:])
 
         func answer(_ answer: AccountStanding, for logins: String...) {
-            answers.withLock { answers in for login in logins { answers[login] = answer } }
+            for login in logins { self.answer([answer], for: login) }
         }
+
+        /// One after the other, and the last from then on.
+        func answer(_ list: [AccountStanding], for login: String) { answers.withLock { $0[login] = list } }
 
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
         func standing(of login: LoginName) async -> AccountStanding {
-            answers.withLock { $0[login.text] ?? .good(groups: []) }
+            answers.withLock { answers in
+                guard let list = answers[login.text], let next = list.first else { return .good(groups: []) }
+                if list.count > 1 { answers[login.text]?.removeFirst() }
+                return next
+            }
         }
     }
 
@@ -123,6 +130,29 @@ struct AccountReviewTests {
         for _ in 0..<3 { await review.review(&suspects) }
         #expect(try await doomed().isEmpty)
         #expect(bench.sessions.allSessions.isEmpty)
+    }
+
+    @Test("What is said just before devices would go counts")
+    func askedOnceMore() async throws {
+        _ = try await register(1, Bench.bob)
+        for last in [AccountStanding.ended(.disabled), .unknown(.busy), .good(groups: [])] {
+            keeper.answer([.ended(.expired), .ended(.expired), last], for: "bob")
+            var suspects: Set<Account> = []
+            for _ in 0..<2 { await review.review(&suspects) }
+        }
+        #expect(try await doomed().isEmpty)
+        #expect(revoked.isEmpty)
+    }
+
+    @Test("A session that the ledger cannot end has ended in memory, and is recorded")
+    func ledgerFails() async throws {
+        let session = try await bench.login(Bench.bob)
+        keeper.answer(.ended(.expired), for: "bob")
+        try bench.ledger.close()
+        var suspects: Set<Account> = []
+        await review.review(&suspects)
+        #expect(bench.sessions.session(session) == nil)
+        #expect(bench.journal.records.map(\.facts?.session) == [session])
     }
 
     @Test("Devices go at the second look also where there was a session, by whatever they were registered")

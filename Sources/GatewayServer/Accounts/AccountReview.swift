@@ -58,14 +58,14 @@ struct AccountReview: Service {
         let chain = chain.value
         let withSession = Set(sessions.allSessions.map(\.account))
         let accounts = withSession.union(await registeringAccounts(chain)).union(suspects)
-        let looks = await lookAt(accounts, chain)
+        let found = await lookAt(accounts, chain)
         // Nothing can be concluded from a part of them.
         guard !Task.isCancelled else { return }
-        var ending = withSession.intersection(looks.ended.keys)
+        var ending = withSession.intersection(found.ended.keys)
         // Who is denied may be so for the hour or the place, and who has another account that is good is still somebody.
         var deletable = Set(
-            looks.ended.filter { account, reason in
-                reason != .disabled && !looks.good.contains(account.user) && chain.mustReview(account.authenticator)
+            found.ended.filter { account, reason in
+                reason != .disabled && !found.good.contains(account.user) && chain.mustReview(account.authenticator)
             }.keys)
         // Others have ended by a list, or by the configuration.
         let seeming = ending.union(deletable).filter { chain.mustReview($0.authenticator) }
@@ -74,12 +74,12 @@ struct AccountReview: Service {
             deletable = []
         }
         for account in ending {
-            await act(on: account) { revocation throws(LedgerUnavailable) in
+            await act(on: account, alsoIfDenied: true) { revocation throws(LedgerUnavailable) in
                 try await revocation.endSessions(of: account)
             }
         }
         for account in deletable.intersection(suspects) {
-            await act(on: account) { revocation throws(LedgerUnavailable) in
+            await act(on: account, alsoIfDenied: false) { revocation throws(LedgerUnavailable) in
                 try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
             }
         }
@@ -146,14 +146,15 @@ struct AccountReview: Service {
 
     /// Takes something back, if the account has still ended: looks at many take their time.
     private func act(
-        on account: Account, _ takeBack: (UserRevocation) async throws(LedgerUnavailable) -> Void
+        on account: Account, alsoIfDenied: Bool, _ takeBack: (UserRevocation) async throws(LedgerUnavailable) -> Void
     ) async {
-        guard case .ended = await chain.value.standing(of: account) else { return }
+        guard case .ended(let reason) = await chain.value.standing(of: account), alsoIfDenied || reason != .disabled
+        else { return }
         do throws(LedgerUnavailable) {
             try await takeBack(revocation)
         } catch {
             logger.error(
-                "What an account had was not all taken back",
+                "What an account had is taken back until the next start only",
                 metadata: ["user": "\(account.user)", "detail": "\(error.detail)"])
         }
     }

@@ -50,10 +50,16 @@ struct UserRevocation: Sendable {
 
     /// Ends the sessions that began with an account, and has its password asked about again. The user's devices stay.
     func endSessions(of account: Account) async throws(LedgerUnavailable) {
-        forget(CollectionOfOne(account.user))
+        verdicts.forget(account.user)
         var records: [JournalRecord] = []
+        var fault: LedgerUnavailable?
         for session in sessions.sessions(of: account.user) where session.account == account {
-            guard try await sessions.end(session.id, of: account.user) else { continue }
+            do throws(LedgerUnavailable) {
+                guard try await sessions.end(session.id, of: account.user) else { continue }
+            } catch {
+                // In memory it has ended all the same.
+                fault = error
+            }
             records.append(record(account.user, .ended, authenticator: account.authenticator, session: session.id))
         }
         logger.notice("The sessions of an account were ended", metadata: ["user": "\(account.user)"])
@@ -62,6 +68,7 @@ struct UserRevocation: Sendable {
         } catch {
             logger.error("Ended sessions were not recorded", metadata: ["detail": "\(error.detail)"])
         }
+        if let fault { throw fault }
     }
 
     /// Takes back what one user was granted; the record is the caller's.

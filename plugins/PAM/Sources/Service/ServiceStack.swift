@@ -15,7 +15,7 @@ struct ServiceStack {
     /// The file, or nil where there is none.
     var file: String? { file(named: service) }
 
-    /// The file of that name, or of a whole path, beside which libpam would look for it.
+    /// The file of that name where libpam would look for it, or the one of a whole path; nil where there is none to read.
     func file(named name: String) -> String? {
         let directories = directory.map { [$0] } ?? Self.systemDirectories
         let paths = name.hasPrefix("/") ? [name] : directories.map { "\($0)/\(name)" }
