@@ -39,6 +39,8 @@ struct Limiting: Sendable {
                 let shadowed = try limiter.admit(caller, at: peer, sending: send, payment)
                 if !shadowed.isEmpty { authorized.facts.wouldLimit = shadowed }
             }
+            // Only here: a send that the limits refuse must not push remembered sends out.
+            try authorized.claim?.enter()
         } catch {
             throw error.with(authorized.facts)
         }

@@ -7,7 +7,8 @@ enum LookedUpCall: ~Copyable {
     case repeated(Answer)
 }
 
-/// Between the third phase and the fourth: was this send made before? Synchronous. A send without a key is always new.
+/// Between the third phase and the fourth: was this send made before? Synchronous. A send without a key is always new. A new send
+/// is stored by the fourth phase, which admits it.
 struct Repeating: Sendable {
     let memory: SendMemory
     let digester: KeyedDigester
@@ -30,9 +31,10 @@ struct Repeating: Sendable {
                 authorized.claim = claim
                 return .new(authorized)
             case .inFlight:
-                throw Refusal(
-                    .idempotencyInProgress, "the send with this key is under way", extra: .retryAfter(seconds: 1))
+                try pay(authorized.caller, authorized.facts)
+                throw .sendInFlight
             case .another:
+                try pay(authorized.caller, authorized.facts)
                 throw Refusal(
                     .idempotencyMismatch, "the key stands for another message",
                     hint: "This Idempotency-Key was used for another message.")
@@ -49,7 +51,7 @@ struct Repeating: Sendable {
         }
     }
 
-    /// A replay costs what any call costs, and no send.
+    /// A replay, and a refusal because of the key, costs what any call costs, and no send.
     private func pay(_ caller: Identity, _ facts: CallFacts) throws(Refusal) {
         try limiter.admit(refusedCallOf: caller, at: facts.peer)
     }

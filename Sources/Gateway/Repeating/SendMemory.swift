@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The sends that senders gave an idempotency key, for a day: what became of each, so that it is not sent twice.
 ///
-/// Bounded: 10,000 a user and a million in all, the oldest go first. Shared by all loops; each critical section is some
-/// look-ups long.
+/// A send is stored when it is admitted, after the limits, so that a refused send takes no place. Bounded: 10,000 sends a user and a
+/// million in all (``IdempotencyTable`` says which one makes room). Shared by all loops; each critical section is some look-ups long.
 public final class SendMemory: Sendable {
     /// How long a send is remembered, in microseconds.
     static let period: Int64 = 24 * 3600 * 1_000_000
@@ -23,7 +23,7 @@ public final class SendMemory: Sendable {
 
     /// What is known of a send.
     enum Finding {
-        /// Nothing: it is the caller's to make, and to say what became of it.
+        /// Nothing: the caller may make the send, and enters the claim once the send is admitted.
         case new(SendClaim)
         /// Somebody is making it.
         case inFlight
@@ -35,152 +35,82 @@ public final class SendMemory: Sendable {
         case unknown
     }
 
-    fileprivate enum State {
+    /// What became of a stored send.
+    enum State {
         case inFlight
         case answered(Answer, CallResult)
         case unknown
     }
 
-    private struct Entry {
-        let message: KeyedDigest
-        let number: UInt64
-        let at: WallTime
-        var state: State
-    }
-
-    private struct Table {
-        var entries: [Scope: Entry] = [:]
-        var ofUser: [UserName: Queue] = [:]
-        var all = Queue()
-        var number: UInt64 = 0
-    }
-
-    private let table = Mutex(Table())
+    private let table: Mutex<IdempotencyTable>
     private let clocks: Clocks
-    private let most: Int
-    private let mostOfUser: Int
 
     /// A memory of nothing.
     public convenience init(clocks: Clocks) { self.init(clocks: clocks, most: Self.most, mostOfUser: Self.mostOfUser) }
 
     init(clocks: Clocks, most: Int, mostOfUser: Int) {
         self.clocks = clocks
-        self.most = most
-        self.mostOfUser = mostOfUser
+        table = Mutex(IdempotencyTable(most: most, mostOfUser: mostOfUser))
     }
 
     /// How many sends are remembered.
-    public var count: Int { table.withLock(\.entries.count) }
+    public var count: Int { table.withLock(\.count) }
 
     /// Takes up what the journal has from before the start, oldest first.
     public func restore(_ sends: [KeyedSend]) {
         for send in sends {
             let scope = Scope(user: send.user, target: send.target, service: send.service, key: send.key)
             guard let state = State(send) else { continue }
-            table.withLock { add(scope, send.message, at: send.at, state, to: &$0) }
+            table.withLock { _ = $0.add(scope, message: send.message, at: send.at, state: state) }
         }
     }
 
     /// Forgets what a user has sent: whoever has the name from now on has sent nothing.
-    public func forget(_ user: UserName) {
-        table.withLock { table in
-            while let item = table.ofUser[user]?.popFirst() {
-                if table.entries[item.scope]?.number == item.number { table.entries[item.scope] = nil }
-            }
-            table.ofUser[user] = nil
+    public func forget(_ user: UserName) { table.withLock { $0.removeAll(of: user) } }
+
+    /// Returns what is known of a send. Stores nothing.
+    func look(up scope: Scope, message: KeyedDigest) -> Finding {
+        let now = clocks.wall()
+        let entry = table.withLock { table in
+            Self.removeExpired(from: &table, now)
+            return table.entry(for: scope)
+        }
+        guard let entry else { return .new(SendClaim(scope: scope, message: message, memory: self)) }
+        guard entry.message == message else { return .another }
+        switch entry.state {
+        case .inFlight: return .inFlight
+        case .answered(let answer, let result): return .answered(answer, result)
+        case .unknown: return .unknown
         }
     }
 
-    /// Looks a send up; one that is new is in flight from here on, until its claim is settled or dropped.
-    func look(up scope: Scope, message: KeyedDigest) -> Finding {
+    /// Stores an admitted send as one in flight.
+    ///
+    /// - Returns: the number of its entry; nil if another call stored the same send after this one had looked it up.
+    fileprivate func store(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
         let now = clocks.wall()
-        let isNew: Finding? = table.withLock { table in
-            forgetOld(&table, now)
-            if let entry = table.entries[scope] {
-                guard entry.message == message else { return .another }
-                switch entry.state {
-                case .inFlight: return .inFlight
-                case .answered(let answer, let result): return .answered(answer, result)
-                case .unknown: return .unknown
-                }
-            }
-            add(scope, message, at: now, .inFlight, to: &table)
-            return nil
+        return table.withLock { table in
+            table.entry(for: scope) == nil ? table.add(scope, message: message, at: now, state: .inFlight) : nil
         }
-        return isNew ?? .new(SendClaim(scope: scope, memory: self))
     }
 
     /// Says how a send ended that was in flight. One that surely did not leave may be made anew.
-    fileprivate func settle(_ scope: Scope, _ end: SendEnd?) {
+    fileprivate func settle(_ scope: Scope, _ number: UInt64, _ end: SendEnd?) {
         table.withLock { table in
-            // Pushed out by newer ones meanwhile.
-            guard case .inFlight = table.entries[scope]?.state else { return }
             switch end {
-            case nil, .notSent: table.entries[scope] = nil
-            case .unknown: table.entries[scope]?.state = .unknown
-            case .answered(let answer, let result): table.entries[scope]?.state = .answered(answer, result)
+            case nil, .notSent: table.remove(scope, number: number)
+            case .unknown: table.update(scope, number: number, to: .unknown)
+            case .answered(let answer, let result):
+                table.update(scope, number: number, to: .answered(answer, result))
             }
         }
     }
 
-    private func add(_ scope: Scope, _ message: KeyedDigest, at time: WallTime, _ state: State, to table: inout Table) {
-        table.number += 1
-        table.entries[scope] = Entry(message: message, number: table.number, at: time, state: state)
-        table.all.append(scope, table.number)
-        table.ofUser[scope.user, default: Queue()].append(scope, table.number)
-        if table.ofUser[scope.user, default: Queue()].count > mostOfUser {
-            drop(table.ofUser[scope.user]?.popFirst(), from: &table)
-        }
-        if table.all.count > most { drop(table.all.popFirst(), from: &table) }
-    }
-
-    private func forgetOld(_ table: inout Table, _ now: WallTime) {
+    private static func removeExpired(from table: inout IdempotencyTable, _ now: WallTime) {
         // A few at a time: nobody waits for a whole day to be forgotten.
         for _ in 0..<8 {
-            guard let oldest = table.all.first else { return }
-            if let entry = table.entries[oldest.scope], entry.number == oldest.number,
-                entry.at.microseconds > now.microseconds - Self.period
-            {
-                return
-            }
-            drop(table.all.popFirst(), from: &table)
-        }
-    }
-
-    /// Forgets a send, unless its place in the queue is of an older one with the same key.
-    private func drop(_ item: Queue.Item?, from table: inout Table) {
-        guard let item else { return }
-        if table.entries[item.scope]?.number == item.number { table.entries[item.scope] = nil }
-        // What the user's own queue begins with may have been forgotten by way of the other.
-        while let first = table.ofUser[item.scope.user]?.first, table.entries[first.scope]?.number != first.number {
-            _ = table.ofUser[item.scope.user]?.popFirst()
-        }
-        if table.ofUser[item.scope.user]?.count == 0 { table.ofUser[item.scope.user] = nil }
-    }
-
-    /// Sends in the order in which they came.
-    private struct Queue {
-        struct Item {
-            let scope: Scope
-            let number: UInt64
-        }
-
-        private var items: [Item] = []
-        private var start = 0
-
-        var count: Int { items.count - start }
-        var first: Item? { start < items.count ? items[start] : nil }
-
-        mutating func append(_ scope: Scope, _ number: UInt64) { items.append(Item(scope: scope, number: number)) }
-
-        mutating func popFirst() -> Item? {
-            guard let item = first else { return nil }
-            start += 1
-            if start > 64, start * 2 > items.count {
-                items.removeFirst(start)
-                start = 0
-            }
-            return item
+            guard let oldest = table.oldest, oldest.at.microseconds <= now.microseconds - period else { return }
+            table.remove(oldest.scope)
         }
     }
 }
@@ -196,18 +126,46 @@ extension SendMemory.State {
     }
 }
 
-/// A send in flight under its key. Dropped without having been settled, it was not made.
+/// The right to make a send under its key. Takes a place in the memory from `enter()` on; dropped without having been settled, it
+/// gives the place back, since the send was not made.
 final class SendClaim: Sendable {
-    private let scope: SendMemory.Scope
-    private let memory: SendMemory
+    private static let outside: UInt64 = 0
 
-    fileprivate init(scope: SendMemory.Scope, memory: SendMemory) {
+    private let scope: SendMemory.Scope
+    private let message: KeyedDigest
+    private let memory: SendMemory
+    /// The number of the entry, which is 1 or more; 0 while there is none, and after it was settled.
+    private let number = Atomic(outside)
+
+    fileprivate init(scope: SendMemory.Scope, message: KeyedDigest, memory: SendMemory) {
         self.scope = scope
+        self.message = message
         self.memory = memory
     }
 
-    deinit { memory.settle(scope, nil) }
+    deinit {
+        let entry = number.load(ordering: .relaxed)
+        if entry != Self.outside { memory.settle(scope, entry, nil) }
+    }
 
-    /// Says what became of it.
-    func settle(_ end: SendEnd) { memory.settle(scope, end) }
+    /// Stores the send, which has been admitted. To be called once, before the send is recorded.
+    ///
+    /// - Throws: `idempotency-in-progress` if another call was admitted with the same key meanwhile.
+    func enter() throws(Refusal) {
+        guard let entry = memory.store(scope, message) else { throw .sendInFlight }
+        number.store(entry, ordering: .relaxed)
+    }
+
+    /// Says what became of the send. What is said first holds.
+    func settle(_ end: SendEnd) {
+        let entry = number.exchange(Self.outside, ordering: .relaxed)
+        if entry != Self.outside { memory.settle(scope, entry, end) }
+    }
+}
+
+extension Refusal {
+    /// Another call makes the send with the same key at the moment.
+    static var sendInFlight: Refusal {
+        Refusal(.idempotencyInProgress, "the send with this key is under way", extra: .retryAfter(seconds: 1))
+    }
 }

@@ -172,6 +172,7 @@ struct RepeatedSendTests {
         }
         func isKnown(_ user: String, _ number: UInt8) throws -> Bool {
             guard case .new(let claim) = memory.look(up: try scope(user, number), message: digest) else { return true }
+            try claim.enter()
             claim.settle(.answered(.empty(200), .accepted))
             return false
         }
@@ -190,7 +191,7 @@ struct RepeatedSendTests {
         // What nobody settles is nobody's send.
         do {
             guard case .new(let claim) = memory.look(up: try scope("dora", 9), message: digest) else { throw Known() }
-            _ = claim
+            try claim.enter()
         }
         #expect(try !isKnown("dora", 9))
     }

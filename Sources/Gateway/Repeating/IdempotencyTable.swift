@@ -1,0 +1,153 @@
+internal import GatewayCore
+
+/// The sends with an idempotency key, by what the key stands for, with two orders of age: one of all sends and one of each user's.
+///
+/// A value; `SendMemory` guards it. A send that is removed leaves nothing behind: only sends that are in the table count against
+/// its bounds. Every operation but `removeAll(of:)` takes constant time.
+struct IdempotencyTable {
+    /// A send that is in the table.
+    struct Entry {
+        /// What the key stands for.
+        let scope: SendMemory.Scope
+        /// The digest of the message.
+        let message: KeyedDigest
+        /// When the send was admitted.
+        let at: WallTime
+        /// Differs from that of every other entry that ever was in the table, and grows with age.
+        let number: UInt64
+        /// What became of the send.
+        var state: SendMemory.State
+    }
+
+    private struct Slot {
+        var entry: Entry
+        var inAll = Links()
+        var inUser = Links()
+    }
+
+    /// The neighbours in one of the two orders.
+    private struct Links {
+        var older: Int?
+        var newer: Int?
+    }
+
+    /// One of the two orders: its ends and its length.
+    private struct Order {
+        var oldest: Int?
+        var newest: Int?
+        var count = 0
+    }
+
+    private let most: Int
+    private let mostOfUser: Int
+    private var places: [SendMemory.Scope: Int] = [:]
+    private var slots: [Slot?] = []
+    private var free: [Int] = []
+    private var all = Order()
+    private var users: [UserName: Order] = [:]
+    private var lastNumber: UInt64 = 0
+
+    /// An empty table for at most `most` sends, of which one user has at most `mostOfUser`.
+    init(most: Int, mostOfUser: Int) {
+        self.most = max(1, most)
+        self.mostOfUser = max(1, mostOfUser)
+    }
+
+    /// The number of sends in the table.
+    var count: Int { all.count }
+
+    /// The send that was admitted first.
+    var oldest: Entry? { all.oldest.flatMap { slots[$0]?.entry } }
+
+    /// Returns the send that the key stands for, if any.
+    func entry(for scope: SendMemory.Scope) -> Entry? { places[scope].flatMap { slots[$0]?.entry } }
+
+    /// Adds a send, in the place of an older one with the same scope, and removes the send that has to make room for it.
+    ///
+    /// A user who has as many as a user may have, or more than an equal share of a full table, loses the own oldest send. Only a
+    /// user with less than an equal share of a full table pushes out another's, which is the oldest of all.
+    ///
+    /// - Returns: the entry's number.
+    mutating func add(
+        _ scope: SendMemory.Scope, message: KeyedDigest, at time: WallTime, state: SendMemory.State
+    ) -> UInt64 {
+        remove(scope)
+        makeRoom(for: scope.user)
+        lastNumber += 1
+        let slot = Slot(entry: Entry(scope: scope, message: message, at: time, number: lastNumber, state: state))
+        let place = free.popLast() ?? slots.count
+        if place == slots.count { slots.append(slot) } else { slots[place] = slot }
+        places[scope] = place
+        Self.append(place, to: &all, in: &slots, by: \.inAll)
+        Self.append(place, to: &users[scope.user, default: Order()], in: &slots, by: \.inUser)
+        return lastNumber
+    }
+
+    /// Changes the state of a send, unless another send has taken its place.
+    mutating func update(_ scope: SendMemory.Scope, number: UInt64, to state: SendMemory.State) {
+        guard let place = places[scope], slots[place]?.entry.number == number else { return }
+        slots[place]?.entry.state = state
+    }
+
+    /// Removes a send, unless `number` is given and another send has taken its place.
+    mutating func remove(_ scope: SendMemory.Scope, number: UInt64? = nil) {
+        guard let place = places[scope], let entry = slots[place]?.entry, number == nil || entry.number == number
+        else { return }
+        remove(at: place)
+    }
+
+    /// Removes all sends of a user.
+    mutating func removeAll(of user: UserName) {
+        while let place = users[user]?.oldest { remove(at: place) }
+    }
+
+    private mutating func makeRoom(for user: UserName) {
+        let own = users[user]?.count ?? 0
+        if own >= mostOfUser {
+            if let place = users[user]?.oldest { remove(at: place) }
+        } else if all.count >= most {
+            let hasEqualShare = own > 0 && own >= all.count / users.count
+            if let place = hasEqualShare ? users[user]?.oldest : all.oldest { remove(at: place) }
+        }
+    }
+
+    private mutating func remove(at place: Int) {
+        guard let slot = slots[place] else { return }
+        Self.unlink(place, from: &all, in: &slots, by: \.inAll)
+        let user = slot.entry.scope.user
+        if users[user]?.count == 1 {
+            users[user] = nil
+        } else {
+            Self.unlink(place, from: &users[user, default: Order()], in: &slots, by: \.inUser)
+        }
+        places[slot.entry.scope] = nil
+        slots[place] = nil
+        free.append(place)
+    }
+
+    private static func append(
+        _ place: Int, to order: inout Order, in slots: inout [Slot?], by links: WritableKeyPath<Slot, Links>
+    ) {
+        slots[place]?[keyPath: links] = Links(older: order.newest, newer: nil)
+        if let newest = order.newest { slots[newest]?[keyPath: links].newer = place } else { order.oldest = place }
+        order.newest = place
+        order.count += 1
+    }
+
+    private static func unlink(
+        _ place: Int, from order: inout Order, in slots: inout [Slot?], by links: WritableKeyPath<Slot, Links>
+    ) {
+        guard let neighbours = slots[place]?[keyPath: links] else { return }
+        if let older = neighbours.older {
+            slots[older]?[keyPath: links].newer = neighbours.newer
+        } else {
+            order.oldest = neighbours.newer
+        }
+        if let newer = neighbours.newer {
+            slots[newer]?[keyPath: links].older = neighbours.older
+        } else {
+            order.newest = neighbours.older
+        }
+        order.count -= 1
+    }
+}
