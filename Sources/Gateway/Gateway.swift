@@ -1,4 +1,5 @@
 public import GatewayCore
+public import NIOCore
 
 /// The way of a call. `serve(_:)` is the whole policy, read from top to bottom; each phase takes what the one before has
 /// established, and only that phase can make the value: what was not identified, admitted and recorded cannot be forwarded.
@@ -20,6 +21,8 @@ public struct Gateway: CallServing {
     private let refusing: Refusing
     private let metrics: CallMetrics
     private let limitCounters: [String: Counter]
+    private let callsInFlight: CallsInFlight
+    private let inFlightBounds: CallsInFlight.Bounds
 
     /// Who is slowed down for wrong passwords.
     public let throttle: LoginThrottle
@@ -68,20 +71,26 @@ public struct Gateway: CallServing {
             challenges: challenges,
             recording: former?.refusing.recording ?? RefusalRecording(journal: ports.journal, clocks: ports.clocks),
             overload: former?.refusing.overload ?? OverloadLog(), logger: ports.logger)
+        callsInFlight = former?.callsInFlight ?? CallsInFlight()
+        inFlightBounds = rules.callsInFlight
         metrics = ports.metrics
         limitCounters = metrics.counters(
-            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names)
+            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names + CallsInFlight.names)
     }
 
     /// Decides and carries out one call, from bytes to answer. A caller who is known is told how its limits stand.
     public func serve(_ request: ReceivedRequest) async -> Answer {
         var phases = PhaseTimer(metrics)
         var told: ToldCaller?
+        var places = CallsInFlight.Places()
+        defer { callsInFlight.leave(places) }
         do throws(Refusal) {
             let call = try parsing.parse(request)
+            try expectPlace(for: call, of: request, &places)
             try forwarding.expectRoom(for: call)
             phases.enter(.identify)
             let caller = try await authentication.identify(call)
+            try expectPlace(for: caller, &places)
             told = ToldCaller(caller)
             phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
@@ -115,6 +124,32 @@ public struct Gateway: CallServing {
         }
     }
 
+    /// Counts a call in flight of its address. What cannot be parsed never comes here, and is answered at once in any case.
+    @inline(never)
+    private func expectPlace(
+        for call: borrowing ParsedCall, of request: ReceivedRequest, _ places: inout CallsInFlight.Places
+    ) throws(Refusal) {
+        guard request.countsByAddress, request.peer.address != .local else { return }
+        do throws(Refusal) {
+            try callsInFlight.enter(request.peer.limitKey, inFlightBounds, &places)
+        } catch {
+            throw error.with(call.facts)
+        }
+    }
+
+    /// Counts a call in flight of its caller, unless the gateway answers it by itself. Who has too many pays for a call all the same.
+    @inline(never)
+    private func expectPlace(
+        for identified: borrowing IdentifiedCall, _ places: inout CallsInFlight.Places
+    ) throws(Refusal) {
+        if case .own = identified.call { return }
+        do throws(Refusal) {
+            try callsInFlight.enter(identified.caller.user, inFlightBounds, &places)
+        } catch {
+            throw limiting.charge(error, to: identified.caller, identified.facts)
+        }
+    }
+
     /// The call has ended: its caller is told how the limits stand, and it is counted.
     @inline(never)
     private func end(
@@ -144,6 +179,9 @@ public struct Gateway: CallServing {
 
     /// Writes down, and logs, the refusals that were merged and are due; to be called once a second, and at the end with `all`.
     public func settleRefusals(all: Bool = false) { refusing.settle(all: all) }
+
+    /// Whether a request asks for a call that the backend is needed for; asked only where no place is free.
+    public func needsBackend(_ path: ByteBuffer) -> Bool { parsing.routes.needsBackend(path) }
 
     /// The answer to a request that could not be framed.
     public func refuse(_ refusal: Refusal, id: CallID) -> Answer {

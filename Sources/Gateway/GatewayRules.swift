@@ -25,6 +25,8 @@ public struct GatewayRules: Sendable {
     public var verdicts: VerdictCache?
     /// What became of sends with an idempotency key; where it is nil the gateway has a memory of its own.
     public var sends: SendMemory?
+    /// How many calls of one user and of one address may be in flight.
+    public var callsInFlight: CallsInFlight.Bounds
     /// How the backend is told who the user is.
     public var credential: UpstreamCredential
     /// What the backend's `Host` field gets.
@@ -38,7 +40,8 @@ public struct GatewayRules: Sendable {
         messages: MessageReading = .auto, authenticators: AuthenticatorChain,
         authentication: AuthenticationRules = AuthenticationRules(), policy: Policy, limiter: Limiter,
         throttle: LoginThrottle? = nil, verdicts: VerdictCache? = nil, sends: SendMemory? = nil,
-        credential: UpstreamCredential = .mirror, backendHost: String, backendDeadline: TimeAmount = .seconds(65)
+        callsInFlight: CallsInFlight.Bounds = CallsInFlight.Bounds(), credential: UpstreamCredential = .mirror,
+        backendHost: String, backendDeadline: TimeAmount = .seconds(65)
     ) {
         self.names = names
         self.handles = handles
@@ -51,6 +54,7 @@ public struct GatewayRules: Sendable {
         self.throttle = throttle
         self.verdicts = verdicts
         self.sends = sends
+        self.callsInFlight = callsInFlight
         self.credential = credential
         self.backendHost = backendHost
         self.backendDeadline = backendDeadline

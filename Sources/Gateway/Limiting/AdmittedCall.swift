@@ -47,6 +47,18 @@ struct Limiting: Sendable {
         return AdmittedCall(authorized, members: members)
     }
 
+    /// Charges a call that a bound other than a limit refuses: who tries all day pays as for calls that are carried out.
+    ///
+    /// - Returns: the refusal that the caller is told of.
+    func charge(_ refusal: Refusal, to caller: Identity, _ facts: CallFacts) -> Refusal {
+        do throws(Refusal) {
+            try limiter.admit(refusedCallOf: caller, at: facts.peer)
+        } catch {
+            return error.with(facts)
+        }
+        return refusal.with(facts)
+    }
+
     /// Adds to the answer how the caller's own limits stand now.
     func tell(_ told: ToldCaller, _ answer: inout Answer) {
         let fields = limiter.fields(for: told.caller, isSend: told.isSend)

@@ -33,6 +33,8 @@ public struct ReceivedRequest: Sendable {
         public var body: ByteBuffer
         /// Who is at the other end.
         public var peer: Peer
+        /// Whether the peer's address is that of one client: not where it is a listed proxy's.
+        public var countsByAddress = true
         /// Whether a credential may be judged that came this way: loopback, Unix socket, TLS, or allowed by configuration.
         public var credentialsMayTravel: Bool
         /// Says when nobody waits for the answer any more; nil where that is not told, and then the call goes on to its end.

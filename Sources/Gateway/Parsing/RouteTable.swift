@@ -84,6 +84,20 @@ struct RouteTable: Sendable {
         return (try route(request.method, among: family.routes, query: nil), String(decoding: segment, as: UTF8.self))
     }
 
+    /// Whether a call of this path is for the backend.
+    func needsBackend(_ path: ByteBuffer) -> Bool {
+        let view = path.readableBytesView
+        let routes =
+            place(ofPath: path).map { paths[$0].routes }
+            ?? families.first { view.starts(with: $0.prefix) }?.routes ?? []
+        return routes.contains { _, route in
+            switch route {
+            case .create, .update, .delete, .send: true
+            case .own: false
+            }
+        }
+    }
+
     /// Which of the paths it is, byte for byte.
     private func place(ofPath path: ByteBuffer) -> Int? {
         path.withUnsafeReadableBytes { path in

@@ -27,14 +27,15 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     ///   - believes: by what the peer is believed; nil where it is not.
     ///   - opened: when it was accepted; nil is now.
     ///   - isEncrypted: whether nobody on the way can read it.
+    ///   - isProxied: whether a proxy has announced the peer by the PROXY protocol.
     init(
         loop: ListenerLoop, peer: Peer, believes source: ProxyTrust.Source?, opened: NIODeadline? = nil,
-        isEncrypted: Bool = false
+        isEncrypted: Bool = false, isProxied: Bool = false
     ) {
         self.loop = loop
         self.peer = peer
         self.opened = opened ?? loop.eventLoop.now
-        self.credentialsMayTravel = isEncrypted || loop.credentialsMayTravel
+        self.credentialsMayTravel = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
         self.machine = ConnectionStateMachine(limits: loop.configuration.limits, believes: source)
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
@@ -137,7 +138,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     private func serve(_ framed: FramedRequest) {
-        if loop.waiting.admit() { return begin(framed) }
+        if loop.admit(framed) { return begin(framed) }
         loop.waiting.take(
             WaitingCalls.Call(
                 isAwaited: { self.context != nil },

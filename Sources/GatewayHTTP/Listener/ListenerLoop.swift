@@ -52,15 +52,42 @@ final class ListenerLoop {
         configuration.trust.includes(peer) ? configuration.trust.source : nil
     }
 
+    /// Whether a credential may be judged that comes over a connection.
+    ///
+    /// - Parameters:
+    ///   - isEncrypted: whether nobody on the way can read the connection, by TLS here or by the word of a proxy.
+    ///   - isProxied: whether a listed proxy has made the connection for somebody else. Then it counts for nothing that the listener
+    ///     can be reached from this machine alone.
+    func allowsCredentials(isEncrypted: Bool, isProxied: Bool) -> Bool {
+        isEncrypted || (isProxied ? configuration.plaintextCredentials : credentialsMayTravel)
+    }
+
     /// The request as the way of a call takes it, as that of the client behind the peer where the peer is believed.
     func request(
         _ framed: FramedRequest, id: CallID, peer: Peer, credentialsMayTravel: Bool
     ) -> ReceivedRequest {
-        guard let origin = framed.origin(behind: peer, configuration.trust) else {
-            return framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
+        let trust = configuration.trust
+        guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust) else {
+            var request = framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
+            // A proxy of the PROXY protocol that speaks for itself, say.
+            if !trust.proxies.isEmpty, trust.includes(peer) { request.countsByAddress = false }
+            return request
         }
-        return framed.received(
-            id: id, peer: origin.peer, credentialsMayTravel: credentialsMayTravel || origin.isEncrypted)
+        // The proxy knows how the client came, and this connection does not: a loopback address or TLS behind the proxy says nothing
+        // of the way before it. A proxy that says nothing does not say https.
+        var request = framed.received(
+            id: id, peer: origin.peer,
+            credentialsMayTravel: origin.isEncrypted || configuration.plaintextCredentials)
+        if trust.includes(origin.peer) { request.countsByAddress = false }
+        return request
+    }
+
+    /// Gives a call a place at once, if there is one for it. What the gateway answers by itself has places of its own where calls for
+    /// the backend have taken all others.
+    func admit(_ framed: FramedRequest) -> Bool {
+        if waiting.admit() { return true }
+        guard waiting.hasNoPlace, !serving.needsBackend(framed.path) else { return false }
+        return waiting.admitToReserve()
     }
 
     /// The answer to a call that is one too many in flight.

@@ -58,6 +58,16 @@ final class WaitingCalls {
         return calls.isEmpty && windowIsOpen && takePlace()
     }
 
+    /// Whether calls have taken every place that is not kept for those that need no backend.
+    var hasNoPlace: Bool { places.inFlight >= places.most }
+
+    /// Gives a call that needs no backend one of the places that are kept for such calls.
+    func admitToReserve() -> Bool {
+        guard places.admitToReserve() else { return false }
+        inFlight += 1
+        return true
+    }
+
     /// A call has left its place.
     func leave() {
         inFlight -= 1
@@ -68,10 +78,10 @@ final class WaitingCalls {
     /// Has a call wait that was not admitted, or refuses it.
     func take(_ call: Call) {
         let now = loop.now
-        if isStuck || calls.count >= Self.most { return call.refuse() }
+        if isStuck || calls.count >= Self.most { return refuse(call, now) }
         if let first = calls.first, now - first.since >= Self.turnsAwayAfter, turnedAway < Self.turnedAwayAtOnce {
             turnedAway += 1
-            return call.refuse()
+            return refuse(call, now)
         }
         calls.append((call, now))
         if !looks { lookLater() }
@@ -100,6 +110,11 @@ final class WaitingCalls {
                 call.refuse()
             }
         }
+    }
+
+    private func refuse(_ call: Call, _ now: NIODeadline) {
+        places.noteRefusal(now)
+        call.refuse()
     }
 
     private func takePlace() -> Bool {
@@ -131,7 +146,7 @@ final class WaitingCalls {
             while let (call, since) = self.calls.first, now - since >= Self.longest {
                 self.calls.removeFirst()
                 self.isStuck = true
-                call.refuse()
+                self.refuse(call, now)
             }
             // Only here: what begins or is refused above may bring the next request of its connection.
             self.looks = false

@@ -64,6 +64,7 @@ struct GatewayService: Service {
             bounds.total = min(bounds.total, shares.clients)
             let caps = ConnectionCaps(bounds)
             let calls = CallCaps(most: configuration.callsInFlight)
+            readiness.watch(calls)
             var sockets = inherited
             for (section, tls) in zip(configuration.listeners, tls.listeners) {
                 let socket = sockets.take(section.address)

@@ -19,7 +19,8 @@ extension ServerConfiguration {
         return GatewayRules(
             names: names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
             authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
-            throttle: throttle, verdicts: verdicts, sends: sends, credential: backend.credential,
+            throttle: throttle, verdicts: verdicts, sends: sends, callsInFlight: callsOfOne,
+            credential: backend.credential,
             backendHost: backend.address.hostField,
             backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
     }

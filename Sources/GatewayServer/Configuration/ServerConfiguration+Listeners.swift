@@ -23,6 +23,10 @@ extension ServerConfiguration {
                 reader.report("plaintext-credentials", "is for listeners without tls")
             }
             if !address.isLocal, !isSecure { warnOfPlaintext(reader, allowed: plaintext == .allow, trust) }
+            // The other listeners' warning says it as well.
+            if address.isLocal || isSecure, !trust.proxies.isEmpty, plaintext == .refuse {
+                remindOfScheme(reader, trust, isSecure: isSecure)
+            }
             return ListenerSection(
                 address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls,
                 speaksHTTP2: speaksHTTP2, trust: trust)
@@ -60,6 +64,20 @@ extension ServerConfiguration {
         // From one address, of IPv6 from one /64. Unix sockets and trusted proxies are exempt.
         connections.perPeer = reader?.integer("per-address", in: 1...10_000) ?? connections.perPeer
         return connections
+    }
+
+    /// A proxy that is listed and does not say https makes every login fail, which is hard to see from outside.
+    private static func remindOfScheme(_ reader: ConfigurationReader, _ trust: ProxyTrust, isSecure: Bool) {
+        let word: String
+        switch trust.source {
+        case .xForwardedFor: word = "set \"X-Forwarded-Proto: https\" for clients that came by TLS"
+        case .forwarded: word = "say \"proto=https\" in \"Forwarded\" for clients that came by TLS"
+        // With TLS here as well, what the client has encrypted ends here.
+        case .proxyProtocol where isSecure: return
+        case .proxyProtocol: word = "use version 2 with its SSL field, as HAProxy's send-proxy-v2-ssl does"
+        }
+        reader.report(
+            "trusted-proxies", "credentials count only where the proxy says https: have it \(word)", severity: .warning)
     }
 
     private enum PlaintextCredentials: String, CaseIterable {

@@ -29,7 +29,7 @@ extension ServerConfiguration {
         // How many threads serve calls, each with connections to the backend of its own. As many as there are processors unless
         // given.
         let eventLoops = root.integer("event-loops", in: 1...256) ?? System.coreCount
-        let callsInFlight = readOverload(root.mapping("overload"))
+        let (callsInFlight, callsOfOne) = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
         let log = readLog(root.mapping("log"))
@@ -41,7 +41,8 @@ extension ServerConfiguration {
             listeners: listeners, connections: connections, admin: admin, control: control, backend: backend,
             authenticators: authenticators,
             authentication: authentication, names: names,
-            policy: policy, limits: limits, eventLoops: eventLoops, callsInFlight: callsInFlight, journal: journal,
+            policy: policy, limits: limits, eventLoops: eventLoops, callsInFlight: callsInFlight,
+            callsOfOne: callsOfOne, journal: journal,
             ledger: ledger, log: log,
             drain: drain)
     }
@@ -105,10 +106,16 @@ extension ServerConfiguration {
             isMigrated: reader?.bool("migrated") ?? false)
     }
 
-    private static func readOverload(_ reader: ConfigurationReader?) -> Int {
+    private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallsInFlight.Bounds) {
         defer { reader?.finish() }
         // How many calls may be in flight, whatever they wait for; more wait a moment. 2048 unless given.
-        return reader?.integer("calls", in: 1...1_000_000) ?? 2048
+        let all = reader?.integer("calls", in: 1...1_000_000) ?? 2048
+        var ofOne = CallsInFlight.Bounds()
+        // How many of them one user may have at the backend; one more is refused with 429. 64 unless given.
+        ofOne.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? ofOne.perUser
+        // How many one address may have, of IPv6 one /64; Unix sockets and trusted proxies are exempt. 512 unless given.
+        ofOne.perAddress = reader?.integer("calls-per-address", in: 1...1_000_000) ?? ofOne.perAddress
+        return (all, ofOne)
     }
 
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {

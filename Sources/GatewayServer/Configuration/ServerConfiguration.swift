@@ -30,6 +30,8 @@ public struct ServerConfiguration: Sendable {
     public var eventLoops: Int
     /// How many calls may be in flight, whatever they wait for.
     public var callsInFlight: Int
+    /// How many of them may be of one user, and of one address.
+    public var callsOfOne: CallsInFlight.Bounds
     /// Where calls are recorded.
     public var journal: JournalSection
     /// The database of registrations and sessions.

@@ -106,6 +106,7 @@ backend: {{ url: "http://127.0.0.1:{backend_port}" }}
 authenticators: [{{ static-users: {{ file: users.yaml }} }}]
 policy: {{ send: [{{ from: "*", to: "*" }}] }}
 limits: []
+overload: {{ calls-per-user: 100000, calls-per-address: 100000 }}
 journal: {{ directory: "{self.journal}", signing-key: journal.key, minimum-free: {minimum_free} }}
 ledger: {{ file: ledger.sqlite }}
 log: {{ level: notice }}

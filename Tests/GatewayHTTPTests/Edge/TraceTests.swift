@@ -33,6 +33,8 @@ struct TraceTests {
 
         func configure(_ configuration: inout ListenerConfiguration) {
             configuration.speaksHTTP2 = true
+            // How the clients came is not what this is about.
+            configuration.plaintextCredentials = true
             let proxies = self == .unknown ? ["192.0.2.0/24"] : ["127.0.0.1", "10.0.0.0/8"]
             configuration.trust.proxies = proxies.compactMap(AddressRange.init)
             configuration.trust.source =

@@ -253,6 +253,41 @@ import Testing
         #expect(connection.shared.configuration.calls.inFlight == 0)
     }
 
+    @Test("While calls for the backend have every place, what needs none is answered, as far as its own places go")
+    func reserve() throws {
+        let gate = Gate()
+        let serving = ClosureServing { request in
+            if request.path.readableBytes > 4 { await gate.pass() }
+            return Answer(status: 200, body: Array(request.path.readableBytesView))
+        }
+        let connection = try EmbeddedConnection(serving) { $0.calls = CallCaps(most: 1) }
+        let calls = connection.shared.configuration.calls
+        #expect(calls.admit())
+        for _ in 0..<3 { try connection.send(Self.get("/own")) }
+        #expect(try connection.answers() == ["200 /own", "200 /own", "200 /own"])
+        // Neither a call for the backend nor, with no place left, another of its own.
+        for _ in 0..<calls.reserve { #expect(calls.admitToReserve()) }
+        #expect(!calls.admitToReserve() && !calls.admit())
+        try connection.send(Self.get("/own"))
+        #expect(connection.shared.waiting.count == 1)
+        for _ in 0...calls.reserve { calls.leave() }
+        connection.loop.advanceTime(by: .milliseconds(50))
+        #expect(try connection.answers() == ["200 /own"])
+        #expect(calls.inFlight == 0)
+    }
+
+    @Test("An overload lasts as long as calls are refused for want of a place, and ends after five seconds without")
+    func overload() {
+        let calls = CallCaps(most: 1)
+        func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1) + .seconds(seconds) }
+        #expect(calls.overloaded(now: at(0)) == nil)
+        for second in stride(from: 10, through: 50, by: 4) { calls.noteRefusal(at(Int64(second))) }
+        #expect(calls.overloaded(now: at(54)) == .seconds(40))
+        #expect(calls.overloaded(now: at(56)) == nil)
+        calls.noteRefusal(at(60))
+        #expect(calls.overloaded(now: at(61)) == .zero)
+    }
+
     @Test func aConnectionThatWaitedInVainIsToldAndStays() throws {
         let connection = try EmbeddedConnection { $0.calls = CallCaps(most: 1) }
         #expect(connection.shared.configuration.calls.admit())

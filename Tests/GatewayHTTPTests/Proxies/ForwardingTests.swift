@@ -123,6 +123,40 @@ import Testing
         #expect(try connection.answers() == ["200 \(expected)"])
     }
 
+    @Test(
+        "On a listener of this machine, too, a listed proxy's word decides whether credentials came in the clear",
+        arguments: [
+            ("", false, "false"), ("X-Forwarded-Proto: http\r\n", false, "false"),
+            ("X-Forwarded-Proto: https\r\n", false, "true"), ("", true, "true"),
+            ("X-Forwarded-Proto: http\r\n", true, "true"),
+        ])
+    func localListener(_ fields: String, _ allowsPlaintext: Bool, _ expected: String) throws {
+        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.credentialsMayTravel)".utf8)) }
+        let connection = try EmbeddedConnection(serving, credentialsMayTravel: true) {
+            $0.trust = ProxyTrust(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
+            $0.plaintextCredentials = allowsPlaintext
+        }
+        try connection.send("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\(fields)\r\n")
+        #expect(try connection.answers() == ["200 \(expected)"])
+    }
+
+    @Test("Calls count by the address of the client behind a proxy, and never by a proxy's")
+    func countedAddress() throws {
+        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.peer) \($0.countsByAddress)".utf8)) }
+        for (listed, fields, expected) in [
+            (["127.0.0.1"], "X-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1 true"),
+            (["127.0.0.1"], "", "127.0.0.1 false"),
+            (["127.0.0.1", "10.0.0.0/8"], "X-Forwarded-For: 10.0.0.1\r\n", "10.0.0.1 false"),
+            ([], "X-Forwarded-For: 192.0.2.1\r\n", "127.0.0.1 true"),
+        ] {
+            let connection = try EmbeddedConnection(serving) {
+                $0.trust = ProxyTrust(proxies: listed.compactMap(AddressRange.init))
+            }
+            try connection.send("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")
+            #expect(try connection.answers() == ["200 \(expected)"])
+        }
+    }
+
     @Test func fieldsOfTheLastRequestAreForgotten() throws {
         let serving = ClosureServing { Answer(status: 200, body: Array("\($0.peer) \($0.credentialsMayTravel)".utf8)) }
         let connection = try EmbeddedConnection(serving, credentialsMayTravel: false) {

@@ -53,6 +53,23 @@ struct ProxyProtocolTests {
         }
     }
 
+    @Test("On a listener of this machine, too, a client is not encrypted unless the proxy says so")
+    func localListener() async throws {
+        let local: (inout ListenerConfiguration) -> Void = { $0.address = .tcp(host: "127.0.0.1", port: 0) }
+        try await run(configure: local) { listener in
+            for (header, expected) in [
+                (Array(Self.header.utf8), "false"), (Array("PROXY UNKNOWN\r\n".utf8), "false"),
+                (ProxyHeaderTests.binary(0x11, ProxyHeaderTests.v4), "false"),
+                (ProxyHeaderTests.binary(0x11, ProxyHeaderTests.v4 + ProxyHeaderTests.ssl), "true"),
+            ] {
+                let client = try await connect(listener)
+                try await client.channel.writeAndFlush(ByteBuffer(bytes: header))
+                try await client.send(Self.request)
+                #expect(await client.receiveToEnd().hasSuffix(" \(expected)"))
+            }
+        }
+    }
+
     @Test func oneThatSaysThatItsClientIsEncryptedIsBelieved() async throws {
         try await run { listener in
             let client = try await connect(listener)

@@ -15,6 +15,9 @@ struct ClosureServing: CallServing {
 
     func serve(_ request: ReceivedRequest) async -> Answer { await answer(request) }
 
+    /// What the gateway would answer by itself begins with `/own`.
+    func needsBackend(_ path: ByteBuffer) -> Bool { !path.readableBytesView.starts(with: "/own".utf8) }
+
     func refuse(_ refusal: Refusal, id: CallID) -> Answer {
         let statuses: [RefusalCode: Int] = [
             .requestTimeout: 408, .payloadTooLarge: 413, .uriTooLong: 414, .expectationFailed: 417,

@@ -91,7 +91,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "overload: { queue: 1 }\n",
-                "gateway.yaml:1:13: overload.queue: is not known here; known are: calls"
+                "gateway.yaml:1:13: overload.queue: is not known here; known are: calls, calls-per-address, calls-per-user"
             ),
             (
                 "authentication: { deadline: 2min }\n",

@@ -22,7 +22,7 @@ final class FramedRequest {
     /// The request as the way of a call takes it; slices, no copies.
     func received(id: CallID, peer: Peer, credentialsMayTravel: Bool) -> ReceivedRequest {
         ReceivedRequest(
-            id: id, method: head.method, path: head.path.isEmpty ? Self.root : slice(head.path),
+            id: id, method: head.method, path: path,
             query: head.query.map(slice),
             authorization: value(head.authorization), contentType: value(head.contentType),
             contentEncoding: value(head.contentEncoding), idempotencyKey: value(head.idempotencyKey),
@@ -43,6 +43,9 @@ final class FramedRequest {
             list.writeImmutableBuffer(slice(line))
         }
     }
+
+    /// The path as sent.
+    var path: ByteBuffer { head.path.isEmpty ? Self.root : slice(head.path) }
 
     private func slice(_ range: Range<Int>) -> ByteBuffer {
         // Places in a head lie within its bytes; the parser made both together.

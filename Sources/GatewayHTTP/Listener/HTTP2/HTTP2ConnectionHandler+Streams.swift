@@ -81,7 +81,7 @@ extension HTTP2ConnectionHandler {
         streams[id] = HTTP2Stream(state: .serving(departure, omitsBody: head.isHead))
         let framed = FramedRequest(head: head, headBytes: bytes, body: body)
         callsUnderWay += 1
-        if loop.waiting.admit() { return begin(framed, on: id, departure) }
+        if loop.admit(framed) { return begin(framed, on: id, departure) }
         loop.waiting.take(
             WaitingCalls.Call(
                 isAwaited: { !departure.hasLeft },

@@ -49,7 +49,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     init(
         loop: ListenerLoop, peer: Peer, believes source: ProxyTrust.Source?, meter: FrameMeterHandler,
-        opened: NIODeadline, isEncrypted: Bool
+        opened: NIODeadline, isEncrypted: Bool, isProxied: Bool = false
     ) {
         self.loop = loop
         self.peer = peer
@@ -57,7 +57,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.opened = opened
         timer = DeadlineTimer(on: loop.eventLoop)
         self.source = source
-        credentialsMayTravel = isEncrypted || loop.credentialsMayTravel
+        credentialsMayTravel = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
     }
 
     func cut() { context?.close(promise: nil) }

@@ -124,15 +124,21 @@ final class ConnectionOpening: ListenerConnection {
         }
     }
 
+    /// Whether a proxy has announced the client; it then also says whether the client came encrypted.
+    private var isProxied: Bool { loop.configuration.trust.source == .proxyProtocol }
+
     private func speakHTTP1(isEncrypted: Bool) throws {
         try channel.pipeline.syncOperations.addHandler(
-            ConnectionHandler(loop: loop, peer: peer, believes: source, opened: opened, isEncrypted: isEncrypted))
+            ConnectionHandler(
+                loop: loop, peer: peer, believes: source, opened: opened, isEncrypted: isEncrypted,
+                isProxied: isProxied))
     }
 
     private func speakHTTP2(isEncrypted: Bool) throws {
         let meter = FrameMeterHandler(on: loop.eventLoop, headTime: loop.configuration.deadlines.head)
         let handler = HTTP2ConnectionHandler(
-            loop: loop, peer: peer, believes: source, meter: meter, opened: opened, isEncrypted: isEncrypted)
+            loop: loop, peer: peer, believes: source, meter: meter, opened: opened, isEncrypted: isEncrypted,
+            isProxied: isProxied)
         let frames = NIOHTTP2Handler(
             mode: .server, frameDelegate: HTTP2ConnectionHandler.FrameWatch(handler),
             connectionConfiguration: HTTP2Limits.connection(loop.configuration.limits),

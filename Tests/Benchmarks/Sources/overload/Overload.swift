@@ -39,7 +39,7 @@ struct Overload: AsyncParsableCommand {
         setup.loops = loops
         setup.logLevel = logLevel
         setup.backendConnections = backendConnections
-        if let calls { setup.more = "overload: { calls: \(calls) }" }
+        if let calls { setup.overload += ", calls: \(calls)" }
         let token = try setup.tokens(of: ["alice"])[0]
         let gateway = try GatewayProcess(program, setup, processors: Processor.first)
         let sender = try await Sender(

@@ -26,6 +26,8 @@ package struct GatewaySetup {
     package var limits = "[{ name: sends, per: sender, rate: 1000000/s }]"
     /// What it logs.
     package var logLevel = "warning"
+    /// How many calls may be in flight. All clients are at one address and of a few users.
+    package var overload = "calls-per-user: 100000, calls-per-address: 100000"
     /// Further lines of the configuration.
     package var more = ""
 
@@ -59,6 +61,7 @@ package struct GatewaySetup {
         authenticators: [{ hmac-token: { keys: keys.yaml } }\(passwords)]
         policy: { send: [{ from: "*", to: "*" }], tags: [{ user: "*", allow: ["topic:*"] }] }
         limits: \(limits)
+        overload: { \(overload) }
         journal: { directory: \(journal), minimum-free: 0 }
         ledger: { file: \(ledger), migrated: true }
         log: { level: \(logLevel) }
