@@ -33,6 +33,9 @@ public final class ServerTLS: Sendable {
         contexts.withLock { $0 = new }
     }
 
+    /// The protocols that are offered by ALPN (RFC 7301), the preferred one first.
+    static func protocols(speaksHTTP2: Bool) -> [String] { speaksHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"] }
+
     /// The handler of one connection. `speaksHTTP2` is whether HTTP/2 is offered by ALPN (RFC 7301) beside HTTP/1.1.
     func handler(speaksHTTP2: Bool) -> NIOSSLServerHandler {
         let contexts = contexts.withLock { $0 }
@@ -45,9 +48,9 @@ public final class ServerTLS: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = suites
         configuration.renegotiationSupport = .none
-        configuration.applicationProtocols = ["h2", "http/1.1"]
+        configuration.applicationProtocols = protocols(speaksHTTP2: true)
         var first = configuration
-        first.applicationProtocols = ["http/1.1"]
+        first.applicationProtocols = protocols(speaksHTTP2: false)
         do {
             return Contexts(
                 both: try NIOSSLContext(configuration: configuration), first: try NIOSSLContext(configuration: first))

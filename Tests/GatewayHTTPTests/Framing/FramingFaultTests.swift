@@ -54,7 +54,11 @@ import Testing
         Case(name: "relative path", bytes: line("GET api HTTP/1.1")),
         Case(name: "other scheme", bytes: line("GET ftp://a/ HTTP/1.1")),
         Case(name: "absolute-form of another host", bytes: line("GET http://b/ HTTP/1.1")),
-        Case(name: "absolute-form with a port that Host lacks", bytes: line("GET http://a:80/ HTTP/1.1")),
+        Case(name: "absolute-form with a port that Host lacks", bytes: line("GET http://a:81/ HTTP/1.1")),
+        Case(name: "absolute-form with the default port of another scheme", bytes: line("GET https://a:80/ HTTP/1.1")),
+        Case(
+            name: "absolute-form with an address that ends like a default port",
+            bytes: "GET http://[::1:80]/ HTTP/1.1\r\nHost: [::1]\r\n\r\n"),
         Case(name: "absolute-form with user information", bytes: line("GET http://x@a/ HTTP/1.1")),
         Case(name: "absolute-form without authority", bytes: line("GET http:///x HTTP/1.1")),
         Case(name: "absolute-form cut short", bytes: line("GET http:/ HTTP/1.1")),

@@ -39,6 +39,18 @@ import Testing
             bytes: "GET http://a HTTP/1.1\r\nHost: a\r\n\r\n",
             framed: ["request GET|/|-|absent|absent|absent|keep|"]),
         Case(
+            bytes: "GET http://a:80/x HTTP/1.1\r\nHost: a\r\n\r\n",
+            framed: ["request GET|/x|-|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "GET http://a/x HTTP/1.1\r\nHost: A:80\r\n\r\n",
+            framed: ["request GET|/x|-|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "GET http://a: HTTP/1.1\r\nHost: a:80\r\n\r\n",
+            framed: ["request GET|/|-|absent|absent|absent|keep|"]),
+        Case(
+            bytes: "GET https://[::80]:443 HTTP/1.1\r\nHost: [::80]\r\n\r\n",
+            framed: ["request GET|/|-|absent|absent|absent|keep|"]),
+        Case(
             bytes: "GET / HTTP/1.0\r\nHost: a\r\n\r\n",
             framed: ["request GET|/|-|absent|absent|absent|close|"]),
         Case(

@@ -72,6 +72,26 @@ struct ListenerHTTP2Tests {
         }
     }
 
+    @Test(
+        "A connection that closes behind bytes that are no frames harms nobody",
+        arguments: [TestCertificate?.none, .one])
+    func abruptEndBehindNoFrames(_ certificate: TestCertificate?) async throws {
+        try await HTTP2Bench.run(tls: certificate) { bench in
+            func connect() async throws -> FrameClient {
+                if certificate == nil { return try await bench.connect() }
+                return try await bench.connectByTLS(protocols: ["h2"])
+            }
+            for _ in 0..<20 {
+                let client = try await connect()
+                try await client.send(bytes: [UInt8](repeating: 0xFF, count: 4096))
+                try? await client.channel.close()
+            }
+            let client = try await connect()
+            try await client.send(.headers(1, HTTP2Bench.get("/after")))
+            #expect(await client.answer(on: 1).body == "GET /after - ")
+        }
+    }
+
     @Test func bodiesArriveWholeAndStreamsAreIndependent() async throws {
         try await HTTP2Bench.run { bench in
             let client = try await bench.connect()

@@ -62,6 +62,8 @@ import Testing
         line("PROXY TCP4 192.0.2.1 10.0.0.1 4711 65536"), line("PROXY TCP4 192.0.2.1 10.0.0.1 -1 1"),
         line("PROXY TCP4 2001:db8::1 ::1 1 1"), line("PROXY TCP6 192.0.2.1 10.0.0.1 1 1"),
         Array("PROXY TCP4 192.0.2.1 10.0.0.1 1 1\n".utf8), line("PROXY TCP4 a b 1 1"),
+        line("PROXY TCP4 192.0.2.1\0 10.0.0.1 1 1"), line("PROXY TCP4 192.0.2.1 10.0.0.1\0.9 1 1"),
+        line("PROXY TCP6 2001:db8::1\0 ::1 1 1"),
         line("PROXY  TCP4 192.0.2.1 10.0.0.1 1 1"), line("proxy TCP4"),
         line("PROXY UNKNOWN \(String(repeating: "x", count: 100))"), line("PROXY UDP4 192.0.2.1 10.0.0.1 1 1"),
         [0x0D, 0x0A, 0x0D, 0x0B], [0x16, 0x03, 0x01], binary(0x11, v4, kind: 0x22), binary(0x11, v4, kind: 0x31),

@@ -61,13 +61,53 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test(arguments: [([String](), String?.none), (["http/1.1"], "http/1.1"), (["http/1.0"], nil)])
+    @Test(arguments: [([String](), String?.none), (["http/1.1"], "http/1.1"), (["x", "http/1.1"], "http/1.1")])
     func theProtocolIsAgreedOn(_ offered: [String], _ expected: String?) async throws {
         try await withListener { listener, _ in
             let (client, agreement) = try await connect(listener, TLSOffer(protocols: offered))
             #expect(agreement.protocolName == expected)
             try await client.send(Self.get("/", Self.close))
             #expect(await client.receiveToEnd().hasPrefix("HTTP/1.1 200 OK\r\n"))
+        }
+    }
+
+    @Test(
+        "A client that offers no protocol of the listener gets the alert for that",
+        arguments: [TLSVersion.tlsv12, .tlsv13], [false, true])
+    func noCommonProtocol(_ version: TLSVersion, _ speaksHTTP2: Bool) async throws {
+        let configure: (inout ListenerConfiguration) -> Void = { $0.speaksHTTP2 = speaksHTTP2 }
+        try await withListener(configure: configure) { listener, _ in
+            let offer = TLSOffer(protocols: ["http/1.0", "spdy/3"], version: version)
+            let error = await #expect(throws: (any Error).self) { try await connect(listener, offer) }
+            #expect(String(describing: error).contains("NO_APPLICATION_PROTOCOL"))
+            let client = try await connect(listener).client
+            try await client.send(Self.get("/after", Self.close))
+            #expect(await client.receiveToEnd().hasSuffix("/after"))
+        }
+    }
+
+    /// How long the first request of a new connection takes at best, of as many as it takes to have one that nothing else delays.
+    private func firstRequest(_ listener: Listener, noDelay: Bool) async throws -> Duration {
+        var best = Duration.seconds(60)
+        for _ in 0..<10 {
+            let client = try await connect(listener, TLSOffer(version: .tlsv13)).client
+            try await client.channel.setOption(.tcpOption(.tcp_nodelay), value: noDelay ? 1 : 0).get()
+            let began = ContinuousClock.now
+            try await client.send(Self.get("/first"))
+            _ = await client.receive(endingWith: "/first")
+            best = min(best, ContinuousClock.now - began)
+            client.channel.close(promise: nil)
+        }
+        return best
+    }
+
+    @Test("A first request on TLS 1.3 does not wait for a delayed acknowledgement")
+    func firstRequestsAreNotDelayed() async throws {
+        try await withListener { listener, _ in
+            let control = try await firstRequest(listener, noDelay: true)
+            let measured = try await firstRequest(listener, noDelay: false)
+            // The system delays an acknowledgement for 40 ms.
+            #expect(measured < control + .milliseconds(25), "control \(control)")
         }
     }
 

@@ -24,14 +24,30 @@ enum HostGrammar {
         return index == range.upperBound
     }
 
-    /// Whether two hosts are the same, without case.
-    static func equal(_ left: Range<Int>, _ right: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
+    /// Whether two hosts with their ports are the same, without case. No port, an empty one and the default port of the scheme are
+    /// equal (RFC 9110, section 4.2.3). Both ranges match the grammar.
+    static func equal(
+        _ left: Range<Int>, _ right: Range<Int>, defaultPort: StaticString, in bytes: borrowing Span<UInt8>
+    ) -> Bool {
+        let left = withoutDefaultPort(left, defaultPort, in: bytes)
+        let right = withoutDefaultPort(right, defaultPort, in: bytes)
         guard left.count == right.count else { return false }
         for offset in 0..<left.count {
             let (a, b) = (bytes[left.lowerBound + offset], bytes[right.lowerBound + offset])
             if a.asciiLowercased != b.asciiLowercased { return false }
         }
         return true
+    }
+
+    private static func withoutDefaultPort(
+        _ host: Range<Int>, _ defaultPort: StaticString, in bytes: borrowing Span<UInt8>
+    ) -> Range<Int> {
+        var colon = host.upperBound
+        // A port has digits alone: a colon within the brackets of an IPv6 address has the bracket behind it.
+        while colon > host.lowerBound, bytes[colon - 1].isASCIIDigit { colon -= 1 }
+        guard colon > host.lowerBound, bytes[colon - 1] == .colon else { return host }
+        let port = colon..<host.upperBound
+        return port.isEmpty || bytes.reads(defaultPort, in: port) ? host.lowerBound..<colon - 1 : host
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

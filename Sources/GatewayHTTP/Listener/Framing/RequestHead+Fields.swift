@@ -43,7 +43,8 @@ extension RequestHead {
     /// What can only be judged when all fields are there (RFC 9112, sections 3.2 and 6.1).
     func check(bodyLimit: Int, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
         guard let host else { throw .malformed("no Host") }
-        if let authority, !HostGrammar.equal(authority, host, in: bytes) {
+        let defaultPort: StaticString = schemeIsHTTPS ? "443" : "80"
+        if let authority, !HostGrammar.equal(authority, host, defaultPort: defaultPort, in: bytes) {
             throw .malformed("a target whose authority is not the Host")
         }
         if isChunked {

@@ -14,6 +14,8 @@ struct RequestHead {
     var query: Range<Int>?
     /// The authority of an absolute-form target.
     var authority: Range<Int>?
+    /// Whether the scheme beside that authority is https, whose default port is another one than that of http.
+    var schemeIsHTTPS = false
     /// `Host`, checked.
     var host: Range<Int>?
     /// `Content-Length`, checked; not yet held against the limit.

@@ -15,7 +15,7 @@ enum RequestTarget {
             head.path = target.lowerBound..<pathEnd
             return
         }
-        let authorityStart = try schemeEnd(target, in: bytes)
+        let authorityStart = try schemeEnd(target, in: bytes, into: &head)
         var authorityEnd = authorityStart
         while authorityEnd < pathEnd, bytes[authorityEnd] != UInt8(ascii: "/") { authorityEnd += 1 }
         // User information has no place here (RFC 9110, section 4.2.4) and is no byte of a host.
@@ -27,13 +27,14 @@ enum RequestTarget {
     }
 
     private static func schemeEnd(
-        _ target: Range<Int>, in bytes: borrowing Span<UInt8>
+        _ target: Range<Int>, in bytes: borrowing Span<UInt8>, into head: inout RequestHead
     ) throws(FramingFault) -> Int {
         for scheme in ["http", "https"] as [StaticString] {
             let colon = target.lowerBound + scheme.utf8CodeUnitCount
             if colon + 3 <= target.upperBound, bytes.reads(scheme, in: target.lowerBound..<colon),
                 bytes[colon] == .colon, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/")
             {
+                head.schemeIsHTTPS = scheme.utf8CodeUnitCount == 5
                 return colon + 3
             }
         }

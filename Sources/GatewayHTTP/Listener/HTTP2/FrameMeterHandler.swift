@@ -17,6 +17,8 @@ final class FrameMeterHandler: ChannelInboundHandler {
     private var meter: FrameMeter
     private var isExhausted = false
     private var awaited: Int?
+    private let held = HeldBytes()
+    private var isPassingOn = false
 
     init(on loop: any EventLoop, headTime: TimeAmount) {
         self.loop = loop
@@ -43,9 +45,23 @@ final class FrameMeterHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
+    // A write that fails behind this handler has NIO read the rest of the socket before it returns: such bytes wait for their turn,
+    // since the frames' own handler is in the middle of those before.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        held.append(unwrapInboundIn(data))
+        if isPassingOn { return }
+        isPassingOn = true
+        defer { isPassingOn = false }
+        while held.bytes.readableBytes > 0 {
+            let next = held.bytes
+            held.bytes = ByteBuffer()
+            passOn(next, context)
+        }
+    }
+
+    private func passOn(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         if isExhausted { return }
-        guard meter.take(unwrapInboundIn(data).readableBytesView, now: loop.now) else {
+        guard meter.take(bytes.readableBytesView, now: loop.now) else {
             isExhausted = true
             timer.stop()
             context.fireUserInboundEventTriggered(Exhausted())
@@ -57,7 +73,7 @@ final class FrameMeterHandler: ChannelInboundHandler {
             awaited = waitsFor
             timer.set(waitsFor == nil ? nil : loop.now + headTime)
         }
-        context.fireChannelRead(data)
+        context.fireChannelRead(wrapInboundOut(bytes))
     }
 }
 

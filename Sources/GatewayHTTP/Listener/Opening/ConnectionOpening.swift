@@ -6,9 +6,12 @@ internal import NIOHTTP2
 /// other, each a handler that leaves when it knows what it is there for.
 ///
 /// ```
-/// ProxyHeaderHandler → NIOSSLServerHandler, ProtocolChoice → ConnectionHandler or HTTP2ConnectionHandler
-///                    → PrefaceDetector                     → the same
+/// ProxyHeaderHandler → ApplicationProtocolCheck, NIOSSLServerHandler, ProtocolChoice → ConnectionHandler or HTTP2ConnectionHandler
+///                    → PrefaceDetector                                               → the same
 /// ```
+///
+/// A station that knows what follows it forgets the opening first, and then has the next handler put up: each of these may write,
+/// and a write that fails brings more bytes, the end of the connection, or both, before it returns (``HeldBytes``).
 ///
 /// Loop-bound. All of it together has the time that a first byte has; then the connection is cut. It counts into the caps from
 /// the moment it is accepted.
@@ -114,8 +117,11 @@ final class ConnectionOpening: ListenerConnection {
     private func putUpNext() throws {
         let pipeline = channel.pipeline.syncOperations
         if let tls = loop.configuration.tls {
-            let handler = tls.handler(speaksHTTP2: loop.configuration.speaksHTTP2)
-            try pipeline.addHandlers([handler, ProtocolChoice(opening: self)])
+            let speaksHTTP2 = loop.configuration.speaksHTTP2
+            try pipeline.addHandlers([
+                ApplicationProtocolCheck(spoken: ServerTLS.protocols(speaksHTTP2: speaksHTTP2)),
+                tls.handler(speaksHTTP2: speaksHTTP2), ProtocolChoice(opening: self),
+            ])
         } else if loop.configuration.speaksHTTP2 {
             try pipeline.addHandler(PrefaceDetector(opening: self))
         } else {

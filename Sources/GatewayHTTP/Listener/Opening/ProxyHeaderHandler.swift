@@ -3,29 +3,29 @@ internal import NIOCore
 /// Reads the header of the PROXY protocol off a listed proxy's connection, has the next station take the place behind it, and
 /// leaves. What is no header closes the connection: nobody else than the proxy is on it, and a guess would be a spoof.
 ///
-/// Loop-bound.
+/// Loop-bound. Bytes that arrive while the next station is put up wait behind those that followed the header.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private var opening: ConnectionOpening?
-    private var bytes = ByteBuffer()
+    private let held = HeldBytes()
 
     init(opening: ConnectionOpening) { self.opening = opening }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        held.append(unwrapInboundIn(data))
         guard let opening else { return }
-        bytes.writeImmutableBuffer(unwrapInboundIn(data))
-        switch ProxyHeader.read(&bytes) {
+        switch ProxyHeader.read(&held.bytes) {
         case .incomplete:
             break
         case .malformed:
+            self.opening = nil
+            opening.end()
             context.close(promise: nil)
         case .header(let header):
             self.opening = nil
-            opening.speaks(for: header, station: context) {
-                if self.bytes.readableBytes > 0 { context.fireChannelRead(self.wrapInboundOut(self.bytes)) }
-            }
+            opening.speaks(for: header, station: context) { held.passOn(context) }
         }
     }
 

@@ -68,8 +68,8 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
 extension Peer {
     /// The peer of an IP address in its usual form, without brackets, port or zone; nil for anything else.
     init?(ipAddress text: String) {
-        // The longest form is that of an IPv4-mapped address.
-        guard text.utf8.count <= 45, !text.utf8.contains(UInt8(ascii: "%")),
+        // The longest form is that of an IPv4-mapped address. The system's function would read no further than to a NUL.
+        guard text.utf8.count <= 45, !text.utf8.contains(UInt8(ascii: "%")), !text.utf8.contains(0),
             let address = try? SocketAddress(ipAddress: text, port: 0)
         else { return nil }
         self.init(address)

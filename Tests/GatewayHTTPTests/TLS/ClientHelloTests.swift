@@ -1,0 +1,78 @@
+import GatewayTesting
+import NIOCore
+import NIOEmbedded
+import NIOSSL
+import Testing
+
+@testable import GatewayHTTP
+
+/// Which protocols a TLS client offers, read from its first message.
+@Suite struct ClientHelloTests {
+    /// The first bytes of a client of NIOSSL.
+    private func hello(_ protocols: [String]) throws -> ByteBuffer {
+        let handler = try NIOSSLClientHandler(
+            context: TLSOffer(protocols: protocols).context(), serverHostname: "localhost")
+        let channel = EmbeddedChannel(handler: handler)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let hello = try channel.readOutbound(as: ByteBuffer.self)
+        _ = try? channel.finish()
+        return try #require(hello)
+    }
+
+    static let offers: [(offered: [String], isAcceptable: Bool)] = [
+        ([], true), (["http/1.1"], true), (["h2", "http/1.1"], true), (["http/1.0", "http/1.1"], true),
+        (["h2"], false), (["http/1.0"], false), (["http/1.1x", "ttp/1.1"], false),
+    ]
+
+    @Test("A client without a protocol of the listener is found, however its bytes are split", arguments: offers)
+    func offersAreRead(_ offered: [String], _ isAcceptable: Bool) throws {
+        let hello = try hello(offered)
+        for count in 0..<hello.readableBytes {
+            let part = try #require(hello.getSlice(at: hello.readerIndex, length: count))
+            #expect(ClientHello.reading(of: part, spoken: ["http/1.1"]) == .incomplete, "\(count)")
+        }
+        let expected = isAcceptable ? ClientHello.Reading.acceptable : .noCommonProtocol
+        #expect(ClientHello.reading(of: hello, spoken: ["http/1.1"]) == expected)
+    }
+
+    @Test("A message in several records is read as one")
+    func severalRecords() throws {
+        var hello = try hello(["http/1.0"])
+        let header = hello.readSlice(length: 5)
+        let record = try #require(header)
+        var pieces = ByteBuffer()
+        while hello.readableBytes > 0 {
+            let read = hello.readSlice(length: min(100, hello.readableBytes))
+            let piece = try #require(read)
+            pieces.writeImmutableBuffer(try #require(record.getSlice(at: record.readerIndex, length: 3)))
+            pieces.writeInteger(UInt16(piece.readableBytes))
+            pieces.writeImmutableBuffer(piece)
+        }
+        #expect(ClientHello.reading(of: pieces, spoken: ["http/1.1"]) == .noCommonProtocol)
+        #expect(ClientHello.reading(of: pieces, spoken: ["http/1.0"]) == .acceptable)
+    }
+
+    @Test("What is no such message is left to TLS")
+    func otherBytes() {
+        for bytes in [
+            Array("GET / HTTP/1.1".utf8), [21, 3, 3, 0, 2, 1, 0], [22, 3, 1, 0, 0], [22, 3, 1, 0, 4, 1, 0, 0, 0],
+        ] {
+            #expect(ClientHello.reading(of: ByteBuffer(bytes: bytes), spoken: []) == .acceptable, "\(bytes)")
+        }
+        let long = ByteBuffer(bytes: [22, 3, 1, 64, 0] + [UInt8](repeating: 1, count: 16_384))
+        #expect(ClientHello.reading(of: long, spoken: []) == .acceptable)
+    }
+
+    @Test("No byte of a client traps")
+    func nothingTraps() throws {
+        let base = Array(try hello(["h2", "http/1.1"]).readableBytesView)
+        var random = SeededGenerator(seed: 5)
+        for _ in 0..<5000 {
+            var bytes = base
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: .min ... .max, using: &random)
+            }
+            _ = ClientHello.reading(of: ByteBuffer(bytes: bytes), spoken: ["http/1.1"])
+        }
+    }
+}
