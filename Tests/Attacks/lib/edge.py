@@ -3,6 +3,8 @@
 import asyncio
 import os
 import pathlib
+import ssl
+import subprocess
 import sys
 import time
 
@@ -89,3 +91,18 @@ def processor_seconds(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def certificate(directory):
+    """A certificate for localhost, which signs itself; contexts of clients that offer HTTP/1.1, and HTTP/2."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory / "key.pem",
+         "-out", directory / "cert.pem"], check=True, capture_output=True)
+    (directory / "key.pem").chmod(0o600)
+    contexts = []
+    for protocol in ("http/1.1", "h2"):
+        context = ssl.create_default_context(cafile=directory / "cert.pem")
+        context.set_alpn_protocols([protocol])
+        contexts.append(context)
+    return contexts

@@ -3,8 +3,6 @@
 import asyncio
 import base64
 import pathlib
-import ssl
-import subprocess
 import sys
 import time
 
@@ -184,18 +182,6 @@ class Beside:
             await asyncio.sleep(0.005)
 
 
-def certificate(directory):
-    """A certificate for localhost, which signs itself."""
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory / "key.pem",
-         "-out", directory / "cert.pem"], check=True, capture_output=True)
-    (directory / "key.pem").chmod(0o600)
-    context = ssl.create_default_context(cafile=directory / "cert.pem")
-    context.set_alpn_protocols(["h2"])
-    return context
-
-
 async def main():
     options = bench.arguments(full=10, reduced=1)
     problems, most, cuts = [], 0, 0
@@ -204,7 +190,7 @@ async def main():
         options.program, port,
         listen='[{ address: "127.0.0.1:0", http2: true }, '
         '{ address: "127.0.0.1:0", tls: { certificate: cert.pem, key: key.pem } }]')
-    tls = certificate(gateway.directory)
+    tls = edge.certificate(gateway.directory)[1]
     beside = Beside()
     await gateway.start()
     try:
