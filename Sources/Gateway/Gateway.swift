@@ -62,8 +62,8 @@ public struct Gateway: CallServing {
             profile: rules.profile.backend, ledger: ports.ledger, clocks: ports.clocks, deadline: rules.backendDeadline)
         let challenges = ProblemDocument.challenges(for: rules.authenticators.takes)
         settling = Settling(
-            client: rules.profile.client, journal: ports.journal, ledger: ports.ledger, sessions: ports.sessions,
-            clocks: ports.clocks, challenges: challenges, logger: ports.logger)
+            profile: rules.profile, journal: ports.journal, ledger: ports.ledger, clocks: ports.clocks,
+            challenges: challenges, logger: ports.logger)
         answering = Answering(
             chain: rules.authenticators, sessions: ports.sessions, journal: ports.journal, clocks: ports.clocks,
             randomness: ports.randomness, challenges: challenges, logger: ports.logger)
@@ -162,7 +162,7 @@ public struct Gateway: CallServing {
 
     /// Deletes a registration that is marked for it, at the backend and in the ledger: the way of a call that nobody makes.
     ///
-    /// - Returns: whether there is nothing more to delete. Otherwise it stays marked, to be tried again.
+    /// - Returns: whether there is nothing more to delete now. Otherwise it stays marked, to be tried again.
     public func sweep(_ id: RegistrationID, as call: CallID) async -> Bool {
         do throws(Refusal) {
             guard let doomed = try await authorization.sweep(id, CallFacts(call: call, peer: .gateway)) else {
@@ -170,7 +170,7 @@ public struct Gateway: CallServing {
             }
             guard case .upstream(let plan) = try rewriting.rewrite(limiting.exempt(doomed)) else { return true }
             let recorded = try await recording.record(plan)
-            return await settling.settle(forwarding.forward(recorded)).status == 200
+            return await settling.settleSweep(forwarding.forward(recorded))
         } catch {
             _ = refusing.answer(error, of: call)
             return false

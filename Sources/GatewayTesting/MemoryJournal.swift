@@ -18,7 +18,7 @@ public final class MemoryJournal: Journal {
             switch event {
             case .recorded(let records): records
             case .noted(let record): [record]
-            case .recordRefused, .exchanged, .claimed, .changed, .released: []
+            case .recordRefused, .exchanged, .claimed, .prepared, .changed, .released: []
             }
         }
     }

@@ -22,6 +22,9 @@ public final class MemorySessions: SessionStore {
         state.withLock { $0.table.revoke(user, at: clock.clocks.wall()) }
     }
 
+    /// Ends a session now.
+    public func endNow(_ id: SessionID, of user: UserName) { state.withLock { _ = $0.table.end(id, of: user) } }
+
     /// How many users have been revoked.
     public var epoch: RevocationEpoch { state.withLock(\.table.epoch) }
 

@@ -11,6 +11,8 @@ public final class ScriptedLedger: RegistrationLedger {
         case beginFull
         /// When it is asked whether an id is held.
         case isHeld
+        /// When it is told that the backend is about to be asked for an update.
+        case prepare
         /// When it is told what became of a claim.
         case finish
     }
@@ -20,6 +22,7 @@ public final class ScriptedLedger: RegistrationLedger {
         var held: Set<RegistrationID> = []
         var doomed: [RegistrationID] = []
         var owned: [OwnedRegistration] = []
+        var outdated: [RegistrationID] = []
         var fault: Fault?
         var claims: UInt64 = 0
         var open: Set<UInt64> = []
@@ -70,7 +73,9 @@ public final class ScriptedLedger: RegistrationLedger {
     }
 
     /// Gives a claim with the scripted decision.
-    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
+    public func begin(
+        _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
+    ) async throws(LedgerUnavailable) -> LedgerClaim {
         let (decision, number, isFull) = state.withLock { state in
             guard state.fault != .begin, state.fault != .beginFull else {
                 return (LedgerDecision?.none, UInt64(0), state.fault == .beginFull)
@@ -81,7 +86,11 @@ public final class ScriptedLedger: RegistrationLedger {
         }
         guard let decision else { throw LedgerUnavailable("scripted: begin", isFull: isFull) }
         timeline.add(.claimed(request))
-        return LedgerClaim(number: number, request: request, decision: decision) { number in
+        var registered: RegistrationID?
+        if case .own(let id) = decision { registered = id }
+        return LedgerClaim(
+            number: number, request: request, decision: decision, registered: registered, isRevoked: isRevoked
+        ) { number in
             self.state.withLock { _ = $0.open.remove(number) }
             self.timeline.add(.released(request))
         }
@@ -99,12 +108,27 @@ public final class ScriptedLedger: RegistrationLedger {
     /// Registrations that it says are to be deleted.
     public func doom(_ ids: [RegistrationID]) { state.withLock { $0.doomed = ids } }
 
-    /// Adds to them.
-    public func doom(
-        _ id: RegistrationID, of owner: UserName, because reason: SweepReason
-    ) async throws(LedgerUnavailable) {
-        state.withLock { $0.doomed.append(id) }
+    /// Remembers the attempt. What a decision `own` names counts as registered already.
+    public func prepare(
+        _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
+    ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
+        if claim.isRevoked() { return nil }
+        if state.withLock({ $0.fault == .prepare }) { throw LedgerUnavailable("scripted: prepare") }
+        if id == claim.registered { return RegistrationAttempt(id: id, undo: .nothing) }
+        timeline.add(.prepared(claim.request, id))
+        return RegistrationAttempt(id: id, undo: .forget)
     }
+
+    /// Remembers the id.
+    public func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) {
+        state.withLock { $0.outdated.append(id) }
+    }
+
+    /// What it was told that the backend has for another handle.
+    public var outdated: [RegistrationID] { state.withLock(\.outdated) }
+
+    /// Whether a claim is open, of whatever it is.
+    public func isClaimed(_ id: RegistrationID) -> Bool { openClaims > 0 }
 
     /// What the ledger says that users own.
     public func own(_ registrations: [OwnedRegistration]) { state.withLock { $0.owned = registrations } }
@@ -121,11 +145,20 @@ public final class ScriptedLedger: RegistrationLedger {
         state.withLock { Array($0.doomed.prefix(limit)) }
     }
 
-    /// Remembers the change; the claim ends.
+    /// Remembers the change; the claim ends. What a revoked caller has registered is to be deleted.
+    @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
-    ) async throws(LedgerUnavailable) {
+    ) async throws(LedgerUnavailable) -> Bool {
         if state.withLock({ $0.fault == .finish }) { throw LedgerUnavailable("scripted: finish") }
         timeline.add(.changed(claim.request, change))
+        switch change {
+        case .registered(let id, _), .unresolved(let id):
+            guard claim.isRevoked() else { return true }
+            state.withLock { $0.doomed.append(id) }
+            return false
+        case .reserved, .undone, .deleted: return true
+        case .deleting, .unconfirmed: return false
+        }
     }
 }

@@ -16,6 +16,8 @@ public final class Timeline: Sendable {
         case exchanged(SeenRequest)
         /// The ledger was asked, and a claim was given.
         case claimed(LedgerRequest)
+        /// The ledger was told that the backend is about to be asked to register under the id.
+        case prepared(LedgerRequest, RegistrationID)
         /// The ledger was told what became of a claim.
         case changed(LedgerRequest, LedgerChange)
         /// A claim ended, changed or not.
@@ -39,6 +41,7 @@ public final class Timeline: Sendable {
             case .noted(let record): record.kind.rawValue
             case .exchanged: "exchanged"
             case .claimed: "claimed"
+            case .prepared: "prepared"
             case .changed: "changed"
             case .released: "released"
             }

@@ -91,14 +91,11 @@ struct AccountWatchTests {
             ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         var waits = SweepWaits()
         let start = ContinuousClock.now
-        let swept = Mutex<[RegistrationID]>([])
         func look(after seconds: Int) async -> [RegistrationID] {
-            swept.withLock { $0 = [] }
-            await sweeper.work(through: &waits, now: start + .seconds(seconds)) { id in
-                swept.withLock { $0.append(id) }
-                return id == ids[1]
-            }
-            return swept.withLock { $0.sorted { $0.text < $1.text } }
+            let now = start + .seconds(seconds)
+            let due = await sweeper.due(by: &waits, now)
+            for id in due { waits.ended(id, isDone: id == ids[1], isClaimed: false, now) }
+            return due
         }
         #expect(await look(after: 0) == ids)
         #expect(await look(after: 0) == [ids[1]])
@@ -112,4 +109,35 @@ struct AccountWatchTests {
         #expect(await look(after: 100).isEmpty)
         #expect(waits.count == 0)
     }
+
+    @Test(
+        "A deletion that takes long keeps no other waiting, and one that went ahead of a call is due when that has ended"
+    )
+    func slowSweeps() async throws {
+        let ledger = ScriptedLedger()
+        let ids = (1...20).compactMap { RegistrationID("\($0 + 10)-1-1") }
+        ledger.doom(Array(ids.prefix(2)))
+        let sweeper = RegistrationSweeper(
+            ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        var waits = SweepWaits()
+        let now = ContinuousClock.now
+        #expect(await sweeper.due(by: &waits, now) == Array(ids.prefix(2)))
+        // These two have not ended, and others go on, as many as may be under way.
+        #expect(await sweeper.due(by: &waits, now).isEmpty)
+        ledger.doom(ids)
+        let more = await sweeper.due(by: &waits, now)
+        #expect(more == Array(ids[2..<RegistrationSweeper.atOnce]))
+        #expect(await sweeper.due(by: &waits, now).isEmpty)
+        // A call holds the first one.
+        let claim = try await ledger.begin(
+            .delete(user: AccountBench.alice, label: ids[0]), now: WallTime(seconds: 0))
+        waits.ended(ids[0], isDone: false, isClaimed: ledger.isClaimed(ids[0]), now)
+        waits.ended(ids[1], isDone: true, isClaimed: false, now)
+        #expect(await sweeper.due(by: &waits, now) == [ids[1], ids[16]])
+        waits.ended(ids[1], isDone: true, isClaimed: false, now)
+        Self.drop(claim)
+        #expect(await sweeper.due(by: &waits, now) == [ids[0]])
+    }
+
+    private static func drop(_ claim: consuming LedgerClaim) {}
 }

@@ -55,6 +55,7 @@ struct ProfileConfigurationTests {
         try expect("backend: { success: [202, 200] }") { $0.backend.successStatuses = [200, 202] }
         try expect("backend: { gone: [410] }") { $0.backend.goneStatuses = [410] }
         try expect("backend: { gone: [] }") { $0.backend.goneStatuses = [] }
+        try expect("backend: { confirms-updates: false }") { $0.backend.confirmsUpdates = false }
         try expect("backend: { idle: 2min }") { $0.backend.idleTime = .seconds(120) }
     }
 

@@ -62,7 +62,7 @@ import Testing
     @Test func everyResultHasItsAnswer() {
         let codes: [CallResult: RefusalCode] = [
             .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
-            .backendTimedOut: .backendTimedOut,
+            .backendTimedOut: .backendTimedOut, .deleteUnconfirmed: .backendFailed, .ledgerUnavailable: .overloaded,
             .overloaded: .overloaded, .ledgerFailed: .internalError, .unknownAtStop: .backendFailed,
             .unknownAfterCrash: .backendFailed, .notIssued: .internalError, .revoked: .credentialsRejected,
         ]

@@ -159,17 +159,20 @@ import Testing
     }
 
     /// What fails a second time is a failure; what is not "gone" is one at once.
-    @Test(arguments: [
-        ([404, 500], 2), ([404, 404], 2), ([500, 200, 500], 3), ([500, 200, 404], 3), ([400], 1), ([401], 1),
-        ([503], 1), ([302], 1),
-    ])
-    func aSecondFailureIsOne(_ statuses: [Int], _ count: Int) async throws {
+    @Test(
+        arguments: [
+            ([404, 500], []), ([404, 404], []), ([500, 200, 500], [.unresolved(Sample.fresh)]),
+            ([500, 200, 404], [.undone(RegistrationAttempt(id: Sample.fresh, undo: .forget))]), ([400], []),
+            ([401], []),
+            ([503], [.unresolved(Sample.other)]), ([302], [.unresolved(Sample.other)]),
+        ] as [([Int], [LedgerChange])])
+    func aSecondFailureIsOne(_ statuses: [Int], _ changes: [LedgerChange]) async throws {
         let gateway = TestGateway(deciding: { _ in .own(Sample.other) })
         for status in statuses { gateway.backend.queue(.status(status, "\"44-55-6\"")) }
         let answer = await gateway.serve(Sample.put())
         #expect(answer.code == .backendFailed && answer.status == 502)
-        #expect(gateway.backend.requests.count == count)
-        #expect(gateway.ledger.changes.isEmpty)
+        #expect(gateway.backend.requests.count == statuses.count)
+        #expect(gateway.ledger.changes == changes)
         let record = try outcome(gateway)
         #expect(record.result == "backend-failed" && record.status == statuses.last)
     }

@@ -18,7 +18,7 @@ struct AuthorizedCall: ~Copyable {
 /// What a caller has been permitted. Whatever touches a registration holds a claim that only the ledger gives.
 enum Permitted: ~Copyable {
     case create(handle: DeviceHandle?, LedgerClaim)
-    case update(label: RegistrationID, DeviceHandle, tags: [Tag], since: RevocationEpoch, LedgerClaim)
+    case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
     case delete(RegistrationID, LedgerClaim)
     case send(RequestedSend)
     case sendToAudience(RequestedAudienceSend, members: [UserName])
@@ -104,8 +104,11 @@ struct Authorization: Sendable {
         var facts = identified.facts
         let caller = identified.caller
         do throws(Refusal) {
+            let revocation = CallerRevocation(of: caller, since: identified.epoch, in: sessions)
             let permitted = try await permit(
-                identified.call, caller, login: identified.login, since: identified.epoch, &facts)
+                identified.call, caller, login: identified.login, revocation, &facts)
+            // The session may have ended while the call waited for the ledger.
+            try revocation.check()
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
             throw charge(error, to: caller, facts, payment)
@@ -145,11 +148,11 @@ struct Authorization: Sendable {
     }
 
     private func permit(
-        _ call: Call, _ caller: Identity, login: LoginName?, since epoch: RevocationEpoch, _ facts: inout CallFacts
+        _ call: Call, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocation, _ facts: inout CallFacts
     ) async throws(Refusal) -> Permitted {
         switch call {
         case .own(let own):
-            let permitted = try await permit(own, caller, at: facts.peer, login: login, since: epoch)
+            let permitted = try await permit(own, caller, at: facts.peer, login: login, since: revocation.epoch)
             facts.session = permitted.session
             return .own(permitted)
         case .send(let send):
@@ -157,14 +160,15 @@ struct Authorization: Sendable {
         case .sendToAudience(let send):
             return try permit(send, caller, &facts)
         case .create(let handle):
-            return .create(handle: handle, try await claim(.create(user: caller.user, handle: handle)))
+            return .create(
+                handle: handle, try await claim(.create(user: caller.user, handle: handle), revocation))
         case .update(let label, let wanted):
             let tags = try policy.registeredTags(wanted.tags, by: caller, &facts)
             let account = reviewedAccount(of: caller, login: login)
             let claim = try await claim(
-                .update(user: caller.user, label: label, handle: wanted.handle, account: account))
+                .update(user: caller.user, label: label, handle: wanted.handle, account: account), revocation)
             try judge(claim.decision, &facts)
-            return .update(label: label, wanted.handle, tags: tags, since: epoch, claim)
+            return .update(label: label, wanted.handle, tags: tags, claim)
         case .delete(let label):
             let claim = try await claim(.delete(user: caller.user, label: label))
             guard case .owned(let id) = claim.decision else {
@@ -210,40 +214,11 @@ struct Authorization: Sendable {
         return Policy.wouldRefuse
     }
 
-    /// What the ledger says of a `PUT`: a hand-over is a thing of its own, for policy and for the record.
-    private func judge(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
-        switch decision {
-        case .handOver(let id, let owner):
-            facts.action = .handOver
-            facts.registration = id
-            facts.recipient = owner
-            guard policy.handOver == .allow else { throw Refusal(.notOwner, "hand-overs are refused by policy") }
-        case .tooManyHandOvers:
-            facts.action = .handOver
-            throw Refusal(
-                .registrationLimit, "the device changed hands too often", extra: .retryAfter(seconds: 3600))
-        case .own(let id), .rotation(let id):
-            facts.registration = id
-        case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
-            break
-        }
-    }
-
-    /// The account by which the caller was let in, now or for a session, where somebody has to ask later how it stands: a device
-    /// gets notifications also when its owner makes no call any more.
-    private func reviewedAccount(of caller: Identity, login: LoginName?) -> Account? {
-        let account =
-            if let login {
-                Account(user: caller.user, login: login, authenticator: caller.authenticator)
-            } else {
-                caller.token?.session.flatMap(sessions.session)?.account
-            }
-        return account.flatMap { chain.mustReview($0.authenticator) ? $0 : nil }
-    }
-
-    private func claim(_ request: LedgerRequest) async throws(Refusal) -> LedgerClaim {
+    private func claim(
+        _ request: LedgerRequest, _ revocation: CallerRevocation? = nil
+    ) async throws(Refusal) -> LedgerClaim {
         do throws(LedgerUnavailable) {
-            return try await ledger.begin(request, now: clocks.wall())
+            return try await ledger.begin(request, now: clocks.wall()) { revocation?.isRevoked ?? false }
         } catch {
             guard error.isFull else { throw Refusal(.internalError, "ledger: \(error.detail)") }
             throw Refusal(.overloaded, "ledger: \(error.detail)", extra: .retryAfter(seconds: 1))

@@ -31,6 +31,10 @@ struct ForwardResult: Sendable {
     var askedAgain = false
     /// Whether the steps for "gone" were taken.
     var followedGone = false
+    /// The update that the ledger was prepared for last; nil where the backend was asked for none.
+    var attempt: RegistrationAttempt?
+    /// Whether the backend may have carried that update out without having said so.
+    var isInDoubt = false
     /// For the log.
     var detail = ""
 }
@@ -66,16 +70,18 @@ struct Forwarding: Sendable {
         var run = StepRun(
             call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
             deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline, trace: recorded.plan.facts.trace)
-        await perform(steps, &run)
+        await perform(steps, recorded.plan.purpose, &run)
         let milliseconds = Int((clocks.monotonic().nanoseconds - start) / 1_000_000)
         return ForwardedPlan(recorded.plan, run.end, milliseconds: milliseconds)
     }
 
     // Inlined, as is what it calls: a layer of `async` more is memory and a look for the executor more.
     @inline(__always)
-    private func perform(_ steps: [PlannedStep], _ run: inout StepRun) async {
+    private func perform(
+        _ steps: [PlannedStep], _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
+    ) async {
         for planned in steps {
-            switch await perform(planned.step, &run) {
+            switch await perform(planned.step, purpose, &run) {
             case .done:
                 continue
             case .failed:
@@ -85,7 +91,7 @@ struct Forwarding: Sendable {
                 run.end.followedGone = true
                 for step in planned.ifGone {
                     // What is gone a second time is not looked for a third time.
-                    guard case .done = await perform(step, &run) else { return }
+                    guard case .done = await perform(step, purpose, &run) else { return }
                 }
             }
         }
@@ -93,10 +99,47 @@ struct Forwarding: Sendable {
     }
 
     @inline(__always)
-    private func perform(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
+    private func perform(
+        _ step: UpstreamStep, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
+    ) async -> StepEnd {
+        if case .upsert(let target, _) = step, await !prepare(target, purpose, &run) { return .failed }
         let end = await exchange(step, &run)
         guard case .done = end, case .reserve(let handle?) = step, let id = run.end.reserved else { return end }
         return await reserveAgain(id, unlessFor: handle, end, &run)
+    }
+
+    /// Has the ledger know of an update before the backend is asked for it.
+    ///
+    /// - Returns: whether the backend may be asked.
+    @inline(never)
+    private func prepare(
+        _ target: RegistrationTarget, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
+    ) async -> Bool {
+        switch purpose {
+        case .update(let update):
+            let known = update.claim.decision.updated
+            let wanted: RegistrationID? = if case .known(let id) = target { id } else { run.end.reserved }
+            guard let id = wanted else { return true }
+            do throws(LedgerUnavailable) {
+                let prepared = try await ledger.prepare(
+                    id, replacing: id == known ? nil : known, for: update.claim, now: clocks.wall())
+                if let prepared {
+                    run.end.attempt = prepared
+                    return true
+                }
+            } catch {
+                run.end.result = .ledgerUnavailable
+                run.end.detail = "ledger: \(error.detail)"
+                return false
+            }
+            // What an earlier step has attempted stays in the result, to be settled.
+            run.end.result = .revoked
+            run.end.detail = "the caller was revoked before the backend was asked"
+            return false
+        case .create: return true
+        case .delete: return true
+        case .send: return true
+        }
     }
 
     /// What the backend has given for a handle may be another handle's; then it is asked for one without.
@@ -106,6 +149,7 @@ struct Forwarding: Sendable {
     ) async -> StepEnd {
         do throws(LedgerUnavailable) {
             guard try await ledger.isHeld(id, forAnotherThan: handle) else { return end }
+            try await ledger.dropOutdated(id, now: clocks.wall())
         } catch {
             run.end.result = .backendFailed
             run.end.detail = "ledger: \(error.detail)"

@@ -22,6 +22,7 @@ struct StepRun {
     mutating func take(
         _ answer: BackendAnswer, of step: UpstreamStep, by profile: BackendProfile.BackendSide
     ) -> StepEnd {
+        if case .upsert = step { end.isInDoubt = answer.leavesInDoubt(by: profile) }
         switch answer {
         case .answered(let response):
             end.status = response.status
@@ -70,6 +71,19 @@ struct StepRun {
         case .send:
             end.detail = "status \(response.status)"
             return succeeded ? .done : .failed
+        }
+    }
+}
+
+extension BackendAnswer {
+    /// Whether a request that was not carried out by this answer may have been carried out all the same, or may yet be.
+    func leavesInDoubt(by profile: BackendProfile.BackendSide) -> Bool {
+        switch self {
+        // A 4xx is the backend's word that it did not act; behind a 5xx the push service may have.
+        case .answered(let response):
+            !profile.successStatuses.contains(response.status) && !(400..<500).contains(response.status)
+        case .broken, .timedOut, .cutOff: true
+        case .unreachable, .suspended, .overloaded: false
         }
     }
 }

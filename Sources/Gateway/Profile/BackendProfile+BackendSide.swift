@@ -34,6 +34,9 @@ extension BackendProfile {
         /// Statuses of a `PUT` that mean that the backend has lost the registration, and of a `DELETE` that it may have. There 404
         /// and 410 always mean that nothing is left to delete.
         public var goneStatuses: Set<Int>
+        /// Whether a `PUT` that is answered with success proves that the push service has the registration. Where it does not,
+        /// overwriting a registration does not stand in for deleting it.
+        public var confirmsUpdates: Bool
         /// How long a connection may lie unused before it is closed.
         public var idleTime: Duration
 
@@ -41,7 +44,8 @@ extension BackendProfile {
         public init(
             registerPath: String, notificationsPath: String, idPlace: IDPlace, idForm: IDForm = .any,
             platformWords: ServiceWords, pnsWords: ServiceWords, payloadFrames: [PushService: Int] = [:],
-            successStatuses: Set<Int> = Set(200..<300), goneStatuses: Set<Int>, idleTime: Duration = .seconds(30)
+            successStatuses: Set<Int> = Set(200..<300), goneStatuses: Set<Int>, confirmsUpdates: Bool = true,
+            idleTime: Duration = .seconds(30)
         ) {
             self.registerPath = registerPath
             self.notificationsPath = notificationsPath
@@ -52,6 +56,7 @@ extension BackendProfile {
             self.payloadFrames = payloadFrames
             self.successStatuses = successStatuses
             self.goneStatuses = goneStatuses
+            self.confirmsUpdates = confirmsUpdates
             self.idleTime = idleTime
         }
 

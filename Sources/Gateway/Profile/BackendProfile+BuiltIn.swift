@@ -31,6 +31,8 @@ extension BackendProfile {
                 idPlace: name == .core ? .query : .path,
                 platformWords: ServiceWords(name == .net6 ? pns : pns + [.mpns]), pnsWords: ServiceWords(pns),
                 // No backend answers 410, and a lost registration is a plain 500.
-                goneStatuses: [404, 410, 500]))
+                goneStatuses: [404, 410, 500],
+                // It answers 200 to a registration whether or not the hub took it.
+                confirmsUpdates: name != .net6))
     }
 }

@@ -14,7 +14,8 @@ enum SendEnd {
         switch result {
         case .backendUnreachable, .overloaded: self = .notSent
         case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: self = .unknown
-        case .accepted, .adopted, .healed, .neutralised, .backendFailed, .ledgerFailed, .notIssued, .revoked:
+        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .ledgerUnavailable, .backendFailed,
+            .ledgerFailed, .notIssued, .revoked:
             self = .answered(answer, result)
         }
     }

@@ -14,7 +14,7 @@ struct UpstreamPlan: ~Copyable {
     /// What the plan is for: how its end is settled.
     enum Purpose: ~Copyable {
         case create(handle: DeviceHandle?, LedgerClaim)
-        case update(label: RegistrationID, DeviceHandle, since: RevocationEpoch, LedgerClaim)
+        case update(PlannedUpdate)
         case delete(RegistrationID, LedgerClaim)
         case send
 
@@ -28,6 +28,13 @@ struct UpstreamPlan: ~Copyable {
             case .delete: false
             }
         }
+    }
+
+    /// What a device is registered by. A type of its own: a claim among several values of a case cannot be borrowed.
+    struct PlannedUpdate: ~Copyable {
+        let label: RegistrationID
+        let handle: DeviceHandle
+        let claim: LedgerClaim
     }
 
     fileprivate init(
@@ -92,13 +99,13 @@ struct Rewriting: Sendable {
             let steps = [PlannedStep(step: .reserve(handle: asked))]
             return .upstream(
                 UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .create(handle: asked, claim)))
-        case .update(let label, let handle, let tags, let epoch, let claim):
+        case .update(let label, let handle, let tags, let claim):
             let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
             let steps = Self.steps(for: claim.decision, registration)
             return .upstream(
                 UpstreamPlan(
                     facts: facts, caller: caller, steps: steps,
-                    purpose: .update(label: label, handle, since: epoch, claim)))
+                    purpose: .update(UpstreamPlan.PlannedUpdate(label: label, handle: handle, claim: claim))))
         case .delete(let id, let claim):
             // Where the backend will not delete, nobody must be reachable under the registration any more.
             let step = PlannedStep(

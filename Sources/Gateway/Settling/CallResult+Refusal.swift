@@ -5,10 +5,10 @@ extension CallResult {
     var refusal: RefusalCode? {
         switch self {
         case .accepted, .adopted, .healed, .neutralised: nil
-        case .backendFailed: .backendFailed
+        case .backendFailed, .deleteUnconfirmed: .backendFailed
         case .backendUnreachable: .backendUnreachable
         case .backendTimedOut: .backendTimedOut
-        case .overloaded: .overloaded
+        case .overloaded, .ledgerUnavailable: .overloaded
         case .ledgerFailed, .notIssued: .internalError
         case .revoked: .credentialsRejected
         case .unknownAtStop, .unknownAfterCrash: .backendFailed
@@ -18,9 +18,9 @@ extension CallResult {
     /// What the answer says beside the code.
     var extra: Refusal.Extra? {
         switch self {
-        case .overloaded: .retryAfter(seconds: 1)
-        case .accepted, .adopted, .healed, .neutralised, .backendFailed, .backendUnreachable, .backendTimedOut,
-            .ledgerFailed, .notIssued, .revoked, .unknownAtStop, .unknownAfterCrash:
+        case .overloaded, .ledgerUnavailable: .retryAfter(seconds: 1)
+        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .backendFailed, .backendUnreachable,
+            .backendTimedOut, .ledgerFailed, .notIssued, .revoked, .unknownAtStop, .unknownAfterCrash:
             nil
         }
     }

@@ -3,10 +3,9 @@ internal import Logging
 
 /// The last phase: how the call ended is written down, once for each intent, and becomes the client's answer.
 struct Settling: Sendable {
-    let client: BackendProfile.ClientSide
+    let profile: BackendProfile
     let journal: any Journal
     let ledger: any RegistrationLedger
-    let sessions: any SessionStore
     let clocks: Clocks
     let challenges: [Answer.Field]
     let logger: Logger
@@ -32,6 +31,22 @@ struct Settling: Sendable {
             forwarded.plan.claim)
     }
 
+    /// Settles a deletion that the gateway does by itself.
+    ///
+    /// - Returns: whether nothing is left to delete.
+    func settleSweep(_ forwarded: consuming ForwardedPlan) async -> Bool {
+        let (end, milliseconds, facts) = (forwarded.end, forwarded.milliseconds, forwarded.plan.facts)
+        switch consume forwarded.plan.purpose {
+        case .delete(let id, let claim):
+            let settled = await settleDelete(end, id, claim, facts.call)
+            _ = finish(settled, end, milliseconds, facts, nil)
+            return settled.isComplete
+        case .create: return false
+        case .update: return false
+        case .send: return false
+        }
+    }
+
     @inline(never)
     private func settleInLedger(_ forwarded: consuming ForwardedPlan) async -> Answer {
         let end = forwarded.end
@@ -44,8 +59,8 @@ struct Settling: Sendable {
             settled = Settled(end.result, .empty(200))
         case .create(let handle, let claim):
             settled = await settleCreate(end, handle: handle, claim, &facts)
-        case .update(let label, let handle, let epoch, let claim):
-            settled = await settleUpdate(end, label: label, handle, since: epoch, claim, &facts)
+        case .update(let update):
+            settled = await settleUpdate(end, label: update.label, update.handle, update.claim, &facts)
         case .delete(let id, let claim):
             settled = await settleDelete(end, id, claim, facts.call)
         }
@@ -76,10 +91,13 @@ struct Settling: Sendable {
     private struct Settled {
         var result: CallResult
         var answer: Answer
+        /// For a deletion, whether nothing is left to delete.
+        var isComplete: Bool
 
-        init(_ result: CallResult, _ answer: Answer) {
+        init(_ result: CallResult, _ answer: Answer, isComplete: Bool = false) {
             self.result = result
             self.answer = answer
+            self.isComplete = isComplete
         }
     }
 
@@ -89,35 +107,37 @@ struct Settling: Sendable {
         guard end.result == .accepted, let id = end.reserved else { return Settled(end.result, .empty(200)) }
         facts.registration = id
         // An id that was given without the handle does not take the place of the one that the handle is bound to.
-        let result = await write(.reserved(id, handle: end.askedAgain ? nil : handle), claim, facts.call)
-        return Settled(result ?? .accepted, .registrationID(id))
+        switch await write(.reserved(id, handle: end.askedAgain ? nil : handle), claim, facts.call) {
+        case nil: return Settled(.ledgerFailed, .registrationID(id))
+        case false: return Settled(.revoked, .registrationID(id))
+        case true: return Settled(.accepted, .registrationID(id))
+        }
     }
 
     private func settleUpdate(
-        _ end: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, since epoch: RevocationEpoch,
-        _ claim: consuming LedgerClaim, _ facts: inout CallFacts
+        _ end: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, _ claim: consuming LedgerClaim,
+        _ facts: inout CallFacts
     ) async -> Settled {
-        let answer = Answer.empty(client.updateStatus(of: handle.service))
-        guard end.result == .accepted else { return Settled(end.result, answer) }
-        let known: RegistrationID? =
-            switch claim.decision {
-            case .own(let id), .handOver(let id, _), .rotation(let id): id
-            case .unplaced, .tooManyHandOvers, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
-                nil
+        let answer = Answer.empty(profile.client.updateStatus(of: handle.service))
+        guard end.result == .accepted else {
+            if let attempt = end.attempt, end.isInDoubt || attempt.undo != .nothing {
+                facts.registration = attempt.id
+                _ = await write(end.isInDoubt ? .unresolved(attempt.id) : .undone(attempt), claim, facts.call)
             }
+            return Settled(end.result, answer)
+        }
+        let known = claim.decision.updated
         guard let id = end.followedGone ? end.reserved : known ?? end.reserved else {
             return Settled(.backendFailed, answer)
         }
         facts.registration = id
         // The device's own id from before, proven by its handle.
         let adopted = known == nil && !end.followedGone && id == label
-        let owner = claim.request.user
-        let failure = await write(.registered(id, replacing: id == known ? nil : known), claim, facts.call)
-        if let owner, sessions.wasRevoked(owner, since: epoch) {
-            await doom(id, of: owner, facts.call)
-            return Settled(.revoked, answer)
+        switch await write(.registered(id, replacing: id == known ? nil : known), claim, facts.call) {
+        case nil: return Settled(.ledgerFailed, answer)
+        case false: return Settled(.revoked, answer)
+        case true: return Settled(end.followedGone ? .healed : adopted ? .adopted : .accepted, answer)
         }
-        return Settled(failure ?? (end.followedGone ? .healed : adopted ? .adopted : .accepted), answer)
     }
 
     private func settleDelete(
@@ -128,33 +148,32 @@ struct Settling: Sendable {
             _ = await write(.deleting(id), claim, call)
             return Settled(end.result, .empty(200))
         }
-        let failure = await write(.deleted(id), claim, call)
-        return Settled(failure ?? (end.followedGone ? .neutralised : .accepted), .empty(200))
-    }
-
-    /// What was registered while its owner was revoked was let in by what no longer holds, and goes again.
-    private func doom(_ id: RegistrationID, of owner: UserName, _ call: CallID) async {
-        do throws(LedgerUnavailable) {
-            try await ledger.doom(id, of: owner, because: .revoked)
-        } catch {
-            logger.error(
-                "A registration of a revoked user stays for now",
-                metadata: ["call": "\(call)", "registration": "\(id)", "detail": "\(error.detail)"])
+        // It would not delete. Where its word for the overwriting proves nothing either, the deletion is repeated.
+        let isUnconfirmed = end.followedGone && !profile.backend.confirmsUpdates
+        let written = await write(isUnconfirmed ? .unconfirmed(id) : .deleted(id), claim, call)
+        guard let isComplete = written else { return Settled(.ledgerFailed, .empty(200)) }
+        if isUnconfirmed {
+            guard isComplete else { return Settled(.deleteUnconfirmed, .empty(200)) }
+            logger.warning(
+                "The backend has not confirmed a deletion for a day, and the gateway gives it up",
+                metadata: ["call": "\(call)", "registration": "\(id)"])
         }
+        return Settled(end.followedGone ? .neutralised : .accepted, .empty(200), isComplete: isComplete)
     }
 
-    /// Writes to the ledger; the result that the call has if that fails.
+    /// Writes to the ledger.
+    ///
+    /// - Returns: what the ledger says of the change; nil where it could not be written.
     private func write(
         _ change: LedgerChange, _ claim: consuming LedgerClaim, _ call: CallID
-    ) async -> CallResult? {
+    ) async -> Bool? {
         do throws(LedgerUnavailable) {
-            try await ledger.finish(claim, with: change, now: clocks.wall())
-            return nil
+            return try await ledger.finish(claim, with: change, now: clocks.wall())
         } catch {
             logger.error(
                 "The ledger cannot be written",
                 metadata: ["call": "\(call)", "detail": "\(error.detail)"])
-            return .ledgerFailed
+            return nil
         }
     }
 }

@@ -102,6 +102,10 @@ public enum CallResult: String, Sendable, Hashable, CaseIterable {
     case healed
     /// The registration could not be deleted and was overwritten under a name that nobody has.
     case neutralised
+    /// The backend would not delete the registration and says that it overwrote it, which proves nothing: it is deleted again.
+    case deleteUnconfirmed = "delete-unconfirmed"
+    /// The ledger could not be written before the backend was asked, and so the backend was not asked.
+    case ledgerUnavailable = "ledger-unavailable"
     /// The backend said no, or broke off; it may have acted.
     case backendFailed = "backend-failed"
     /// No connection could be made; the backend did not act.

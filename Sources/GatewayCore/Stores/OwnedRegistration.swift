@@ -6,6 +6,8 @@ public struct OwnedRegistration: Sendable, Hashable {
         case reserved
         /// The backend has it, for the owner.
         case live
+        /// The backend was asked to register it and the outcome is not known: it may have it, for the owner or for whoever asked.
+        case unknown
         /// It was to be deleted, and the backend may still have it.
         case deleting
     }

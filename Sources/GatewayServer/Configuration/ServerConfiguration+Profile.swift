@@ -68,6 +68,8 @@ extension ServerConfiguration {
         if side.successStatuses.isEmpty { reader.report("success", "must name at least one status") }
         // The statuses that mean that a registration is lost.
         side.goneStatuses = readStatuses("gone", 400...599, reader) ?? side.goneStatuses
+        // Whether success of a PUT proves that the push service has the registration.
+        side.confirmsUpdates = reader.bool("confirms-updates") ?? side.confirmsUpdates
         // How long a connection may lie unused before the gateway closes it.
         side.idleTime = reader.duration("idle", in: .seconds(1) ... .seconds(600)) ?? side.idleTime
         // How many bytes its payload for a service has beside user and message, where the word does not tell.

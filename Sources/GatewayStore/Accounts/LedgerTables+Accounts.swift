@@ -32,18 +32,24 @@ extension LedgerTables {
     /// Asked by users themselves, so that it must cost the same however many there are.
     static let presentLife = "SELECT MAX(since) FROM account WHERE user = ?"
 
-    /// The accounts by which live registrations were made.
+    /// The accounts by which live registrations were made, or may have been.
     func registeringAccounts() throws -> [Account] {
-        let rows = try Row.fetchCursor(database, sql: Self.registeringAccounts)
-        var accounts: [Account] = []
-        while let row = try rows.next() {
-            accounts.append(
-                Account(
-                    user: try Self.user(row), login: LoginName(row["login"]),
-                    authenticator: PluginName(row["authenticator"] as String)))
+        var accounts: Set<Account> = []
+        for question in [Self.registeringAccounts, Self.attemptingAccounts] {
+            let rows = try Row.fetchCursor(database, sql: question)
+            while let row = try rows.next() {
+                accounts.insert(
+                    Account(
+                        user: try Self.user(row), login: LoginName(row["login"]),
+                        authenticator: PluginName(row["authenticator"] as String)))
+            }
         }
-        return accounts
+        return Array(accounts)
     }
+
+    private static let attemptingAccounts = """
+        SELECT DISTINCT authenticator, user, login FROM update_attempt WHERE login IS NOT NULL
+        """
 
     static let registeringAccounts = """
         SELECT DISTINCT authenticator, owner AS user, login FROM registration

@@ -24,6 +24,10 @@ final class ClaimTable: Sendable {
         /// The keys that are held, each with those who wait for it, oldest first.
         var waiters: [Key: [Waiter]] = [:]
         var held: [UInt64: Set<Key>] = [:]
+        /// Who holds each key.
+        var holders: [Key: UInt64] = [:]
+        /// For each claim of a caller that can be revoked, whether it is.
+        var revocations: [UInt64: @Sendable () -> Bool] = [:]
         var waiting = 0
     }
 
@@ -44,12 +48,42 @@ final class ClaimTable: Sendable {
     var heldKeys: Int { state.withLock { $0.waiters.count } }
 
     /// A number for a claim that holds nothing yet. `end(_:)` must be called for it.
-    func open() -> UInt64 {
+    ///
+    /// - Parameter isRevoked: whether its caller has lost what let it in.
+    func open(_ isRevoked: (@Sendable () -> Bool)? = nil) -> UInt64 {
         state.withLock { state in
             state.lastClaim += 1
+            if let isRevoked { state.revocations[state.lastClaim] = isRevoked }
             return state.lastClaim
         }
     }
+
+    /// What became of an attempt to take a key without waiting.
+    enum Taking: Hashable {
+        /// The claim holds it now.
+        case taken
+        /// Another claim holds it.
+        case busy
+        /// Another claim holds it, and its caller is revoked.
+        case heldByRevoked
+    }
+
+    /// Takes the key for the claim if nobody holds it.
+    func take(_ key: Key, for claim: UInt64) -> Taking {
+        let holder = state.withLock { state -> (@Sendable () -> Bool)?? in
+            guard state.waiters[key] == nil else { return .some(state.holders[key].flatMap { state.revocations[$0] }) }
+            state.waiters[key] = []
+            state.holders[key] = claim
+            state.held[claim, default: []].insert(key)
+            return nil
+        }
+        guard let holder else { return .taken }
+        // Asks the sessions, which have a lock of their own.
+        return holder?() == true ? .heldByRevoked : .busy
+    }
+
+    /// Whether anybody holds the key.
+    func isHeld(_ key: Key) -> Bool { state.withLock { $0.waiters[key] != nil } }
 
     /// Takes the key for the claim, after everybody who asked before. A claim must not ask for what it holds.
     ///
@@ -80,7 +114,8 @@ final class ClaimTable: Sendable {
     /// Gives up everything that the claim holds. On any thread; for a claim that ended already it does nothing.
     func end(_ claim: UInt64) {
         let next = state.withLock { state in
-            (state.held.removeValue(forKey: claim) ?? []).compactMap { Self.pass(on: $0, &state) }
+            state.revocations[claim] = nil
+            return (state.held.removeValue(forKey: claim) ?? []).compactMap { Self.pass(on: $0, &state) }
         }
         for waiter in next { waiter.continuation.resume(returning: .success(())) }
     }
@@ -91,6 +126,7 @@ final class ClaimTable: Sendable {
     private func admit(_ waiter: Waiter, to key: Key, _ state: inout State) -> Outcome? {
         guard let queue = state.waiters[key] else {
             state.waiters[key] = []
+            state.holders[key] = waiter.claim
             state.held[waiter.claim, default: []].insert(key)
             return .success(())
         }
@@ -113,11 +149,13 @@ final class ClaimTable: Sendable {
     private static func pass(on key: Key, _ state: inout State) -> Waiter? {
         guard let first = state.waiters[key]?.first else {
             state.waiters[key] = nil
+            state.holders[key] = nil
             return nil
         }
         state.waiters[key]?.removeFirst()
         state.waiting -= 1
         state.held[first.claim, default: []].insert(key)
+        state.holders[key] = first.claim
         return first
     }
 }

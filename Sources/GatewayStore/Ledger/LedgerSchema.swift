@@ -5,7 +5,7 @@ internal import GatewayCore
 /// The ledger's tables and their version, kept in `PRAGMA user_version`.
 enum LedgerSchema {
     /// The version that this program reads and writes.
-    static let version = 4
+    static let version = 5
 
     /// The version that the database has; 0 for an empty one.
     static func version(of database: Database) throws -> Int {
@@ -23,6 +23,7 @@ enum LedgerSchema {
             try database.execute(sql: tablesSince2)
             try database.execute(sql: tablesSince3)
             try database.execute(sql: tablesSince4)
+            try database.execute(sql: tablesSince5)
             try database.execute(
                 sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?)",
                 arguments: [Data(fingerprint.bytes)])
@@ -44,6 +45,7 @@ enum LedgerSchema {
         if try version(of: database) < 2 { try database.execute(sql: tablesSince2) }
         if try version(of: database) < 3 { try database.execute(sql: tablesSince3) }
         if try version(of: database) < 4 { try database.execute(sql: tablesSince4) }
+        if try version(of: database) < 5 { try database.execute(sql: tablesSince5) }
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
@@ -157,5 +159,28 @@ enum LedgerSchema {
         CREATE INDEX registration_by_account ON registration (authenticator, owner, login, state)
             WHERE login IS NOT NULL;
         CREATE INDEX account_of_user ON account (user, since);
+        """
+
+    /// Updates that the backend was asked for and whose outcome is not known, by registration and by the user who asked. Since when
+    /// the backend has not confirmed a deletion. Who took a device over, and who had it before that day's hand-overs.
+    private static let tablesSince5 = """
+        CREATE TABLE update_attempt (
+            registration TEXT NOT NULL
+                REFERENCES registration (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            user TEXT NOT NULL,
+            login TEXT,
+            authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL)),
+            at INTEGER NOT NULL,
+            PRIMARY KEY (registration, user)
+        ) STRICT;
+        CREATE INDEX update_attempt_of_user ON update_attempt (user);
+
+        ALTER TABLE registration ADD COLUMN undeleted INTEGER;
+        ALTER TABLE stray ADD COLUMN undeleted INTEGER;
+        ALTER TABLE stray ADD COLUMN owner TEXT;
+
+        ALTER TABLE hand_over ADD COLUMN owner TEXT;
+        ALTER TABLE hand_over ADD COLUMN former TEXT;
+        CREATE INDEX hand_over_of_former ON hand_over (former) WHERE former IS NOT NULL;
         """
 }

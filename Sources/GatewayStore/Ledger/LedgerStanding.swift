@@ -9,6 +9,8 @@ struct LedgerStanding: Sendable, Hashable {
     /// Whether the change could bind or move the request's handle. Where it could not, the handle is not held: else anybody
     /// could make another's device wait by naming its handle.
     var touchesHandle = false
+    /// Whether it is the caller's already, for the request's handle, and no update of it has an unknown outcome.
+    var isRegistered = false
 }
 
 extension LedgerTables {
@@ -45,7 +47,7 @@ extension LedgerTables {
         guard let stray = try stray(id) else { return LedgerStanding(decision: .spared) }
         // With its handle held, no device registers anew under the id while it is deleted.
         return LedgerStanding(
-            decision: .doomed(id, owner: nil, because: stray.reason), registration: id, touchesHandle: true)
+            decision: .doomed(id, owner: stray.owner, because: stray.reason), registration: id, touchesHandle: true)
     }
 
     private func standing(
@@ -55,15 +57,20 @@ extension LedgerTables {
             LedgerStanding(decision: decision, registration: id, touchesHandle: true)
         }
         if let bound = try registration(boundTo: handle) {
-            if bound.owner == user { return found(.own(bound.id), bound.id) }
-            guard try handOvers(of: handle, after: now.adding(-SQLiteLedger.handOverPeriod)) < handOverLimit else {
+            if bound.owner == user {
+                var standing = found(.own(bound.id), bound.id)
+                standing.isRegistered = bound.isLive && !bound.isInDoubt
+                return standing
+            }
+            let day = now.adding(-SQLiteLedger.handOverPeriod)
+            guard try mayTakeOver(handle, user, limit: handOverLimit, after: day) else {
                 return LedgerStanding(decision: .tooManyHandOvers)
             }
             return found(.handOver(bound.id, from: bound.owner), bound.id)
         }
         guard let meant = try meaning(of: label, to: user), meant.owner == user else { return found(.unplaced, nil) }
         switch meant.state {
-        case .live: return found(.rotation(meant.id), meant.id)
+        case .live, .unknown: return found(.rotation(meant.id), meant.id)
         case .reserved where meant.handle == handle: return found(.own(meant.id), meant.id)
         case .reserved, .deleting: return found(.unplaced, nil)
         }

@@ -11,32 +11,76 @@ struct LedgerTask: Sendable {
     let changeHandle: HandleKey?
     let now: WallTime
     let limits: SQLiteLedger.Limits
+    /// Whether the caller has lost what let it in.
+    var isRevoked: @Sendable () -> Bool = { false }
+    /// Whether a sweep goes ahead of a call that holds the registration.
+    var isAhead = false
 }
 
 extension LedgerTables {
     /// Writes a change, inside one transaction of the caller's: all of it or nothing.
     ///
     /// A change that does not fit its claim, or would take a registration from a handle that the claim is not about, is refused.
-    func apply(_ change: LedgerChange, to task: LedgerTask) throws {
+    ///
+    /// - Returns: as `RegistrationLedger.finish`.
+    func apply(_ change: LedgerChange, to task: LedgerTask) throws -> Bool {
         switch (change, task.request) {
         case (.reserved(let id, _), .create(let user, _)):
             try reserve(id, for: user, task)
+            return try keep(id, task)
         case (.registered(let id, let replaced), .update(let user, let label, _, let account)):
             try register(id, replacing: replaced, for: user, by: account, label: label, task)
+            return try keep(id, task)
+        case (.unresolved(let id), .update):
+            try leaveInDoubt(id, for: task)
+            return try keep(id, task)
+        case (.undone(let attempt), .update):
+            try undo(attempt, for: task)
+            return true
         case (.deleted(let id), .delete) where task.decision == .owned(id),
             (.deleted(let id), .sweep) where task.decision.dooms(id):
-            try remove(id)
-            try removeStray(id)
+            return try delete(id, task)
         case (.deleting(let id), .delete) where task.decision == .owned(id),
             (.deleting(let id), .sweep) where task.decision.dooms(id):
-            // A stray has no row of its own; it stays marked by itself.
-            guard var row = try registration(id), row.isBound else { return }
-            row.state = .deleting
-            row.reason = row.reason ?? .givenUp
-            try put(row)
-        case (.reserved, _), (.registered, _), (.deleted, _), (.deleting, _):
+            try mark(id, task)
+            return false
+        case (.unconfirmed(let id), .delete) where task.decision == .owned(id),
+            (.unconfirmed(let id), .sweep) where task.decision.dooms(id):
+            try mark(id, task)
+            guard try isUnconfirmedForLong(id, now: task.now) else { return false }
+            return try delete(id, task)
+        case (.reserved, _), (.registered, _), (.unresolved, _), (.undone, _), (.deleted, _), (.deleting, _),
+            (.unconfirmed, _):
             throw LedgerUnavailable("the change does not fit the claim")
         }
+    }
+
+    /// Marks what was registered by a caller that has been revoked meanwhile. Inside the transaction: a revocation that comes later
+    /// than this look has its own transaction after this one, and finds the registration.
+    private func keep(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
+        guard task.isRevoked() else { return true }
+        try doom(id, because: .revoked)
+        return false
+    }
+
+    /// Takes a registration away that the backend has deleted, unless a call or a late update may yet make it anew.
+    private func delete(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
+        if task.isAhead { return false }
+        if try mayYetBeUpdated(id, now: task.now) {
+            try mark(id, task)
+            return false
+        }
+        try remove(id)
+        try removeStray(id)
+        return true
+    }
+
+    private func mark(_ id: RegistrationID, _ task: LedgerTask) throws {
+        // A stray has no row of its own; it stays marked by itself. What another call holds is marked already.
+        guard !task.isAhead, var row = try registration(id), row.isBound else { return }
+        row.state = .deleting
+        row.reason = row.reason ?? .givenUp
+        try put(row)
     }
 
     private func reserve(_ id: RegistrationID, for user: UserName, _ task: LedgerTask) throws {
@@ -53,8 +97,8 @@ extension LedgerTables {
             try remove(bound, inFavourOf: id, now: now)
             try put(
                 Registration(
-                    id: id, owner: user, account: bound.account, handle: handle, state: .live, created: bound.created,
-                    lastSeen: now))
+                    id: id, owner: user, account: bound.account, handle: handle, state: bound.state,
+                    created: bound.created, lastSeen: now, reason: bound.reason))
             return try keepLabels(task.limits.labels, of: user)
         }
         if let existing, existing.isBound {
@@ -70,20 +114,19 @@ extension LedgerTables {
         _ id: RegistrationID, replacing replaced: RegistrationID?, for user: UserName, by account: Account?,
         label: RegistrationID, _ task: LedgerTask
     ) throws {
-        guard let handle = task.handle, let stood = task.decision.placeOfUpdate else {
+        guard let handle = task.handle, task.decision.allowsUpdate else {
             throw LedgerUnavailable("the change does not fit the claim")
         }
+        let stood = task.decision.updated
         if label == id, replaced == nil || replaced == id, try seenAgain(id, of: user, by: account, handle, task.now) {
             return try keepRegistrations(task.limits.registrations, of: user)
         }
         let existing = try registration(id)
-        if let existing, existing.isBound, existing.handle != handle, stood.id != id { throw Self.heldElsewhere }
+        if let existing, existing.isBound, existing.handle != handle, stood != id { throw Self.heldElsewhere }
         var created = existing?.isBound == true ? existing?.created : nil
         for lost in Set([replaced, try registration(boundTo: handle)?.id]) {
             guard let lost, lost != id, let row = try registration(lost) else { continue }
-            guard lost == stood.id || row.handle == handle || !row.isBound else {
-                throw LedgerUnavailable("the change replaces what the claim is not about")
-            }
+            guard lost == stood || row.handle == handle || !row.isBound else { throw Self.replacesForeign }
             created = created ?? row.created
             try remove(row, inFavourOf: id, now: task.now)
         }
@@ -96,27 +139,31 @@ extension LedgerTables {
             Registration(
                 id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
                 lastSeen: task.now))
+        if existing?.isInDoubt == true { try forgetAttempts(on: id, by: user, now: task.now) }
         try keepLabels(task.limits.labels, of: user)
         try keepRegistrations(task.limits.registrations, of: user)
-        if stood.changesHands {
+        if case .handOver(_, let former) = task.decision {
             try countHandOver(
-                of: handle, now: task.now, forgetting: task.now.adding(-SQLiteLedger.handOverPeriod))
+                of: handle, from: former, to: user, now: task.now,
+                forgetting: task.now.adding(-SQLiteLedger.handOverPeriod))
         }
     }
 
-    private static var heldElsewhere: LedgerUnavailable {
+    static var heldElsewhere: LedgerUnavailable {
         LedgerUnavailable("the backend gave an id that is another device's")
+    }
+
+    static var replacesForeign: LedgerUnavailable {
+        LedgerUnavailable("the change replaces what the claim is not about")
     }
 }
 
 extension LedgerDecision {
-    /// The registration that a decision on an update found, and whether it is another user's; nil for what allows no update.
-    fileprivate var placeOfUpdate: (id: RegistrationID?, changesHands: Bool)? {
+    /// Whether it lets a device be registered.
+    var allowsUpdate: Bool {
         switch self {
-        case .own(let id), .rotation(let id): (id, false)
-        case .handOver(let id, _): (id, true)
-        case .unplaced: (nil, false)
-        case .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared: nil
+        case .own, .rotation, .handOver, .unplaced: true
+        case .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared: false
         }
     }
 

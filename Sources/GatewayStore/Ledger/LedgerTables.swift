@@ -16,6 +16,10 @@ struct LedgerTables {
         var lastSeen: WallTime
         /// Why it is to be deleted; nil for one that is not.
         var reason: SweepReason?
+        /// Since when the backend has not confirmed that it deleted it; nil where nobody has tried in vain.
+        var undeleted: WallTime?
+        /// Whether there is an update of it whose outcome is not known.
+        var isInDoubt = false
 
         /// Whether its handle leads here: true for all but reservations.
         var isBound: Bool { state != .reserved }
@@ -28,6 +32,13 @@ struct LedgerTables {
 
     init(_ database: Database) { self.database = database }
 
+    /// Begins a question for rows that `Registration` reads.
+    static let selectRegistration = """
+        SELECT registration.*, EXISTS (
+            SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id) AS in_doubt
+        FROM registration
+        """
+
     /// Carries out a statement. Each is compiled once a connection to the database: that costs more than to carry it out.
     func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
         try database.cachedStatement(sql: sql).execute(arguments: arguments)
@@ -39,14 +50,14 @@ struct LedgerTables {
     }
 
     func registration(_ id: RegistrationID) throws -> Registration? {
-        try firstRow(sql: "SELECT * FROM registration WHERE id = ?", arguments: [id.text])
+        try firstRow(sql: "\(Self.selectRegistration) WHERE id = ?", arguments: [id.text])
             .map(Registration.init(row:))
     }
 
     /// The registration that the handle leads to, if any.
     func registration(boundTo handle: HandleKey) throws -> Registration? {
         try firstRow(
-            sql: "SELECT * FROM registration WHERE service = ? AND handle = ? AND state <> 'reserved'",
+            sql: "\(Self.selectRegistration) WHERE service = ? AND handle = ? AND state <> 'reserved'",
             arguments: [handle.service.rawValue, Data(handle.digest.bytes)]
         ).map(Registration.init(row:))
     }
@@ -55,8 +66,8 @@ struct LedgerTables {
     func meaning(of label: RegistrationID, to user: UserName) throws -> Registration? {
         let remembered = try firstRow(
             sql: """
-                SELECT registration.* FROM label JOIN registration ON registration.id = label.registration
-                WHERE label.user = ? AND label.label = ?
+                \(Self.selectRegistration)
+                WHERE id = (SELECT registration FROM label WHERE label.user = ? AND label.label = ?)
                 """,
             arguments: [user.text, label.text])
         return try remembered.map(Registration.init(row:)) ?? registration(label)
@@ -66,17 +77,18 @@ struct LedgerTables {
         try execute(
             sql: """
                 INSERT INTO registration
-                    (id, owner, login, authenticator, service, handle, state, created, last_seen, reason)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    (id, owner, login, authenticator, service, handle, state, created, last_seen, reason, undeleted)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, login = excluded.login,
                     authenticator = excluded.authenticator, service = excluded.service,
                     handle = excluded.handle, state = excluded.state, created = excluded.created,
-                    last_seen = excluded.last_seen, reason = excluded.reason
+                    last_seen = excluded.last_seen, reason = excluded.reason, undeleted = excluded.undeleted
                 """,
             arguments: [
                 row.id.text, row.owner.text, row.account?.login.text, row.account?.authenticator.text,
                 row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) }, row.state.rawValue,
                 row.created.microseconds, row.lastSeen.microseconds, row.reason?.rawValue,
+                row.undeleted?.microseconds,
             ])
         // What is registered anew is as sound as any.
         if row.isBound { try removeStray(row.id) }
@@ -103,6 +115,7 @@ struct LedgerTables {
                 UPDATE registration SET last_seen = ?
                 WHERE id = ? AND owner = ? AND login IS ? AND authenticator IS ? AND service = ? AND handle = ?
                     AND state = 'live'
+                    AND NOT EXISTS (SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id)
                 """,
             arguments: [
                 now.microseconds, id.text, owner.text, account?.login.text, account?.authenticator.text,
@@ -141,66 +154,15 @@ struct LedgerTables {
             arguments: [user.text, label.text, registration.text, now.microseconds])
     }
 
-    /// - Returns: whether there was such a registration, and it was live.
-    @discardableResult
-    func doom(_ id: RegistrationID, of owner: UserName, because reason: SweepReason) throws -> Bool {
-        try execute(
-            sql: """
-                UPDATE registration SET state = 'deleting', reason = ?
-                WHERE id = ? AND owner = ? AND state = 'live'
-                """,
-            arguments: [reason.rawValue, id.text, owner.text])
-        return database.changesCount > 0
-    }
-
-    /// Marks all but the user's registrations that were seen last.
-    func keepRegistrations(_ count: Int, of user: UserName) throws {
-        // An index alone answers this; which ones to mark is asked of the rows themselves.
-        let live = try firstRow(
-            sql: "SELECT count(*) FROM registration WHERE owner = ? AND state = 'live'", arguments: [user.text])
-        guard let live, live[0] as Int > count else { return }
-        try execute(
-            sql: """
-                UPDATE registration SET state = 'deleting', reason = 'surplus' WHERE rowid IN (
-                    SELECT rowid FROM registration WHERE owner = ? AND state = 'live'
-                    ORDER BY last_seen DESC, rowid DESC LIMIT -1 OFFSET ?)
-                """,
-            arguments: [user.text, count])
-    }
-
     /// The rows, as those outside the ledger may see them, with the hand-overs after the time.
     func seenFromOutside(_ rows: [Row], handOversAfter time: WallTime) throws -> [OwnedRegistration] {
         try rows.map { row in
             let row = try Registration(row: row)
             return OwnedRegistration(
-                id: row.id, owner: row.owner, service: row.handle?.service, state: row.state, created: row.created,
+                id: row.id, owner: row.owner, service: row.handle?.service,
+                state: row.isLive && row.isInDoubt ? .unknown : row.state, created: row.created,
                 lastSeen: row.lastSeen, handOvers: try row.handle.map { try handOvers(of: $0, after: time) } ?? 0)
         }
-    }
-
-    func doomed(limit: Int) throws -> [RegistrationID] {
-        try String.fetchAll(
-            database,
-            sql: """
-                SELECT id FROM registration WHERE state = 'deleting' UNION SELECT id FROM stray ORDER BY id LIMIT ?
-                """,
-            arguments: [limit]
-        ).compactMap(RegistrationID.init)
-    }
-
-    /// How often the handle changed hands after the time.
-    func handOvers(of handle: HandleKey, after time: WallTime) throws -> Int {
-        try firstRow(
-            sql: "SELECT count(*) FROM hand_over WHERE service = ? AND handle = ? AND at > ?",
-            arguments: [handle.service.rawValue, Data(handle.digest.bytes), time.microseconds])?[0] ?? 0
-    }
-
-    /// Counts a hand-over and forgets those that no longer count.
-    func countHandOver(of handle: HandleKey, now: WallTime, forgetting time: WallTime) throws {
-        try execute(
-            sql: "INSERT INTO hand_over (service, handle, at) VALUES (?, ?, ?)",
-            arguments: [handle.service.rawValue, Data(handle.digest.bytes), now.microseconds])
-        try execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
     }
 
     /// Keeps the user's newest reservations and drops the others.
@@ -229,7 +191,7 @@ extension LedgerTables.Registration {
     /// Reads a row; one that the ledger cannot have written is an error and not a guess.
     init(row: Row) throws {
         guard let id = RegistrationID(row["id"] as String), let owner = UserName(canonical: row["owner"] as String),
-            let state = OwnedRegistration.State(rawValue: row["state"])
+            let state = OwnedRegistration.State(rawValue: row["state"]), state != .unknown
         else { throw LedgerUnavailable("the ledger holds a row that it did not write") }
         self.id = id
         self.owner = owner
@@ -248,6 +210,7 @@ extension LedgerTables.Registration {
         created = WallTime(microseconds: row["created"])
         lastSeen = WallTime(microseconds: row["last_seen"])
         reason = (row["reason"] as String?).flatMap(SweepReason.init)
+        undeleted = (row["undeleted"] as Int64?).map(WallTime.init(microseconds:))
+        isInDoubt = row["in_doubt"]
     }
-
 }

@@ -3,15 +3,46 @@ public import GatewayCore
 
 extension SQLiteLedger: RegistrationLedger {
     /// Claims the handle first and then the registration, and decides on what stands there once both are held.
-    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
-        var handle = try key(of: request.handle)
-        if case .sweep(let id) = request { handle = try await read { try $0.stray(id)?.handle } }
-        let number = claims.open()
+    public func begin(
+        _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
+    ) async throws(LedgerUnavailable) -> LedgerClaim {
+        if case .sweep(let id) = request { return try await beginSweep(of: id, now: now) }
+        let handle = try key(of: request.handle)
+        let number = claims.open(isRevoked)
         do throws(LedgerUnavailable) {
             if let handle { try await claims.hold(.handle(handle), for: number) }
             let standing = try await settle(request, handle: handle, now: now, for: number)
             if let handle, !standing.touchesHandle { claims.letGo(.handle(handle), of: number) }
-            return LedgerClaim(number: number, request: request, decision: standing.decision) { [claims] number in
+            return LedgerClaim(
+                number: number, request: request, decision: standing.decision,
+                registered: standing.isRegistered ? standing.registration : nil, isRevoked: isRevoked
+            ) { [claims] number in
+                claims.end(number)
+            }
+        } catch {
+            claims.end(number)
+            throw error
+        }
+    }
+
+    /// Claims a registration that is to be deleted without waiting for a call that holds it: other registrations are not to wait
+    /// for that call. Where its caller is revoked, the deletion goes ahead of it and is repeated when it has ended.
+    private func beginSweep(of id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
+        let number = claims.open()
+        do throws(LedgerUnavailable) {
+            var taking = claims.take(.registration(id), for: number)
+            // With the handle of an orphan held, no device registers anew under the id while it is deleted.
+            if taking == .taken, let handle = try await read({ try $0.stray(id)?.handle }) {
+                taking = claims.take(.handle(handle), for: number)
+            }
+            var decision = LedgerDecision.spared
+            if taking != .busy {
+                decision = try await read { try $0.standing(of: .sweep(id), handle: nil, handOverLimit: 0, now: now) }
+                    .decision
+            }
+            return LedgerClaim(
+                number: number, request: .sweep(id), decision: decision, isAhead: taking == .heldByRevoked
+            ) { [claims] number in
                 claims.end(number)
             }
         } catch {
@@ -31,12 +62,31 @@ extension SQLiteLedger: RegistrationLedger {
         }
     }
 
-    /// Marks the registration in one transaction.
-    public func doom(
-        _ id: RegistrationID, of owner: UserName, because reason: SweepReason
-    ) async throws(LedgerUnavailable) {
-        _ = try await write { try $0.doom(id, of: owner, because: reason) }.get()
+    /// Writes the attempt in one transaction.
+    public func prepare(
+        _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
+    ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
+        let isRevoked = claim.isRevoked
+        if id == claim.registered { return isRevoked() ? nil : RegistrationAttempt(id: id, undo: .nothing) }
+        let task = LedgerTask(
+            request: claim.request, decision: claim.decision, handle: try key(of: claim.request.handle),
+            changeHandle: nil, now: now, limits: limits)
+        // A revocation after this look has its own transaction after this one, and finds the attempt.
+        return try await write { tables in
+            isRevoked() ? nil : try tables.prepare(id, replacing: replacing, for: task)
+        }.get()
     }
+
+    /// Marks it in one transaction, where it is in doubt.
+    public func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) {
+        try await write { tables in
+            guard try tables.registration(id)?.isInDoubt == true else { return }
+            try tables.doom(id, because: .superseded)
+        }.get()
+    }
+
+    /// Looks into memory.
+    public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
     /// What is marked, in the order of ids.
     public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
@@ -46,22 +96,23 @@ extension SQLiteLedger: RegistrationLedger {
     /// Writes the change in one transaction, durably, and only then lets the next in line look.
     ///
     /// Throws, having written nothing, where the change does not fit the claim.
+    @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
-    ) async throws(LedgerUnavailable) {
-        let outcome: Result<Void, LedgerUnavailable>
+    ) async throws(LedgerUnavailable) -> Bool {
+        let outcome: Result<Bool, LedgerUnavailable>
         do throws(LedgerUnavailable) {
             let task = LedgerTask(
                 request: claim.request, decision: claim.decision,
                 handle: try key(of: claim.request.handle), changeHandle: try key(of: change.handle), now: now,
-                limits: limits)
+                limits: limits, isRevoked: claim.isRevoked, isAhead: claim.isAhead)
             outcome = await write { tables in try tables.apply(change, to: task) }
         } catch {
             outcome = .failure(error)
         }
         // Not before the change is on disk may the next in line look.
         Self.end(claim)
-        try outcome.get()
+        return try outcome.get()
     }
 
     /// Decides, takes the registration that the decision touches, and decides anew, until both fit: while a call waits for a
@@ -110,7 +161,7 @@ extension LedgerChange {
     var handle: DeviceHandle? {
         switch self {
         case .reserved(_, let handle): handle
-        case .registered, .deleted, .deleting: nil
+        case .registered, .unresolved, .undone, .deleted, .deleting, .unconfirmed: nil
         }
     }
 }

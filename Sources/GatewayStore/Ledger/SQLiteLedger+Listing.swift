@@ -9,7 +9,7 @@ extension SQLiteLedger {
             let rows = try Row.fetchAll(
                 tables.database,
                 sql: """
-                    SELECT * FROM registration WHERE owner = ? AND state <> 'reserved'
+                    \(LedgerTables.selectRegistration) WHERE owner = ? AND state <> 'reserved'
                     ORDER BY last_seen DESC, id
                     """,
                 arguments: [user.text])
@@ -28,7 +28,7 @@ extension SQLiteLedger {
         let day = Self.aDayAgo
         return try await readAtLength { tables in
             let rows = try Row.fetchAll(
-                tables.database, sql: "SELECT * FROM registration WHERE id > ? ORDER BY id LIMIT ?",
+                tables.database, sql: "\(LedgerTables.selectRegistration) WHERE id > ? ORDER BY id LIMIT ?",
                 arguments: [after?.text ?? "", max(0, limit)])
             return try tables.seenFromOutside(rows, handOversAfter: day)
         }
@@ -39,7 +39,7 @@ extension SQLiteLedger {
     /// - Returns: whose it was; nil where there is none that is live.
     public func revoke(_ id: RegistrationID) async throws(LedgerUnavailable) -> UserName? {
         try await write { tables in
-            guard let row = try tables.registration(id), try tables.doom(id, of: row.owner, because: .revoked) else {
+            guard let row = try tables.registration(id), try tables.doom(id, because: .revoked) else {
                 return nil
             }
             return row.owner

@@ -11,7 +11,7 @@ public final class SQLiteLedger: Sendable {
     public struct Limits: Sendable, Hashable {
         /// How many registrations a user may have; beyond it those go that were not seen for longest.
         public var registrations = 20
-        /// How often a handle may change hands within 24 hours.
+        /// How often one user may take a handle over from others within 24 hours.
         public var handOvers = 20
         /// How many ids a user may have been given without registering a device under them; the oldest go first.
         public var reservations = 32
@@ -28,6 +28,8 @@ public final class SQLiteLedger: Sendable {
 
     /// The time within which hand-overs count together, in microseconds: 24 hours.
     static let handOverPeriod: Int64 = 86_400_000_000
+    /// How long a deletion is repeated that the backend does not confirm, in microseconds: 24 hours.
+    static let confirmationPeriod: Int64 = 86_400_000_000
 
     let database: DatabasePool
     let reads: GroupRead

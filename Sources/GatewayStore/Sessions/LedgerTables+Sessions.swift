@@ -55,7 +55,8 @@ extension LedgerTables {
     }
 
     /// Sessions, registrations and tokens of the user: the first go, the second are marked to be deleted at the backend, the
-    /// third are good no more.
+    /// third are good no more. Reservations go the same way as registrations, and so do other users' registrations that an update
+    /// by this user with an unknown outcome may have changed: each of them may be the user's at the backend.
     func revoke(_ user: UserName, at now: WallTime) throws {
         try execute(
             sql: """
@@ -66,8 +67,17 @@ extension LedgerTables {
         for statement in [
             "DELETE FROM session WHERE user = ?",
             "DELETE FROM label WHERE user = ?",
+            """
+            INSERT OR IGNORE INTO stray (id, service, handle, reason, owner)
+                SELECT id, service, handle, 'revoked', owner FROM registration WHERE owner = ? AND state = 'reserved'
+            """,
             "DELETE FROM registration WHERE owner = ? AND state = 'reserved'",
             "UPDATE registration SET state = 'deleting', reason = 'revoked' WHERE owner = ? AND state = 'live'",
+            """
+            UPDATE registration SET state = 'deleting', reason = 'revoked'
+                WHERE id IN (SELECT registration FROM update_attempt WHERE user = ?) AND state = 'live'
+            """,
+            "UPDATE hand_over SET former = NULL WHERE former = ?",
         ] {
             try execute(sql: statement, arguments: [user.text])
         }

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Stands between a gateway and its backend, and kills the gateway at one point of one request.
+/// Stands between a gateway and its backend, and kills the gateway at one point of one request, or breaks the connection there.
 final class KillingProxy: Sendable {
     /// When the gateway is killed, as seen from a request of its.
     enum Point: String, Sendable, CaseIterable {
@@ -18,6 +18,7 @@ final class KillingProxy: Sendable {
 
     private struct State {
         var victim: Int32?
+        var breaks = false
         var point: Point?
         var remaining = 0
         var seen: [String] = []
@@ -35,6 +36,9 @@ final class KillingProxy: Sendable {
     func kill(_ victim: Int32, at point: Point, after requests: Int) {
         state.withLock { ($0.victim, $0.point, $0.remaining) = (victim, point, requests) }
     }
+
+    /// From now on the connection of each update of a registration is broken when the backend has carried it out, or no more.
+    func breakOff(_ breaks: Bool) { state.withLock { $0.breaks = breaks } }
 
     /// Whether the victim has been killed.
     var hasKilled: Bool { state.withLock { $0.victim == nil } }
@@ -87,6 +91,10 @@ final class KillingProxy: Sendable {
         if point == .arrived { return strike() }
         guard let answer = try? await RawClient(port: backend).send(request.bytes) else { return }
         if point == .carriedOut { return strike() }
+        if request.method == "PUT", state.withLock(\.breaks) {
+            try? await channel.close()
+            return
+        }
         var text = "HTTP/1.1 \(answer.status) -\r\nContent-Length: \(answer.body.count)\r\n"
         if let type = answer.field("Content-Type") { text += "Content-Type: \(type)\r\n" }
         try? await channel.writeAndFlush(ByteBuffer(string: text + "\r\n" + answer.text)).get()

@@ -179,7 +179,7 @@ struct LedgerAccessTests {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
-        try await fixture.ledger.doom(Fixture.id(1), of: alice, because: .revoked)
+        _ = try await fixture.ledger.revoke(Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), handle)
         #expect(try await fixture.content() == ["1-1-1 alice live"])
         #expect(try await fixture.ledger.doomed(limit: 10) == [])
@@ -190,7 +190,7 @@ struct LedgerAccessTests {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
-        try await fixture.ledger.doom(Fixture.id(1), of: alice, because: .revoked)
+        _ = try await fixture.ledger.revoke(Fixture.id(1))
         _ = try await fixture.create(alice, handle, given: Fixture.id(1), at: Fixture.noon.adding(7))
         #expect(try await fixture.content() == ["1-1-1 alice deleting"])
         #expect(

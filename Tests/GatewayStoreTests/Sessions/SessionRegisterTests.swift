@@ -78,7 +78,8 @@ struct SessionRegisterTests {
             #expect(register.isRevoked(old, of: Fixture.alice))
             #expect(!register.isRevoked(old, of: Fixture.bob))
             let doomed = try await fixture.ledger.doomed(limit: 10)
-            #expect(doomed == [Fixture.id(1)])
+            // What was only reserved may have been registered all the same, by a program before this one.
+            #expect(doomed == [Fixture.id(1), Fixture.id(3)])
             let left = try await fixture.ledger.allRegistrations()
             #expect(left.map(\.id) == [Fixture.id(1), Fixture.id(2)])
             if round == 0 {
@@ -125,11 +126,8 @@ struct SessionRegisterTests {
         #expect(doomed.isEmpty)
         let left = try await fixture.ledger.registrations(of: Fixture.alice)
         #expect(left.map(\.id) == [Fixture.id(1)])
-        // Somebody else's is not marked by mistake.
-        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.bob, because: .revoked)
-        let none = try await fixture.ledger.doomed(limit: 10)
-        #expect(none.isEmpty)
-        try await fixture.ledger.doom(Fixture.id(1), of: Fixture.alice, because: .revoked)
+        let owner = try await fixture.ledger.revoke(Fixture.id(1))
+        #expect(owner == Fixture.alice)
         let one = try await fixture.ledger.doomed(limit: 10)
         #expect(one == [Fixture.id(1)])
     }
@@ -199,7 +197,9 @@ struct SessionRegisterTests {
             try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
             // As the first version had it.
             try await fixture.ledger.database.write { database in
-                for table in ["session", "revoked_token", "revoked_user", "account", "imported", "stray"] {
+                for table in [
+                    "session", "revoked_token", "revoked_user", "account", "imported", "stray", "update_attempt",
+                ] {
                     try database.execute(sql: "DROP TABLE \(table)")
                 }
                 try database.execute(
@@ -209,6 +209,10 @@ struct SessionRegisterTests {
                         ALTER TABLE registration DROP COLUMN login;
                         DROP INDEX registration_to_delete;
                         ALTER TABLE registration DROP COLUMN reason;
+                        ALTER TABLE registration DROP COLUMN undeleted;
+                        DROP INDEX hand_over_of_former;
+                        ALTER TABLE hand_over DROP COLUMN owner;
+                        ALTER TABLE hand_over DROP COLUMN former;
                         PRAGMA user_version = 1;
                         """)
             }

@@ -29,6 +29,67 @@ struct RevokedRegistrationTests {
         #expect(try await bench.ledger.doomed(limit: 10) == [Sample.other])
     }
 
+    /// A gateway, the token of a session of alice's, and what ends that session.
+    private func session(
+        deciding decide: @escaping @Sendable (LedgerRequest, @Sendable () -> Void) -> LedgerDecision,
+        answering answer: @escaping @Sendable (SeenRequest, @Sendable () -> Void) -> Void = { _, _ in }
+    ) async throws -> (TokenBench, String) {
+        let ends = Mutex<@Sendable () -> Void>({})
+        let end: @Sendable () -> Void = { ends.withLock { $0 }() }
+        let bench = TokenBench(
+            deciding: { decide($0, end) },
+            answering: { request in
+                answer(request, end)
+                return await ScriptedBackend.isContent(request)
+            })
+        let login = await bench.call("POST /auth/token", as: "alice")
+        let token = try #require(login.json?["access_token"]?.string)
+        let id = try #require(login.json?["session"]?.string.flatMap(SessionID.init))
+        let sessions = bench.sessions
+        ends.withLock { $0 = { sessions.endNow(id, of: UserName(canonical: "alice")!) } }
+        return (bench, token)
+    }
+
+    private func put(_ bench: TokenBench, _ token: String) async -> Answer {
+        await bench.call("PUT /api/register/\(Sample.label)", token: token, body: Sample.body())
+    }
+
+    @Test("A session that ends while its call waits for the ledger registers nothing, and the backend is not asked")
+    func endedBeforeTheRecord() async throws {
+        let (bench, token) = try await session(deciding: { request, end in
+            end()
+            return .own(Sample.other)
+        })
+        let intents = bench.journal.records(.intent).count
+        let answer = await put(bench, token)
+        #expect(answer.code == .credentialsRejected && answer.status == 401)
+        #expect(bench.backend.requests.isEmpty)
+        #expect(bench.journal.records(.intent).count == intents)
+        #expect(bench.ledger.openClaims == 0 && bench.ledger.changes.isEmpty)
+    }
+
+    @Test("A session that ends between the two requests of a first registration leaves an id, and no device")
+    func endedBeforeTheUpdate() async throws {
+        let (bench, token) = try await session(
+            deciding: { _, _ in .unplaced }, answering: { request, end in if request.method == "POST" { end() } })
+        let answer = await put(bench, token)
+        #expect(answer.code == .credentialsRejected)
+        #expect(bench.backend.requests.map(\.method) == ["POST"])
+        #expect(bench.journal.records(.outcome).last?.result == "revoked")
+        #expect(bench.ledger.openClaims == 0)
+    }
+
+    @Test("A device whose session ends while the backend registers it is deleted there")
+    func endedBeforeTheAnswer() async throws {
+        let (bench, token) = try await session(
+            deciding: { _, _ in .rotation(Sample.other) },
+            answering: { request, end in if request.method == "PUT" { end() } })
+        #expect(await put(bench, token).code == .credentialsRejected)
+        #expect(bench.ledger.changes.last == .registered(Sample.other, replacing: nil))
+        #expect(try await bench.ledger.doomed(limit: 10) == [Sample.other])
+        #expect(bench.journal.records(.outcome).last?.result == "revoked")
+    }
+
     @Test("What is marked is deleted at the backend in its owner's name, recorded, and kept marked where that fails")
     func sweep() async throws {
         let bob = UserName(canonical: "bob")!

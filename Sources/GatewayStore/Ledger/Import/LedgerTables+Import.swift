@@ -16,6 +16,8 @@ struct StrayRegistration: Sendable, Hashable {
     let id: RegistrationID
     let handle: HandleKey?
     let reason: SweepReason
+    /// Whose it was; nil for one from before the gateway.
+    var owner: UserName?
 }
 
 extension LedgerTables {
@@ -46,12 +48,7 @@ extension LedgerTables {
             try note(.unsound, of: entry)
             return .unsound
         }
-        try execute(
-            sql: "INSERT INTO stray (id, service, handle, reason) VALUES (?, ?, ?, ?)",
-            arguments: [
-                entry.id.text, entry.handle?.service.rawValue, entry.handle.map { Data($0.digest.bytes) },
-                SweepReason.unsound.rawValue,
-            ])
+        try putStray(StrayRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
         try note(.purged, of: entry)
         return .purged
     }
@@ -67,7 +64,17 @@ extension LedgerTables {
             }
             handle = HandleKey(service: service, digest: digest)
         }
-        return StrayRegistration(id: id, handle: handle, reason: reason)
+        let owner = (row["owner"] as String?).flatMap(UserName.init(canonical:))
+        return StrayRegistration(id: id, handle: handle, reason: reason, owner: owner)
+    }
+
+    func putStray(_ stray: StrayRegistration) throws {
+        try execute(
+            sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
+            arguments: [
+                stray.id.text, stray.handle?.service.rawValue, stray.handle.map { Data($0.digest.bytes) },
+                stray.reason.rawValue, stray.owner?.text,
+            ])
     }
 
     func removeStray(_ id: RegistrationID) throws {

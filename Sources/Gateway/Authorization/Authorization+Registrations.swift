@@ -1,0 +1,34 @@
+internal import GatewayCore
+
+extension Authorization {
+    /// What the ledger says of a `PUT`: a hand-over is a thing of its own, for policy and for the record.
+    func judge(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
+        switch decision {
+        case .handOver(let id, let owner):
+            facts.action = .handOver
+            facts.registration = id
+            facts.recipient = owner
+            guard policy.handOver == .allow else { throw Refusal(.notOwner, "hand-overs are refused by policy") }
+        case .tooManyHandOvers:
+            facts.action = .handOver
+            throw Refusal(
+                .registrationLimit, "the device changed hands too often", extra: .retryAfter(seconds: 3600))
+        case .own(let id), .rotation(let id):
+            facts.registration = id
+        case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
+            break
+        }
+    }
+
+    /// The account by which the caller was let in, now or for a session, where somebody has to ask later how it stands: a device
+    /// gets notifications also when its owner makes no call any more.
+    func reviewedAccount(of caller: Identity, login: LoginName?) -> Account? {
+        let account =
+            if let login {
+                Account(user: caller.user, login: login, authenticator: caller.authenticator)
+            } else {
+                caller.token?.session.flatMap(sessions.session)?.account
+            }
+        return account.flatMap { chain.mustReview($0.authenticator) ? $0 : nil }
+    }
+}

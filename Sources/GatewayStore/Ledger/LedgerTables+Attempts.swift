@@ -1,0 +1,121 @@
+internal import Foundation
+internal import GRDB
+internal import GatewayCore
+
+/// Updates that the backend is asked for, from before it is asked until their outcome is known.
+extension LedgerTables {
+    /// How long after an update without an answer the backend may still carry it out, in microseconds: 5 minutes. Retries inside a
+    /// backend last up to one.
+    static let lateness: Int64 = 300_000_000
+
+    /// Writes that the task's user is about to register under the id. The handle leads to that registration from now on.
+    func prepare(
+        _ id: RegistrationID, replacing replaced: RegistrationID?, for task: LedgerTask
+    ) throws -> RegistrationAttempt {
+        guard case .update(let user, _, _, let account) = task.request, let handle = task.handle,
+            task.decision.allowsUpdate
+        else { throw LedgerUnavailable("the attempt does not fit the claim") }
+        let stood = task.decision.updated
+        let existing = try registration(id)
+        let bound = try registration(boundTo: handle)
+        try check(bound, against: task.decision, id, of: user)
+        if let existing, existing.isBound, existing.handle != handle, stood != id { throw Self.heldElsewhere }
+        let wasReserved = existing.map { !$0.isBound } ?? true
+        let wasInDoubt = try existing.map { try hasAttempt($0.id, of: user) } ?? false
+        var created: WallTime?
+        var replaces = false
+        for lost in Set([replaced, bound?.id]) {
+            guard let lost, lost != id, let row = try registration(lost) else { continue }
+            guard lost == stood || row.handle == handle || !row.isBound else { throw Self.replacesForeign }
+            created = created ?? row.created
+            replaces = true
+            // The backend was asked to register that one for this very call, and may have done so.
+            let isOfThisCall = try lost != stood && hasAttempt(lost, of: user)
+            try remove(row, inFavourOf: id, now: task.now)
+            if isOfThisCall { try putStray(StrayRegistration(id: lost, handle: nil, reason: .superseded, owner: user)) }
+        }
+        if wasReserved {
+            try put(
+                Registration(
+                    id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
+                    lastSeen: task.now))
+        }
+        try putAttempt(on: id, by: user, account, now: task.now)
+        let undo: RegistrationAttempt.Undo = replaces || wasInDoubt ? .nothing : wasReserved ? .reserve : .forget
+        return RegistrationAttempt(id: id, undo: undo)
+    }
+
+    /// Notes that the outcome of an update by the user is not known.
+    func leaveInDoubt(_ id: RegistrationID, for task: LedgerTask) throws {
+        guard case .update(let user, _, _, let account) = task.request else {
+            throw LedgerUnavailable("the change does not fit the claim")
+        }
+        // Taken away meanwhile by who else had it: then there is nothing that could be found by its owner.
+        guard try registration(id) != nil else { return }
+        try putAttempt(on: id, by: user, account, now: task.now)
+    }
+
+    /// Takes back what `prepare` wrote: the backend did not carry it out.
+    func undo(_ attempt: RegistrationAttempt, for task: LedgerTask) throws {
+        guard let user = task.request.user, attempt.undo != .nothing, try hasAttempt(attempt.id, of: user) else {
+            return
+        }
+        try execute(
+            sql: "DELETE FROM update_attempt WHERE registration = ? AND user = ?",
+            arguments: [attempt.id.text, user.text])
+        guard attempt.undo == .reserve, var row = try registration(attempt.id), row.isLive, row.owner == user else {
+            return
+        }
+        row.state = .reserved
+        row.account = nil
+        try put(row)
+        try keepReservations(task.limits.reservations, of: user)
+    }
+
+    /// Forgets what the user's own update has answered, and others' updates that can no longer be carried out.
+    func forgetAttempts(on id: RegistrationID, by user: UserName, now: WallTime) throws {
+        try execute(
+            sql: "DELETE FROM update_attempt WHERE registration = ? AND (user = ? OR at <= ?)",
+            arguments: [id.text, user.text, now.adding(-Self.lateness).microseconds])
+    }
+
+    /// Whether an update without an answer may yet be carried out.
+    func mayYetBeUpdated(_ id: RegistrationID, now: WallTime) throws -> Bool {
+        try firstRow(
+            sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND at > ?",
+            arguments: [id.text, now.adding(-Self.lateness).microseconds]) != nil
+    }
+
+    private func hasAttempt(_ id: RegistrationID, of user: UserName) throws -> Bool {
+        try firstRow(
+            sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND user = ?", arguments: [id.text, user.text])
+            != nil
+    }
+
+    private func putAttempt(on id: RegistrationID, by user: UserName, _ account: Account?, now: WallTime) throws {
+        try execute(
+            sql: """
+                INSERT INTO update_attempt (registration, user, login, authenticator, at) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (registration, user) DO UPDATE SET login = excluded.login,
+                    authenticator = excluded.authenticator, at = excluded.at
+                """,
+            arguments: [
+                id.text, user.text, account?.login.text, account?.authenticator.text, now.microseconds,
+            ])
+    }
+
+    /// Imports do not wait for calls: one may have bound the handle since the claim was given.
+    private func check(
+        _ bound: Registration?, against decision: LedgerDecision, _ id: RegistrationID, of user: UserName
+    ) throws {
+        guard let bound else { return }
+        let isExpected =
+            switch decision {
+            case .handOver(let known, let owner): bound.id == known && bound.owner == owner
+            default: bound.owner == user && bound.id == decision.updated
+            }
+        guard try isExpected || (bound.owner == user && hasAttempt(bound.id, of: user)) else {
+            throw LedgerUnavailable("the device was registered meanwhile by an import", isFull: true)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("Registrations whose outcome is unknown")
+struct UnknownOutcomeTests {
+    @Test("The ledger knows of an update before the backend is asked for it")
+    func preparedFirst() async throws {
+        let gateway = TestGateway()
+        #expect(await gateway.serve(Sample.put()).status == 200)
+        #expect(
+            gateway.timeline.words == [
+                "claimed", "recorded", "exchanged", "prepared", "exchanged", "changed", "released", "outcome",
+            ])
+        // What the ledger has as the user's already needs no write more.
+        let known = TestGateway(deciding: { _ in .own(Sample.other) })
+        #expect(await known.serve(Sample.put()).status == 200)
+        #expect(known.timeline.words == ["claimed", "recorded", "exchanged", "changed", "released", "outcome"])
+    }
+
+    @Test(
+        "Whatever leaves open whether the backend registered the device leaves the registration in doubt",
+        arguments: [
+            (BackendAnswer.broken("cut"), RefusalCode.backendFailed), (.timedOut, .backendTimedOut),
+            (.cutOff, .backendFailed), (.status(502), .backendFailed), (.status(503), .backendFailed),
+        ])
+    func inDoubt(_ answer: BackendAnswer, _ code: RefusalCode) async throws {
+        for decision in [
+            LedgerDecision.unplaced, .rotation(ScriptedBackend.givenID), .own(ScriptedBackend.givenID),
+            .handOver(ScriptedBackend.givenID, from: UserName(canonical: "bob")!),
+        ] {
+            let gateway = TestGateway(
+                answering: { $0.method == "PUT" ? answer : await ScriptedBackend.isContent($0) },
+                deciding: { _ in decision })
+            #expect(await gateway.serve(Sample.put()).code == code)
+            #expect(gateway.ledger.changes == [.unresolved(ScriptedBackend.givenID)])
+            #expect(gateway.ledger.openClaims == 0)
+            #expect(gateway.journal.records(.outcome).first?.facts?.registration == ScriptedBackend.givenID)
+        }
+    }
+
+    @Test(
+        "Where the backend surely did not register the device nothing stays in doubt",
+        arguments: [BackendAnswer.status(400), .status(401), .unreachable("refused"), .overloaded, .suspended])
+    func surelyNot(_ answer: BackendAnswer) async throws {
+        let gateway = TestGateway(
+            answering: { $0.method == "PUT" ? answer : await ScriptedBackend.isContent($0) })
+        #expect(await gateway.serve(Sample.put()).status >= 500)
+        #expect(
+            gateway.ledger.changes == [
+                .undone(RegistrationAttempt(id: ScriptedBackend.givenID, undo: .forget))
+            ])
+    }
+
+    @Test("Where the ledger cannot be written the backend is not asked to register")
+    func unwritable() async throws {
+        let gateway = TestGateway()
+        gateway.ledger.fail(at: .prepare)
+        let answer = await gateway.serve(Sample.put())
+        #expect(answer.status == 503 && answer.values("Retry-After") == ["1"])
+        #expect(gateway.backend.requests.map(\.method) == ["POST"])
+        #expect(gateway.journal.records(.outcome).map(\.result) == ["ledger-unavailable"])
+        #expect(gateway.ledger.openClaims == 0)
+    }
+
+    @Test("An id that the backend has for this handle and the ledger for another is outdated there")
+    func outdated() async throws {
+        let gateway = TestGateway()
+        gateway.ledger.hold([Sample.other])
+        gateway.backend.queue(.status(200, "\"11-22-3\""), .status(200, "\"44-55-6\""))
+        #expect(await gateway.serve(Sample.put()).status == 200)
+        #expect(gateway.ledger.outdated == [Sample.other])
+    }
+
+    @Test("A backend whose word for an update proves nothing is asked to delete again, and the owner is told so")
+    func unconfirmed() async throws {
+        let gateway = TestGateway(.net6, deciding: { _ in .owned(Sample.other) })
+        gateway.backend.queue(.status(500), .status(200))
+        let answer = await gateway.serve(Sample.delete)
+        #expect(answer.code == .backendFailed && answer.status == 502)
+        #expect(gateway.backend.requests.map(\.method) == ["DELETE", "PUT"])
+        #expect(gateway.ledger.changes == [.unconfirmed(Sample.other)])
+        #expect(gateway.journal.records(.outcome).map(\.result) == ["delete-unconfirmed"])
+        // What it says itself of the deletion counts.
+        for status in [200, 404, 410] {
+            let plain = TestGateway(.net6, deciding: { _ in .owned(Sample.other) })
+            plain.backend.queue(.status(status))
+            #expect(await plain.serve(Sample.delete).status == 200)
+            #expect(plain.ledger.changes == [.deleted(Sample.other)])
+        }
+    }
+}
