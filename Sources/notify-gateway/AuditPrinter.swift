@@ -15,23 +15,25 @@ struct AuditPrinter {
     private let format: Format
     private var table = ResultTable([
         .init("at", "TIME"), .init("kind", "KIND"), .init("user", "USER"), .init("action", "ACTION"),
-        .init("recipient", "RECIPIENT"), .init("pns", "PNS"), .init("result", "RESULT"),
-        .init("count", "COUNT", absent: "1"),
-        .init("call", "CALL"),
+        .init("recipient", "RECIPIENT"), .init("pns", "PNS"), .init("result", "RESULT"), .init("rule", "RULE"),
+        .init("limit", "LIMIT"), .init("peer", "PEER"), .init("count", "COUNT", absent: "1"), .init("call", "CALL"),
     ])
     private var hasTitles = false
+    /// How many records there were.
+    private(set) var count = 0
 
     /// The members of records, in the journal's order.
     private static let columns = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
-        "pns", "platform", "registration", "tags", "session", "rule", "would-limit", "bytes", "digest", "idempotency",
-        "result", "status", "ms", "count", "operator", "target",
+        "pns", "platform", "registration", "tags", "session", "rule", "limit", "would-limit", "bytes", "digest",
+        "idempotency", "result", "status", "ms", "count", "operator", "target",
     ]
 
     init(_ format: Format) { self.format = format }
 
     /// Takes a line of the journal.
     mutating func add(_ line: [UInt8]) throws {
+        count += 1
         switch format {
         case .json:
             try Console.say(String(decoding: line, as: UTF8.self))
@@ -59,16 +61,20 @@ struct AuditPrinter {
         hasTitles = true
     }
 
-    private static func record(_ line: [UInt8]) -> JSONValue? { try? JSONParser().parse(line.span) }
+    static func record(_ line: [UInt8]) -> JSONValue? { try? JSONParser().parse(line.span) }
 
-    private static func text(_ value: JSONValue?) -> String {
+    /// The text of a cell of CSV.
+    static func text(_ value: JSONValue?) -> String { plain(value, harmless) }
+
+    /// The value as text.
+    static func plain(_ value: JSONValue?, _ string: (String) -> String = { $0 }) -> String {
         switch value {
         case nil, .null?: ""
         case .bool(let flag)?: flag ? "true" : "false"
         case .number(let text)?: text
-        case .string(let text)?: harmless(text)
-        case .array(let values)?: values.map { text($0) }.joined(separator: " ")
-        case .object?: ""
+        case .string(let text)?: string(text)
+        case .array(let values)?: values.map { plain($0, string) }.joined(separator: " ")
+        case .object(let members)?: members.map { "\($0.name) \(plain($0.value, string))" }.joined(separator: " ")
         }
     }
 
@@ -78,7 +84,7 @@ struct AuditPrinter {
         return "'" + text
     }
 
-    private static func row(_ cells: [String]) -> String {
+    static func row(_ cells: [String]) -> String {
         cells.map { cell in
             let isPlain = cell.utf8.allSatisfy { byte in
                 byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: ",")

@@ -47,7 +47,7 @@ struct NotifyGateway: AsyncParsableCommand {
 
     private static func leave(with error: any Error) -> Never {
         if let failure = error as? CommandFailure {
-            Console.complain(failure.message)
+            if !failure.message.isEmpty { Console.complain(failure.message) }
             Foundation.exit(failure.code)
         }
         let code = exitCode(for: error)
@@ -56,7 +56,7 @@ struct NotifyGateway: AsyncParsableCommand {
             do {
                 try Console.say(text)
             } catch {
-                Console.complain(error.message)
+                if !error.message.isEmpty { Console.complain(error.message) }
                 Foundation.exit(error.code)
             }
         } else if !text.isEmpty {

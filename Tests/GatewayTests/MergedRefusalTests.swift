@@ -39,17 +39,19 @@ struct MergedRefusalTests {
         #expect(merged.settle(now: Self.at(3003), all: true).map(\.count) == [nil])
     }
 
-    @Test("Another user, code or rule is another kind")
+    @Test("Another user, code, rule or limit is another kind")
     func kinds() {
         var merged = MergedRefusals()
+        var limited = Self.record("eve")
+        limited.facts?.limit = "pair"
         for record in [
-            Self.record("eve"), Self.record("bob"), Self.record("eve", .sendNotAllowed),
+            limited, Self.record("eve"), Self.record("bob"), Self.record("eve", .sendNotAllowed),
             Self.record("eve", .sendNotAllowed, rule: "send[1]"),
         ] {
             #expect(merged.add(record, now: Self.at(0)) == [record])
             #expect(merged.add(record, now: Self.at(1)).isEmpty)
         }
-        #expect(merged.settle(now: Self.at(1000)).count == 4)
+        #expect(merged.settle(now: Self.at(1000)).count == 5)
     }
 
     @Test("However many are refused: no more than 200 records a second and one for the rest, and none is lost")

@@ -11,6 +11,7 @@ struct MergedRefusals {
         let peer: Peer.Address?
         let code: String?
         let rule: String?
+        let limit: String?
 
         /// Of a known caller by name, of any other by address.
         init(_ record: JournalRecord) {
@@ -18,6 +19,7 @@ struct MergedRefusals {
             peer = user == nil ? record.facts?.peer.address : nil
             code = record.result
             rule = record.facts?.rule
+            limit = record.facts?.limit
         }
     }
 

@@ -14,6 +14,8 @@ final class RefusalRecording: Sendable {
 
     /// Takes the refusal of a call whose caller is known.
     func note(_ refusal: Refusal, _ facts: CallFacts) {
+        var facts = facts
+        if case .limit(let name, _)? = refusal.extra { facts.limit = name }
         let record = JournalRecord(.refusal, facts: facts, result: refusal.code.rawValue)
         let now = clocks.monotonic()
         for record in merged.withLock({ $0.add(record, now: now) }) { journal.note(record) }

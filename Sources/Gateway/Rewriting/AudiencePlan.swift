@@ -14,9 +14,10 @@ struct AudiencePlan: Sendable {
     /// What is written down before the first step: an intent for each send, and for each member that is skipped why.
     func records(_ facts: CallFacts) -> [JournalRecord] {
         members.map { JournalRecord(.intent, facts: facts.with(recipient: $0)) }
-            + skipped.map {
-                JournalRecord(
-                    .refusal, facts: facts.with(recipient: $0.user), result: RefusalCode.rateLimited.rawValue)
+            + skipped.map { member in
+                var facts = facts.with(recipient: member.user)
+                facts.limit = member.limit
+                return JournalRecord(.refusal, facts: facts, result: RefusalCode.rateLimited.rawValue)
             }
     }
 }

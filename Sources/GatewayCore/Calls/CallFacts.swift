@@ -33,6 +33,8 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
         public var tags: [Tag] = []
         /// What of the policy decided: a rule such as `send[0]`, `tags-dropped`, or `would-refuse`.
         public var rule: String?
+        /// The limit that refused the call.
+        public var limit: String?
         /// The limits in trial that would have refused the call, or spared a member of its audience.
         public var wouldLimit: [String] = []
         /// The length of the message text in UTF-8 bytes. The text itself is never recorded.

@@ -135,6 +135,7 @@ public struct GatewayServer: Sendable {
                         clocks: clocks)),
                 stores, group)
         } catch {
+            history.close()
             await stores.close(logger: logger)
             throw error
         }

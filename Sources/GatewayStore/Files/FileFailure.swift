@@ -7,6 +7,9 @@ struct FileFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The system's error number; 0 where no system call failed.
     let code: CInt
 
+    /// Whether the file is not there.
+    var isMissing: Bool { code == ENOENT }
+
     /// A failure of the call that set `errno` last.
     init(_ operation: String, _ path: String, code: CInt = errno) {
         description = "\(operation) \(path): \(String(cString: strerror(code)))"

@@ -12,7 +12,7 @@ struct JournalEntry: Sendable {
     let lines: Int
 
     /// The ways in which the journal mends itself: the `result` of `recovered` records.
-    enum Mending: String, Sendable {
+    enum Mending: String, Sendable, CaseIterable {
         /// Bytes after the last complete line were cut off and kept in a file; counted in bytes.
         case tornTail = "torn-tail"
         /// A segment could not be written and the journal went on in a new one; counted in the records that waited and were refused.

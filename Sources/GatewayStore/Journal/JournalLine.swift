@@ -60,6 +60,7 @@ struct JournalLine {
         if !facts.tags.isEmpty { member(#","tags":"#, words: facts.tags.lazy.map(\.text)) }
         if let session = facts.session { member(#","session":"#, word: session.text) }
         member(#","rule":"#, text: facts.rule)
+        if let limit = facts.limit { member(#","limit":"#, text: limit) }
         if !facts.wouldLimit.isEmpty { member(#","would-limit":"#, texts: facts.wouldLimit) }
         member(#","bytes":"#, number: facts.bytes)
         member(#","digest":"#, facts.digest)

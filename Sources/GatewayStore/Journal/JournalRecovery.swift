@@ -27,7 +27,10 @@ struct JournalRecovery {
         try refuseNewerFormat(segments)
         var torn = 0
         while let last = segments.last {
-            let bytes = try files.read(path(last))
+            guard let bytes = try bytes(of: last) else {
+                segments.removeLast()
+                continue
+            }
             let end = try endOfLastLine(in: bytes, last)
             torn += max(0, JournalContent.end(of: bytes) - end.offset)
             try cut(bytes, at: end.offset, of: last)
@@ -46,7 +49,8 @@ struct JournalRecovery {
     /// begin each run and end each full segment.
     private func refuseNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
         for segment in segments.suffix(2).reversed() {
-            var lines = BackwardLines(try files.read(path(segment)))
+            guard let bytes = try bytes(of: segment) else { continue }
+            var lines = BackwardLines(bytes)
             while let line = lines.next().map(JournalLineReader.init(bytes:)) {
                 guard let format = line.number("format") else { continue }
                 guard format <= JournalEntry.format else {
@@ -56,6 +60,15 @@ struct JournalRecovery {
                 }
                 return
             }
+        }
+    }
+
+    /// All bytes of a segment; nil where it was removed since it was listed.
+    func bytes(of segment: JournalSegmentName) throws(FileFailure) -> [UInt8]? {
+        do throws(FileFailure) {
+            return try files.read(path(segment))
+        } catch  where error.isMissing {
+            return nil
         }
     }
 

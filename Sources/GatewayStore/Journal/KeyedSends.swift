@@ -13,10 +13,15 @@ extension JournalFile {
             let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
-                guard try files.modified(path) >= since else { continue }
                 // What a failed batch left in a sealed segment is void: the next segment has its numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
-                sends.read(try files.read(path), before: end)
+                do throws(FileFailure) {
+                    guard try files.modified(path) >= since else { continue }
+                    sends.read(try files.read(path), before: end)
+                } catch  where error.isMissing {
+                    // The journal is open, and its retention removes segments at any time.
+                    continue
+                }
             }
         } catch {
             throw JournalUnavailable(error.description)

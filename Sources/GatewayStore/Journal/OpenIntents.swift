@@ -28,7 +28,8 @@ struct OpenIntents {
         var newest: WallTime?
         var end = UInt64.max
         for (place, segment) in segments.reversed().enumerated() {
-            let bytes = try recovery.files.read(recovery.path(segment))
+            // Whoever removed it since it was listed meant it to go.
+            guard let bytes = try recovery.bytes(of: segment) else { continue }
             var lines = BackwardLines(bytes)
             var isLast = true
             while let line = lines.next().map(JournalLineReader.init(bytes:)) {

@@ -24,7 +24,9 @@ extension AuditCommand {
         func run() async throws {
             var tail = JournalTail(directory: try file.load().journal.directory)
             do {
-                try Self.say(try tail.last(lines))
+                let last = try tail.last(lines)
+                try Self.say(last)
+                if last.isEmpty, lines > 0, !follow { Console.complain("The journal is empty.") }
                 while follow {
                     try await Task.sleep(for: Self.pause)
                     try Self.say(try tail.next())

@@ -11,7 +11,8 @@ extension AuditCommand {
             commandName: "verify",
             abstract: "Checks the journal's chain and checkpoints, and names the first line that is wrong.",
             discussion: """
-                Exits 1 where something is wrong. What was changed since the last checkpoint by somebody who hashed the rest \
+                Prints OK and what was covered, or exits 1 where something is wrong. An index that does not say what the journal \
+                says is removed, and the next query makes it anew. What was changed since the last checkpoint by somebody who hashed the rest \
                 anew, or cut off at the end, only a copy of the checkpoints shows.
 
                 Example: notify-gateway audit verify --copy /mnt/other/checkpoints
@@ -43,7 +44,9 @@ extension AuditCommand {
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
                 progress.end()
-                try say(report)
+                // Beside a journal that is not as it was written there is nothing to compare it with.
+                let index = report.finding == nil ? Self.compareIndex(journal) : nil
+                try say(report, index)
             } catch let failure as JournalVerification.Failure {
                 throw CommandFailure.unavailable(failure.description)
             }
@@ -68,33 +71,86 @@ extension AuditCommand {
             }
         }
 
-        private func say(_ report: JournalVerification.Report) throws {
+        private static func compareIndex(_ journal: ServerConfiguration.JournalSection) -> IndexComparison {
+            let trail = AuditTrail(directory: journal.directory)
+            defer { trail.close() }
+            var progress = ProgressLine("Comparing the index")
+            defer { progress.end() }
+            return trail.compareIndex { progress.show($0, of: $1) }
+        }
+
+        private func say(_ report: JournalVerification.Report, _ index: IndexComparison?) throws {
             if results.json {
-                var members: [JSONValue.Member] = [
-                    .init("good", .bool(report.finding == nil)),
-                    .init("first", .number("\(report.first)")), .init("last", .number("\(report.last)")),
-                    .init("lines", .number("\(report.lines)")), .init("checkpoints", .number("\(report.checkpoints)")),
-                    .init("signed_through", .number("\(report.signedThrough)")),
-                    .init("copies", .number("\(report.copiesSeen)")),
-                ]
-                if let finding = report.finding {
-                    members += [
-                        .init("bad", .number("\(finding.number)")), .init("bad_through", .number("\(finding.through)")),
-                        .init("what", .string(finding.what)),
-                    ]
-                }
-                try results.say(.object(members))
+                try results.say(.object(members(report, index)))
             } else {
-                try Console.say(
-                    "\(report.lines) lines, \(report.first) to \(report.last); \(report.checkpoints) checkpoints, "
-                        + "signed through line \(report.signedThrough)"
-                        + (copy == nil ? "" : "; \(report.copiesSeen) checkpoints agree with the copy"))
+                try Console.say(text(report, index))
             }
-            guard let finding = report.finding else { return }
-            let place =
-                finding.number == finding.through
-                ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"
-            throw CommandFailure.refused("The journal is not as it was written, at \(place): \(finding.what).")
+            if let finding = report.finding {
+                let place =
+                    finding.number == finding.through
+                    ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"
+                throw CommandFailure.refused("The journal is not as it was written, at \(place): \(finding.what).")
+            }
+            if case .differs(let detail)? = index {
+                throw CommandFailure.refused(
+                    "The index did not say what the journal says: \(detail). It was removed; the next query makes it anew."
+                )
+            }
+        }
+
+        private func text(_ report: JournalVerification.Report, _ index: IndexComparison?) -> String {
+            var lines: [String] = []
+            if report.finding == nil {
+                lines.append(report.lines == 0 ? "OK: the journal is empty." : "OK: the journal is as it was written.")
+            }
+            lines += [
+                "lines        \(report.lines), \(report.first) to \(report.last)",
+                "segments     \(report.segments)",
+            ]
+            if let first = report.firstTime, let last = report.lastTime {
+                lines.append("times        \(first) to \(last)")
+            }
+            lines.append(
+                "checkpoints  \(report.checkpoints), signed through line \(report.signedThrough)"
+                    + (copy == nil ? "" : "; \(report.copiesSeen) agree with the copy"))
+            switch index {
+            case nil: break
+            case .absent?: lines.append("index        none; the next query makes it")
+            case .agrees(let count)?: lines.append("index        agrees on \(count) lines")
+            case .differs?: lines.append("index        differs")
+            case .unreadable(let detail)?: lines.append("index        cannot be read: \(detail)")
+            }
+            return lines.joined(separator: "\n")
+        }
+
+        private func members(_ report: JournalVerification.Report, _ index: IndexComparison?) -> [JSONValue.Member] {
+            var members: [JSONValue.Member] = [
+                .init("good", .bool(report.finding == nil)),
+                .init("first", .number("\(report.first)")), .init("last", .number("\(report.last)")),
+                .init("lines", .number("\(report.lines)")), .init("segments", .number("\(report.segments)")),
+                .init("first_at", report.firstTime.map { .string($0.description) } ?? .null),
+                .init("last_at", report.lastTime.map { .string($0.description) } ?? .null),
+                .init("checkpoints", .number("\(report.checkpoints)")),
+                .init("signed_through", .number("\(report.signedThrough)")),
+                .init("copies", .number("\(report.copiesSeen)")),
+            ]
+            switch index {
+            case nil: break
+            case .absent?: members.append(.init("index", .string("absent")))
+            case .agrees(let count)?:
+                members += [.init("index", .string("agrees")), .init("index_lines", .number("\(count)"))]
+            case .differs(let detail)?:
+                members += [.init("index", .string("differs")), .init("index_detail", .string(detail))]
+            case .unreadable(let detail)?:
+                members += [.init("index", .string("unreadable")), .init("index_detail", .string(detail))]
+            }
+            if let finding = report.finding {
+                members += [
+                    .init("bad", .number("\(finding.number)")), .init("bad_through", .number("\(finding.through)")),
+                    .init("what", .string(finding.what)),
+                ]
+            }
+            return members
         }
     }
 }

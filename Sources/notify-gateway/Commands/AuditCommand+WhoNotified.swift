@@ -19,8 +19,11 @@ extension AuditCommand {
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var results: ResultOption
         @Argument(help: "Who was notified.") var name: String
-        @Option(help: ArgumentHelp("Since when: a time (RFC 3339), or a span until now.", valueName: "time"))
-        var since = AuditTime.ago(.seconds(7 * 86_400))
+        @Option(
+            help: ArgumentHelp(
+                "Since when: a time (RFC 3339), a day (2026-11-22, UTC), or a span until now such as 2w or 1h30m.",
+                valueName: "time"))
+        var since = AuditTime.ago(seconds: 7 * 86_400)
 
         private static let columns: [ResultTable.Column] = [
             .init("sender", "SENDER"), .init("count", "COUNT"), .init("first", "FIRST"), .init("last", "LAST"),
@@ -42,6 +45,7 @@ extension AuditCommand {
                         .init("refused", .number("\(sender.refused)")),
                     ])
                 }, columns: Self.columns)
+            if senders.isEmpty { Console.complain("Nobody notified \(user.text) since \(since).") }
         }
     }
 }

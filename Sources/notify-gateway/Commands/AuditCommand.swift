@@ -6,6 +6,6 @@ struct AuditCommand: AsyncParsableCommand {
         commandName: "audit",
         abstract: "Asks the journal: who notified whom, and whether it is as it was written.",
         subcommands: [
-            List.self, WhoNotified.self, Tail.self, Verify.self, Export.self, Key.self,
+            List.self, Show.self, WhoNotified.self, Tail.self, Verify.self, Export.self, Key.self,
         ])
 }

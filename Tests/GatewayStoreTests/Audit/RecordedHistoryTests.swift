@@ -80,4 +80,81 @@ struct RecordedHistoryTests {
         await journal.close()
         try ledger.close()
     }
+
+    @Test("While there is no index, and where none can be made, the segments answer; beyond a bound nobody does")
+    func withoutIndex() async throws {
+        let fixture = JournalFixture(segmentBytes: 2000)
+        let place = TemporaryDirectory()
+        let ledger = try SQLiteLedger(file: place("ledger.sqlite"))
+        let sessions = try SessionRegister(ledger, clocks: fixture.configuration.clocks)
+        let journal = try fixture.open()
+        for number in 0..<30 {
+            try await journal.record(Self.send(number, to: number % 3 == 0 ? "carol" : "bob"))
+            fixture.hands.pass(seconds: 60)
+        }
+        await journal.close()
+        let bob = try #require(UserName(canonical: "bob"))
+        let logger = fixture.configuration.logger
+        let files = SegmentFiles(directory: fixture.directory.path)
+        let index = try AuditIndex(files)
+        try index.update()
+        let expected = try index.received(by: bob, since: WallTime(microseconds: 0), limit: 100)
+        let later = try index.received(by: bob, since: expected[4].time, limit: 100)
+        index.close()
+        #expect(expected.count == 20 && later.count == 5)
+
+        // `refresh` has not been called: nothing made the index ready.
+        let unread = RecordedHistory(files, sessions: sessions, logger: logger)
+        #expect(try await unread.received(by: bob, since: nil, limit: 100) == expected)
+        #expect(try await unread.received(by: bob, since: nil, limit: 7) == Array(expected.prefix(7)))
+        #expect(try await unread.received(by: bob, since: expected[4].time, limit: 100) == later)
+        unread.close()
+
+        // A directory that is not ours to remove lies in the index's place.
+        try FileManager.default.removeItem(atPath: fixture.directory(AuditIndex.fileName))
+        try FileManager.default.createDirectory(
+            atPath: fixture.directory(AuditIndex.fileName) + "/kept", withIntermediateDirectories: true)
+        let blocked = RecordedHistory(directory: fixture.directory.path, sessions: sessions, logger: logger)
+        #expect(try await blocked.received(by: bob, since: nil, limit: 100) == expected)
+        blocked.close()
+
+        let bounded = RecordedHistory(files, sessions: sessions, logger: logger, scanLimit: 3000)
+        await #expect(throws: HistoryUnavailable.self) {
+            try await bounded.received(by: bob, since: nil, limit: 100)
+        }
+        // The newest are within the bound.
+        #expect(try await bounded.received(by: bob, since: nil, limit: 1) == Array(expected.prefix(1)))
+        bounded.close()
+        try ledger.close()
+    }
+
+    @Test("An index that is damaged while the gateway runs is made anew, and every answer is right meanwhile")
+    func damagedWhileRunning() async throws {
+        let fixture = JournalFixture(segmentBytes: 2000)
+        let place = TemporaryDirectory()
+        let ledger = try SQLiteLedger(file: place("ledger.sqlite"))
+        let sessions = try SessionRegister(ledger, clocks: fixture.configuration.clocks)
+        let journal = try fixture.open()
+        for number in 0..<30 { try await journal.record(Self.send(number, to: "bob")) }
+        let bob = try #require(UserName(canonical: "bob"))
+        let history = RecordedHistory(
+            directory: fixture.directory.path, sessions: sessions, logger: fixture.configuration.logger)
+        let expected = try await history.received(by: bob, since: nil, limit: 100)
+        #expect(expected.count == 30)
+        for _ in 0..<20 {
+            let path = fixture.directory(AuditIndex.fileName)
+            if let size = try? fixture.directory.bytes(AuditIndex.fileName).count, size > 0 {
+                try IndexDamage.overwrite(path, with: [UInt8](repeating: 0xA5, count: size))
+            }
+            #expect(try await history.received(by: bob, since: nil, limit: 100) == expected)
+            history.refresh()
+        }
+        history.close()
+        await journal.close()
+        try ledger.close()
+        let trail = AuditTrail(directory: fixture.directory.path)
+        defer { trail.close() }
+        #expect(trail.update() == nil)
+        #expect(trail.indexed(bob, since: WallTime(microseconds: 0), limit: 100) == expected)
+    }
 }

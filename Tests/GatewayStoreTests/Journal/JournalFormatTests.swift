@@ -24,6 +24,7 @@ struct JournalFormatTests {
         facts.registration = RegistrationID("7260-42-1")
         facts.tags = ["b", "Region:x"].compactMap(Tag.init)
         facts.rule = "send[0]"
+        facts.limit = "sends"
         facts.wouldLimit = ["inbox", "a \"b"]
         facts.bytes = 5
         facts.digest = KeyedDigest([UInt8](repeating: 0xC5, count: 16))
@@ -45,7 +46,7 @@ struct JournalFormatTests {
                     + #""attempted":"EXAMPLE\\Alice","authenticator":"static-users","peer":"2001:db8::1","#
                     + #""recipient":"bob","audience":"on \"call\"","pns":"fcm","platform":"apns","#
                     + #""registration":"7260-42-1","tags":["b","Region:x"],"rule":"send[0]","#
-                    + #""would-limit":["inbox","a \"b"],"bytes":5,"#
+                    + #""limit":"sends","would-limit":["inbox","a \"b"],"bytes":5,"#
                     + #""digest":"c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5","result":"accepted","status":200,"ms":12,"#
                     + #""prev":"\#(prev)","hash":""#))
     }

@@ -16,13 +16,15 @@ extension AuditIndex {
             let segments = try files.list()
             let total = segments.reduce(0) { $0 + $1.size }
             var done: UInt64 = 0
-            try database.write { try AuditUpdate($0, files).forget(allBut: segments) }
+            // Where nothing was appended nothing is written: whoever only asks leaves the database as it was closed.
+            if try database.read({ try AuditUpdate($0, files).isComplete(segments) }) { return progress(total, total) }
+            try write { try AuditUpdate($0, files).forget(allBut: segments) }
             for (index, segment) in segments.enumerated() {
                 progress(done, total)
                 let end = index + 1 < segments.count ? segments[index + 1].name.first : nil
                 repeat {
                     guard isWanted() else { return }
-                } while try database.write({ try AuditUpdate($0, files).readBlock(of: segment, before: end) })
+                } while try write({ try AuditUpdate($0, files).readBlock(of: segment, before: end) })
                 done += segment.size
             }
             progress(total, total)
@@ -48,15 +50,36 @@ struct AuditUpdate {
         let bytes: Int
         let lastPlace: Int
         let lastHash: [UInt8]
+
+        /// Throws where the row holds what was never written.
+        init(_ row: Row) throws {
+            let first = try row.decode(Int64.self, forColumn: "first")
+            bytes = try row.decode(Int.self, forColumn: "bytes")
+            lastPlace = try row.decode(Int.self, forColumn: "last_place")
+            lastHash = Array(try row.decode(Data.self, forColumn: "last_hash"))
+            guard first >= 0, lastPlace >= 0, bytes >= lastPlace else {
+                throw AuditIndex.Failure("the index names an impossible place in a segment", isDamage: true)
+            }
+            self.first = UInt64(first)
+        }
+    }
+
+    /// Whether the index has all that the segments hold, and nothing else.
+    func isComplete(_ segments: [SegmentFiles.Found]) throws -> Bool {
+        let known = try known()
+        guard known.map(\.first) == segments.map(\.name.first),
+            zip(known, segments).allSatisfy({ UInt64($0.bytes) == $1.size })
+        else { return false }
+        return try known.last.map { try isAsItWas($0, in: segments, reading: true) } ?? true
     }
 
     /// Forgets segments that are gone, and all from the first one on that is not as it was read.
     func forget(allBut segments: [SegmentFiles.Found]) throws {
         let known = try known()
         let present = Set(segments.map(\.name.first))
-        if let first = segments.first?.name.first {
-            try database.execute(sql: "DELETE FROM record WHERE seq < ?", arguments: [Int64(first)])
-            try database.execute(sql: "DELETE FROM segment WHERE first < ?", arguments: [Int64(first)])
+        if let first = segments.first.map({ Int64(clamping: $0.name.first) }) {
+            try database.execute(sql: "DELETE FROM record WHERE seq < ?", arguments: [first])
+            try database.execute(sql: "DELETE FROM segment WHERE first < ?", arguments: [first])
         }
         for (place, segment) in known.enumerated() where segment.first >= segments.first?.name.first ?? 0 {
             let isGone = !present.contains(segment.first)
@@ -80,7 +103,9 @@ struct AuditUpdate {
         let start = known?.bytes ?? 0
         // Only the last segment is written to.
         guard segment.size > UInt64(start),
-            let bytes = try files.block(of: segment, from: start, isGrowing: end == nil)
+            let bytes = try files.ifPresent({ () throws(FileFailure) in
+                try files.block(of: segment, from: start, isGrowing: end == nil)
+            })
         else { return false }
         let inserter = try AuditInserter(database)
         var offset = 0
@@ -95,7 +120,7 @@ struct AuditUpdate {
         }
         try database.execute(
             sql: "INSERT OR REPLACE INTO segment (first, bytes, last_place, last_hash) VALUES (?, ?, ?, ?)",
-            arguments: [Int64(first), start + bytes.count, last?.place ?? 0, Data(last?.hash ?? [])])
+            arguments: [Int64(clamping: first), start + bytes.count, last?.place ?? 0, Data(last?.hash ?? [])])
         return true
     }
 
@@ -108,8 +133,10 @@ struct AuditUpdate {
         else { return false }
         guard reading, !known.lastHash.isEmpty else { return true }
         // As long as no line is missing, one of the same hash means that all before it are the same.
-        let bytes = try files.read(found.name, from: known.lastPlace, count: known.bytes - known.lastPlace)
-        guard let end = ChainCheck.endOfLine(in: bytes, from: 0) else { return false }
+        let bytes = try files.ifPresent { () throws(FileFailure) in
+            try files.read(found.name, from: known.lastPlace, count: known.bytes - known.lastPlace)
+        }
+        guard let bytes, let end = ChainCheck.endOfLine(in: bytes, from: 0) else { return false }
         return bytes[..<end].suffix(Self.hashTail).elementsEqual(known.lastHash)
     }
 
@@ -121,11 +148,7 @@ struct AuditUpdate {
     private func known() throws -> [Known] {
         let rows = try Row.fetchAll(
             database, sql: "SELECT first, bytes, last_place, last_hash FROM segment ORDER BY first")
-        return rows.map { row in
-            Known(
-                first: UInt64(clamping: row["first"] as Int64), bytes: row["bytes"], lastPlace: row["last_place"],
-                lastHash: Array(row["last_hash"] as Data))
-        }
+        return try rows.map(Known.init)
     }
 
     private func known(_ first: UInt64) throws -> Known? { try known().first { $0.first == first } }

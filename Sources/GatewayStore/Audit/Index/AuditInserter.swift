@@ -6,7 +6,7 @@ internal import GatewayCore
 final class AuditInserter {
     private let insertion: Statement
     private let words: AuditWords
-    private var second: (text: [UInt8], microseconds: Int64) = ([], 0)
+    private var clock = LineClock()
 
     init(_ database: Database) throws {
         insertion = try database.makeStatement(
@@ -20,10 +20,10 @@ final class AuditInserter {
 
     /// Adds the line; what is none of the journal's is left out.
     func insert(_ line: JournalLineReader, _ number: UInt64, segment: UInt64, place: Int) throws {
-        guard let at = time(of: line), let kind = line.text("kind"), let seq = Int64(exactly: number),
+        guard let at = clock.time(of: line), let kind = line.text("kind"), let seq = Int64(exactly: number),
             let first = Int64(exactly: segment)
         else { return }
-        let count = Int64(clamping: line.number("count") ?? 1)
+        let count = line.count
         // As many as there are question marks.
         insertion.setUncheckedArguments([
             seq, first, place, line.bytes.count, at, try words.number(of: kind),
@@ -35,23 +35,6 @@ final class AuditInserter {
 
     private func id(_ member: StaticString, _ line: JournalLineReader) throws -> Int64? {
         try line.text(member).map { try words.number(of: $0) }
-    }
-
-    /// When the line was written, in microseconds. Most lines are of the same second as the one before.
-    private func time(of line: JournalLineReader) -> Int64? {
-        guard let bytes = line.bytes(of: "at") else { return nil }
-        // `2026-11-21T07:00:00.000000Z`
-        guard bytes.count == 27 else { return line.time?.microseconds }
-        if !bytes.starts(with: second.text) || second.text.isEmpty {
-            guard let time = line.time else { return nil }
-            second = (Array(bytes.prefix(19)), time.seconds * 1_000_000)
-        }
-        var fraction: Int64 = 0
-        for digit in bytes.dropFirst(20).prefix(6) {
-            guard (0x30...0x39).contains(digit) else { return nil }
-            fraction = fraction * 10 + Int64(digit - 0x30)
-        }
-        return second.microseconds + fraction
     }
 }
 

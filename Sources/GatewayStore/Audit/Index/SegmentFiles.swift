@@ -20,11 +20,20 @@ struct SegmentFiles: Sendable {
         for name in try files.names(in: directory).compactMap({ JournalSegmentName($0) }).sorted() {
             do throws(FileFailure) {
                 found.append(Found(name: name, size: try files.size(path(name))))
-            } catch  where error.code == ENOENT {
+            } catch  where error.isMissing {
                 continue
             }
         }
         return found
+    }
+
+    /// What the body reads of a segment; nil where the segment has been removed, as retention does at any time.
+    func ifPresent<Result>(_ body: () throws(FileFailure) -> Result?) throws(FileFailure) -> Result? {
+        do throws(FileFailure) {
+            return try body()
+        } catch  where error.isMissing {
+            return nil
+        }
     }
 
     /// Some lines from the offset on, which must be where one begins: a block of them, or one that is longer than a block. Nil
@@ -93,7 +102,7 @@ struct SegmentReader {
     func read(from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
-        let wanted = min(count, max(0, Int(status.st_size) - start))
+        let wanted = min(max(0, count), max(0, Int(status.st_size) - max(0, start)))
         var failure: FileFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
             while filled < wanted {

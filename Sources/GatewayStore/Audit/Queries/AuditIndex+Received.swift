@@ -4,30 +4,26 @@ internal import GatewayCore
 extension AuditIndex {
     /// The newest sends to the user that the backend may have seen. Blocks.
     func received(by user: UserName, since: WallTime, limit: Int) throws(Failure) -> [ReceivedNotification] {
-        do {
-            return try database.read { database in
-                guard let recipient = try Self.wordNumber(user.text, database),
-                    let send = try Self.wordNumber(Action.send.rawValue, database),
-                    let outcome = try Self.wordNumber(JournalRecord.Kind.outcome.rawValue, database)
-                else { return [] }
-                let rows = try Row.fetchAll(
-                    database, sql: Self.receivedQuery,
-                    arguments: [
-                        "recipient": recipient, "send": send, "outcome": outcome, "since": since.microseconds,
-                        "unreachable": try Self.wordNumber(CallResult.backendUnreachable.rawValue, database) ?? -1,
-                        "overloaded": try Self.wordNumber(CallResult.overloaded.rawValue, database) ?? -1,
-                        "limit": limit,
-                    ])
-                return rows.compactMap { row in
-                    guard let sender = (row["sender"] as String?).flatMap(UserName.init(canonical:)),
-                        let service = (row["pns"] as String?).flatMap(PushService.init(rawValue:))
-                    else { return nil }
-                    return ReceivedNotification(
-                        sender: sender, time: WallTime(microseconds: row["at"]), service: service)
-                }
+        try guarded { database in
+            guard let recipient = try Self.wordNumber(user.text, database),
+                let send = try Self.wordNumber(Action.send.rawValue, database),
+                let outcome = try Self.wordNumber(JournalRecord.Kind.outcome.rawValue, database)
+            else { return [] }
+            let rows = try Row.fetchAll(
+                database, sql: Self.receivedQuery,
+                arguments: [
+                    "recipient": recipient, "send": send, "outcome": outcome, "since": since.microseconds,
+                    "unreachable": try Self.wordNumber(CallResult.backendUnreachable.rawValue, database) ?? -1,
+                    "overloaded": try Self.wordNumber(CallResult.overloaded.rawValue, database) ?? -1,
+                    "limit": limit,
+                ])
+            return try rows.compactMap { row in
+                let sender = try row.decode(String?.self, forColumn: "sender").flatMap(UserName.init(canonical:))
+                let service = try row.decode(String?.self, forColumn: "pns").flatMap(PushService.init(rawValue:))
+                let time = try row.decode(Int64.self, forColumn: "at")
+                guard let sender, let service else { return nil }
+                return ReceivedNotification(sender: sender, time: WallTime(microseconds: time), service: service)
             }
-        } catch {
-            throw Failure(error)
         }
     }
 

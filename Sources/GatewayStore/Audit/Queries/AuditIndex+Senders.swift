@@ -1,29 +1,24 @@
-internal import Foundation
 internal import GRDB
 public import GatewayCore
 
 extension AuditIndex {
     /// Who notified the user since then, who most often first. Blocks.
     public func senders(to user: UserName, since: WallTime) throws(Failure) -> [SenderSummary] {
-        do {
-            return try database.read { database in
-                guard let recipient = try Self.wordNumber(user.text, database),
-                    let send = try Self.wordNumber(Action.send.rawValue, database)
-                else { return [] }
-                let rows = try Row.fetchAll(
-                    database, sql: Self.sendersQuery,
-                    arguments: [
-                        "recipient": recipient, "send": send, "since": since.microseconds,
-                        "intent": try Self.known(JournalRecord.Kind.intent.rawValue, database),
-                        "outcome": try Self.known(JournalRecord.Kind.outcome.rawValue, database),
-                        "refusal": try Self.known(JournalRecord.Kind.refusal.rawValue, database),
-                        "unreachable": try Self.known(CallResult.backendUnreachable.rawValue, database),
-                        "overloaded": try Self.known(CallResult.overloaded.rawValue, database),
-                    ])
-                return rows.compactMap(Self.summary)
-            }
-        } catch {
-            throw Failure(error)
+        try guarded { database in
+            guard let recipient = try Self.wordNumber(user.text, database),
+                let send = try Self.wordNumber(Action.send.rawValue, database)
+            else { return [] }
+            let rows = try Row.fetchAll(
+                database, sql: Self.sendersQuery,
+                arguments: [
+                    "recipient": recipient, "send": send, "since": since.microseconds,
+                    "intent": try Self.known(JournalRecord.Kind.intent.rawValue, database),
+                    "outcome": try Self.known(JournalRecord.Kind.outcome.rawValue, database),
+                    "refusal": try Self.known(JournalRecord.Kind.refusal.rawValue, database),
+                    "unreachable": try Self.known(CallResult.backendUnreachable.rawValue, database),
+                    "overloaded": try Self.known(CallResult.overloaded.rawValue, database),
+                ])
+            return try rows.compactMap(Self.summary)
         }
     }
 
@@ -45,13 +40,18 @@ extension AuditIndex {
         GROUP BY user ORDER BY sent DESC, sender
         """
 
-    private static func summary(_ row: Row) -> SenderSummary? {
-        guard let sender = (row["sender"] as String?).flatMap(UserName.init(canonical:)) else { return nil }
-        let platforms = (row["platforms"] as String?)?.split(separator: ",").map(String.init).sorted() ?? []
+    private static func summary(_ row: Row) throws -> SenderSummary? {
+        let sender = try row.decode(String?.self, forColumn: "sender")
+        let platforms = try row.decode(String?.self, forColumn: "platforms") ?? ""
+        let sent = try row.decode(Int?.self, forColumn: "sent") ?? 0
+        let refused = try row.decode(Int?.self, forColumn: "refused") ?? 0
+        let first = try row.decode(Int64?.self, forColumn: "first")
+        let last = try row.decode(Int64?.self, forColumn: "last")
+        guard let sender = sender.flatMap(UserName.init(canonical:)) else { return nil }
         return SenderSummary(
-            sender: sender, count: max(0, row["sent"] as Int? ?? 0),
-            first: (row["first"] as Int64?).map(WallTime.init(microseconds:)),
-            last: (row["last"] as Int64?).map(WallTime.init(microseconds:)), platforms: platforms,
-            refused: row["refused"] as Int? ?? 0)
+            sender: sender, count: max(0, sent), first: first.map(WallTime.init(microseconds:)),
+            last: last.map(WallTime.init(microseconds:)),
+            platforms: platforms.split(separator: ",").map(String.init).sorted(),
+            refused: refused)
     }
 }

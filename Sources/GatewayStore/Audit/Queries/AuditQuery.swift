@@ -10,14 +10,27 @@ public struct AuditQuery: Sendable, Hashable {
     public var user: UserName?
     /// What the call does.
     public var action: Action?
-    /// How it ended.
+    /// How it ended: a word of the journal's, or one of the two words for what a trial would have refused.
     public var result: String?
+    /// The rule of the policy that decided.
+    public var rule: String?
+    /// The peer's address, as it is recorded.
+    public var peer: String?
+    /// The limit that refused the call, or would have.
+    public var limit: String?
     /// Not before this time.
     public var since: WallTime?
     /// Before this time.
     public var until: WallTime?
     /// The call's id.
     public var call: String?
+    /// Whether checkpoints are left out.
+    public var hidesCheckpoints = false
+
+    /// The result word for calls that a policy in trial would have refused; in the journal a `rule`.
+    public static let wouldRefuse = "would-refuse"
+    /// The result word for calls that a limit in trial would have refused; in the journal the member `would-limit`.
+    public static let wouldLimit = "would-limit"
 
     /// All lines.
     public init() {}

@@ -22,14 +22,18 @@ public struct JournalTail: Sendable {
             let segments = try files.list()
             var found: [[UInt8]] = []
             var end = UInt64.max
-            for (place, present) in segments.reversed().enumerated() {
-                let start = try beginning(of: present)
-                let bytes = try files.lines(present.name, from: start)
-                if place == 0 { (segment, offset) = (present.name, start + bytes.count) }
+            for present in segments.reversed() {
+                guard
+                    let (start, bytes) = try files.ifPresent({ () throws(FileFailure) in
+                        let start = try beginning(of: present)
+                        return (start, try files.lines(present.name, from: start))
+                    })
+                else { continue }
+                if segment == nil { (segment, offset) = (present.name, start + bytes.count) }
                 var lines = BackwardLines(bytes)
                 while found.count < count, let line = lines.next() {
                     guard let number = JournalLineReader(bytes: line).sequence, number < end else { continue }
-                    expected = max(expected, number + 1)
+                    expected = max(expected, number == .max ? number : number + 1)
                     found.append(Array(line))
                 }
                 end = present.name.first
@@ -58,13 +62,15 @@ public struct JournalTail: Sendable {
                 if present.name != segment { (segment, offset) = (present.name, 0) }
                 let end = place + 1 < segments.count ? segments[place + 1].name.first : .max
                 guard present.size > UInt64(offset) else { continue }
-                let bytes = try files.lines(present.name, from: offset)
+                let bytes = try files.ifPresent { () throws(FileFailure) in try files.lines(present.name, from: offset)
+                }
+                guard let bytes else { continue }
                 var start = 0
                 while let lineEnd = ChainCheck.endOfLine(in: bytes, from: start) {
                     let line = bytes[start..<lineEnd]
                     if let number = JournalLineReader(bytes: line).sequence, number < end, number >= expected {
                         found.append(Array(line))
-                        expected = number + 1
+                        expected = number == .max ? number : number + 1
                     }
                     start = lineEnd + 1
                 }

@@ -5,18 +5,25 @@ public import Logging
 internal import Synchronization
 
 /// Who notified whom, asked of a running gateway: from the journal by way of its index, which is brought up to date in the
-/// background when the gateway starts and again whenever somebody asks.
+/// background when the gateway starts and again whenever somebody asks. While there is no index that can be used the segments are
+/// read instead, up to a bound.
 ///
-/// Safe to use from any thread; a caller resumes on its own executor. Works on a queue of its own, one question at a time.
+/// Safe to use from any thread; a caller resumes on its own executor. The index is used on one queue and the segments are read on
+/// another, one question at a time on each: making the index takes minutes where the journal is long, and nobody waits for it.
 public final class RecordedHistory: NotificationHistory {
-    private let directory: String
+    private let files: SegmentFiles
     private let sessions: SessionRegister
     private let logger: Logger
     private let queue = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
+    private let scans = DispatchQueue(label: "notify-gateway.audit.scan", qos: .utility)
     /// Used on the queue alone.
-    private let index = Mutex<AuditIndex?>(nil)
+    private let trail: AuditTrail
+    private let scanLimit: UInt64
     private let waiting = Atomic(0)
+    private let waitingForScan = Atomic(0)
     private let isReady = Atomic(false)
+    /// Whether the log says that the index cannot be used.
+    private let isReported = Atomic(false)
     private let isClosed = Atomic(false)
 
     /// So soon a rest ends where somebody waits, or where the journal is closed.
@@ -25,33 +32,34 @@ public final class RecordedHistory: NotificationHistory {
     /// How many questions may wait; more are told that there is no answer at present.
     static let longestQueue = 64
 
+    /// How many bytes of segments are read for one question while there is no index: about a second's work.
+    static let longestScan: UInt64 = 512 << 20
+
     /// A history of the journal in the directory. Begins to read it in the background.
-    public init(directory: String, sessions: SessionRegister, logger: Logger) {
-        self.directory = directory
-        self.sessions = sessions
-        self.logger = logger
+    public convenience init(directory: String, sessions: SessionRegister, logger: Logger) {
+        self.init(SegmentFiles(directory: directory), sessions: sessions, logger: logger)
         refresh()
     }
 
-    /// Brings the index up to date in the background, so that nobody who asks has to wait for much; for once a minute.
-    public func refresh() {
-        queue.async { [self] in
-            do {
-                _ = try current(isPaced: isReady.load(ordering: .acquiring))
-                isReady.store(true, ordering: .releasing)
-            } catch  where !isClosed.load(ordering: .acquiring) {
-                logger.error("the journal's index cannot be made", metadata: ["detail": "\(error)"])
-            } catch {
-                // Closed while it was read.
-            }
-        }
+    /// A history that makes no index before `refresh` is called.
+    init(
+        _ files: SegmentFiles, sessions: SessionRegister, logger: Logger,
+        scanLimit: UInt64 = RecordedHistory.longestScan
+    ) {
+        self.files = files
+        self.sessions = sessions
+        self.logger = logger
+        self.scanLimit = scanLimit
+        trail = AuditTrail(files)
     }
 
-    /// See ``NotificationHistory``. Throws while the journal is read for the first time.
+    /// Brings the index up to date in the background, so that nobody who asks has to wait for much; for once a minute.
+    public func refresh() { queue.async { [self] in update(isPaced: isReady.load(ordering: .acquiring)) } }
+
+    /// See ``NotificationHistory``. Throws where there is no index yet and the journal is too long to be read through.
     public func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
-        guard isReady.load(ordering: .acquiring) else { throw HistoryUnavailable("the journal is being read") }
         let life: WallTime?
         do throws(LedgerUnavailable) {
             life = try await sessions.presentLife(of: user)
@@ -59,8 +67,19 @@ public final class RecordedHistory: NotificationHistory {
             throw HistoryUnavailable("ledger: \(error.detail)")
         }
         let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
-        return try await ask { index throws(AuditIndex.Failure) in
-            try index.received(by: user, since: earliest, limit: limit)
+        if isReady.load(ordering: .acquiring) {
+            let found = try await ask(queue, waiting) { [self] in
+                update(makesAnew: false)
+                return trail.indexed(user, since: earliest, limit: limit)
+            }
+            if let found { return found }
+            // Made anew while segments are read.
+            isReady.store(false, ordering: .releasing)
+            refresh()
+        }
+        return try await ask(scans, waitingForScan) { [self] in
+            try AuditScan(files, limit: scanLimit, isWanted: isWanted)
+                .received(by: user, since: earliest, limit: limit)
         }
     }
 
@@ -68,16 +87,12 @@ public final class RecordedHistory: NotificationHistory {
     /// Blocks.
     public func close() {
         isClosed.store(true, ordering: .releasing)
-        queue.sync {
-            index.withLock { index in
-                index?.close()
-                index = nil
-            }
-        }
+        scans.sync {}
+        queue.sync { trail.close() }
     }
 
     private func ask<Answer: Sendable>(
-        _ question: @escaping @Sendable (AuditIndex) throws(AuditIndex.Failure) -> Answer
+        _ queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ question: @escaping @Sendable () throws -> Answer
     ) async throws(HistoryUnavailable) -> Answer {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.longestQueue else {
             waiting.subtract(1, ordering: .relaxed)
@@ -85,33 +100,38 @@ public final class RecordedHistory: NotificationHistory {
         }
         let result: Result<Answer, HistoryUnavailable> = await withCheckedContinuation { continuation in
             queue.async { [self] in
-                waiting.subtract(1, ordering: .relaxed)
-                let result = Result { try question(try current()) }
+                let result = Result {
+                    guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
+                    return try question()
+                }
                 continuation.resume(returning: result.mapError { HistoryUnavailable("\($0)") })
             }
         }
+        waiting.subtract(1, ordering: .relaxed)
         return try result.get()
     }
 
-    /// The index, brought up to date. On the queue.
+    /// Brings the index up to date. On the queue.
     ///
-    /// - Parameter isPaced: whether it is to rest between blocks, as long as nobody waits for it: after a busy minute it would else
-    ///   take half of the time of calls, on a machine of one processor, for seconds.
-    private func current(isPaced: Bool = false) throws -> AuditIndex {
+    /// - Parameters:
+    ///   - isPaced: whether it is to rest between blocks, as long as nobody waits for it: after a busy minute it would else take
+    ///     half of the time of calls, on a machine of one processor, for seconds.
+    ///   - makesAnew: whether a damaged index is made anew at once, which may take minutes.
+    private func update(isPaced: Bool = false, makesAnew: Bool = true) {
         var pace = BackgroundPace()
         func isStillWanted() -> Bool {
             if isPaced { sleep(until: .now + pace.rest()) }
             pace.begin()
             return isWanted()
         }
-        return try index.withLock { opened in
-            guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
-            let index = try opened ?? AuditIndex(directory: directory)
-            opened = index
-            // Next to nothing where little was written since, and bounded by the limit on the call.
-            try index.update(isWanted: isStillWanted)
-            guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
-            return index
+        guard isWanted() else { return }
+        // Next to nothing where little was written since, and bounded by the limit on the call.
+        let obstacle = trail.update(makesAnew: makesAnew, isWanted: isStillWanted)
+        guard isWanted() else { return }
+        isReady.store(obstacle == nil, ordering: .releasing)
+        let wasReported = isReported.exchange(obstacle != nil, ordering: .relaxed)
+        if let obstacle, !wasReported {
+            logger.error("Audit index cannot be used", metadata: ["detail": "\(obstacle.description)"])
         }
     }
 

@@ -29,6 +29,12 @@ struct ChainCheck {
         _ bytes: [UInt8], of segment: JournalSegmentName, before next: JournalSegmentName?, mayEndWithinLine: Bool
     ) {
         if report.first == 0 { begin(with: segment, bytes) }
+        var lastGood: Range<Int>?
+        defer {
+            report.segments += 1
+            let time = lastGood.flatMap { JournalLineReader(bytes: bytes[$0]).time }
+            report.lastTime = time ?? report.lastTime
+        }
         guard segment.first == expected else {
             find(
                 segment.first > expected
@@ -44,6 +50,7 @@ struct ChainCheck {
             guard let end = Self.endOfLine(in: bytes, from: offset) else { break }
             if end + 1 >= content, !CheckedLine(bytes, offset..<end).isShaped { break }
             takeLine(bytes, offset..<end)
+            if report.finding == nil { lastGood = offset..<end }
             offset = end + 1
         }
         // What follows are the line feeds that the segment was filled with.
@@ -112,6 +119,7 @@ struct ChainCheck {
         previous = hash
         report.last = expected
         report.lines += 1
+        if report.lines == 1 { report.firstTime = JournalLineReader(bytes: bytes[range]).time }
         expected += 1
         run += 1
         if line.mayBeSigned { checkStatement(JournalLineReader(bytes: bytes[range])) } else { checkRun() }

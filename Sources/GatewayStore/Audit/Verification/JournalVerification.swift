@@ -52,6 +52,12 @@ public struct JournalVerification: Sendable {
         public internal(set) var last: UInt64 = 0
         /// How many lines were good.
         public internal(set) var lines: UInt64 = 0
+        /// How many segments they lie in.
+        public internal(set) var segments = 0
+        /// When the first of them was written.
+        public internal(set) var firstTime: WallTime?
+        /// When the last of them was written.
+        public internal(set) var lastTime: WallTime?
         /// How many checkpoints were good.
         public internal(set) var checkpoints = 0
         /// The number of the last line that a good checkpoint covers; 0 where there is none.
@@ -76,11 +82,11 @@ public struct JournalVerification: Sendable {
         do throws(FileFailure) {
             let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             var sizes: [UInt64] = []
-            for segment in segments { sizes.append(try files.size("\(directory)/\(segment.text)")) }
+            for segment in segments { sizes.append(try size(of: segment, files)) }
             let total = sizes.reduce(0, +)
             var check = ChainCheck(keys: keys, copies: copies ?? CheckpointCopies())
             var done: UInt64 = 0
-            for (index, segment) in segments.enumerated() {
+            following: for (index, segment) in segments.enumerated() {
                 progress(done, total)
                 let next = index + 1 < segments.count ? segments[index + 1] : nil
                 let isGrowing = next == nil && isBeingWritten
@@ -89,7 +95,14 @@ public struct JournalVerification: Sendable {
                 for attempt in 1...(isGrowing ? Self.attempts : 1) {
                     if attempt > 1 { usleep(Self.pauseMicroseconds) }
                     check = before
-                    let bytes = try files.read("\(directory)/\(segment.text)")
+                    guard let bytes = try bytes(of: segment, files) else {
+                        // Retention removes the oldest first: where all before it are gone too, the journal begins behind it.
+                        // Otherwise the next segment shows the gap.
+                        var isBeginning = true
+                        for before in segments[..<index] where try isPresent(before, files) { isBeginning = false }
+                        if isBeginning { check = ChainCheck(keys: keys, copies: copies ?? CheckpointCopies()) }
+                        continue following
+                    }
                     check.take(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)
                     if check.report.finding == nil { break }
                 }
@@ -100,6 +113,31 @@ public struct JournalVerification: Sendable {
             return check.finish()
         } catch {
             throw Failure(description: error.description)
+        }
+    }
+
+    private func bytes(of segment: JournalSegmentName, _ files: SystemFileSystem) throws(FileFailure) -> [UInt8]? {
+        do throws(FileFailure) {
+            return try files.read("\(directory)/\(segment.text)")
+        } catch  where error.isMissing {
+            return nil
+        }
+    }
+
+    private func size(of segment: JournalSegmentName, _ files: SystemFileSystem) throws(FileFailure) -> UInt64 {
+        do throws(FileFailure) {
+            return try files.size("\(directory)/\(segment.text)")
+        } catch  where error.isMissing {
+            return 0
+        }
+    }
+
+    private func isPresent(_ segment: JournalSegmentName, _ files: SystemFileSystem) throws(FileFailure) -> Bool {
+        do throws(FileFailure) {
+            _ = try files.size("\(directory)/\(segment.text)")
+            return true
+        } catch  where error.isMissing {
+            return false
         }
     }
 }

@@ -1,0 +1,130 @@
+internal import GRDB
+internal import GatewayCore
+
+/// The conditions of a query: those that the index has columns for, and the rest, which only the line itself answers.
+struct AuditFilter: Sendable {
+    /// A member of the line that must have the text, and the column of its word.
+    private struct Word: Sendable {
+        let member: StaticString
+        let column: String
+        let text: String
+    }
+
+    private let words: [Word]
+    private let call: [UInt8]?
+    private let since: Int64
+    private let until: Int64
+    private let hidesCheckpoints: Bool
+    private let rest: [Rest]
+
+    private enum Rest: Sendable {
+        /// A member that must have the text as it is written in the line.
+        case member(StaticString, [UInt8])
+        /// The limit that refused the call, or would have.
+        case limit(String)
+        /// Some limit in trial would have refused the call.
+        case wouldLimit
+    }
+
+    init(_ query: AuditQuery) {
+        var words: [Word] = []
+        func add(_ member: StaticString, _ column: String, _ text: String?) {
+            if let text { words.append(Word(member: member, column: column, text: text)) }
+        }
+        add("user", "user", query.from?.text)
+        add("user", "user", query.user?.text)
+        add("recipient", "recipient", query.to?.text)
+        add("action", "action", query.action?.rawValue ?? (query.from == nil ? nil : Action.send.rawValue))
+        var rest: [Rest] = []
+        switch query.result {
+        case AuditQuery.wouldRefuse?: rest.append(.member("rule", Array(AuditQuery.wouldRefuse.utf8)))
+        case AuditQuery.wouldLimit?: rest.append(.wouldLimit)
+        case let result: add("result", "result", result)
+        }
+        if let rule = query.rule { rest.append(.member("rule", Self.written(rule))) }
+        if let peer = query.peer { rest.append(.member("peer", Self.written(peer))) }
+        if let limit = query.limit { rest.append(.limit(limit)) }
+        self.words = words
+        self.rest = rest
+        call = query.call.map { Array($0.utf8) }
+        since = query.since?.microseconds ?? .min
+        until = query.until?.microseconds ?? .max
+        hidesCheckpoints = query.hidesCheckpoints
+    }
+
+    /// No line before this time fits.
+    var earliest: Int64 { since }
+
+    /// Whether lines have to be read to tell whether they fit.
+    var hasRest: Bool { !rest.isEmpty }
+
+    /// Whether the line fits all that the index has columns for.
+    func fitsColumns(_ line: JournalLineReader, at time: Int64) -> Bool {
+        guard time >= since, until == .max || time < until else { return false }
+        guard words.allSatisfy({ line.bytes(of: $0.member)?.elementsEqual($0.text.utf8) ?? false }) else {
+            return false
+        }
+        if let call, !(line.bytes(of: "call")?.elementsEqual(call) ?? false) { return false }
+        if hidesCheckpoints, line.kind == .checkpoint { return false }
+        return true
+    }
+
+    /// Whether the line fits the rest.
+    func fitsRest(_ line: JournalLineReader) -> Bool {
+        rest.allSatisfy { condition in
+            switch condition {
+            case .member(let name, let text): line.bytes(of: name)?.elementsEqual(text) ?? false
+            case .wouldLimit: line.bytes.endOfMemberName("would-limit") != nil
+            case .limit(let name): Self.limits(of: line).contains(name)
+            }
+        }
+    }
+
+    /// The condition on rows of the index; nil where a word in it occurs nowhere.
+    func condition(_ database: Database) throws -> (sql: String, arguments: StatementArguments)? {
+        var conditions: [String] = []
+        var arguments: StatementArguments = []
+        for word in words {
+            guard let number = try AuditIndex.wordNumber(word.text, database) else { return nil }
+            conditions.append("\(word.column) = ?")
+            arguments += [number]
+        }
+        if let call {
+            conditions.append("call = CAST(? AS BLOB)")
+            arguments += [String(decoding: call, as: UTF8.self)]
+        }
+        if since > .min {
+            conditions.append("at >= ?")
+            arguments += [since]
+        }
+        if until < .max {
+            conditions.append("at < ?")
+            arguments += [until]
+        }
+        if hidesCheckpoints,
+            let number = try AuditIndex.wordNumber(JournalRecord.Kind.checkpoint.rawValue, database)
+        {
+            conditions.append("kind <> ?")
+            arguments += [number]
+        }
+        return (conditions.map { " AND \($0)" }.joined(), arguments)
+    }
+
+    /// The limits that the line names: the one that refused, and those in trial.
+    private static func limits(of line: JournalLineReader) -> [String] {
+        guard line.bytes.endOfMemberName("limit") != nil || line.bytes.endOfMemberName("would-limit") != nil,
+            let record = try? JSONParser().parse(Array(line.bytes).span)
+        else { return [] }
+        var names: [String] = []
+        if case .string(let name)? = record["limit"] { names.append(name) }
+        if case .array(let values)? = record["would-limit"] {
+            for case .string(let name) in values { names.append(name) }
+        }
+        return names
+    }
+
+    /// The text as it is written in a line, without its quotation marks.
+    private static func written(_ text: String) -> [UInt8] {
+        Array(JSONWriter.bytes(of: .string(text)).dropFirst().dropLast())
+    }
+}

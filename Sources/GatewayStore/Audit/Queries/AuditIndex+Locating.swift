@@ -1,0 +1,87 @@
+internal import Foundation
+internal import GRDB
+internal import GatewayCore
+
+extension AuditIndex {
+    /// Hands over the lines that fit, in the journal's order; each as it stands in its segment, without its line feed. Blocks.
+    ///
+    /// - Parameter limit: How many at most; where there are more, the newest.
+    /// - Returns: Whether there are more than the limit.
+    @discardableResult
+    public func lines(
+        _ query: AuditQuery, limit: Int = .max, onLine: ([UInt8]) throws -> Void
+    ) throws -> Bool {
+        try AuditListing(query, self, files).lines(limit: limit) { try onLine($1) }
+    }
+
+    static func wordNumber(_ word: String, _ database: Database) throws -> Int64? {
+        try Int64.fetchOne(database, sql: "SELECT id FROM word WHERE text = ?", arguments: [word])
+    }
+}
+
+extension AuditIndex: AuditLocating {
+    /// How many rows are read in one transaction. What is done with them is done outside, so that nobody waits for it.
+    private static let rowsAtOnce = 2000
+
+    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws {
+        var bound: Int64 = newestFirst ? .max : -1
+        while true {
+            let rows = try rows(of: filter, newestFirst ? "seq < ?" : "seq > ?", bound, newestFirst)
+            for row in rows { guard try visit(row) else { return } }
+            guard rows.count == Self.rowsAtOnce, let last = rows.last else { return }
+            bound = Int64(clamping: last.number)
+        }
+    }
+
+    func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [AuditLocation]] {
+        try guarded { database in
+            let statement = try database.makeStatement(
+                sql: "SELECT seq, segment, place, length, call FROM record WHERE call = ? ORDER BY seq")
+            var found: [[UInt8]: [AuditLocation]] = [:]
+            for call in calls {
+                found[call] = try Row.fetchAll(statement, arguments: [Data(call)]).map(AuditLocation.init)
+            }
+            return found
+        }
+    }
+
+    private func rows(
+        of filter: AuditFilter, _ place: String, _ bound: Int64, _ newestFirst: Bool
+    ) throws -> [AuditLocation] {
+        try guarded { database in
+            guard let condition = try filter.condition(database) else { return [] }
+            return try Row.fetchAll(
+                database,
+                sql: """
+                    SELECT seq, segment, place, length, call FROM record WHERE \(place)\(condition.sql)
+                    ORDER BY seq \(newestFirst ? "DESC" : "ASC") LIMIT \(Self.rowsAtOnce)
+                    """, arguments: [bound] + condition.arguments
+            ).map(AuditLocation.init)
+        }
+    }
+
+    /// Reads within one transaction; whatever goes wrong is a `Failure`.
+    func guarded<Result>(_ body: (Database) throws -> Result) throws(Failure) -> Result {
+        do {
+            return try database.read(body)
+        } catch {
+            throw Failure(error)
+        }
+    }
+}
+
+extension AuditLocation {
+    /// The place that a row of the index names. Throws where it cannot be one.
+    init(_ row: Row) throws {
+        let number = try row.decode(Int64.self, forColumn: "seq")
+        let segment = try row.decode(Int64.self, forColumn: "segment")
+        let place = try row.decode(Int.self, forColumn: "place")
+        let length = try row.decode(Int.self, forColumn: "length")
+        guard number >= 0, segment >= 0, place >= 0, (1...AuditLocation.longestLine).contains(length) else {
+            throw AuditIndex.Failure("the index names an impossible place for line \(number)", isDamage: true)
+        }
+        self.init(
+            number: UInt64(number), segment: JournalSegmentName(first: UInt64(segment)), place: place, length: length,
+            call: try row.decode(Data?.self, forColumn: "call").map { Array($0) })
+    }
+}

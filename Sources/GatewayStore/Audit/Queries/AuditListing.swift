@@ -1,0 +1,80 @@
+/// Lists lines and calls that fit a filter, whatever finds them.
+struct AuditListing {
+    let locator: any AuditLocating
+    let filter: AuditFilter
+    private let source: AuditLineSource
+
+    init(_ query: AuditQuery, _ locator: any AuditLocating, _ files: SegmentFiles) {
+        self.locator = locator
+        filter = AuditFilter(query)
+        source = AuditLineSource(files)
+    }
+
+    /// Hands over the lines that fit, in the journal's order.
+    ///
+    /// - Parameter limit: How many at most; where there are more, the newest.
+    /// - Returns: Whether there are more than the limit.
+    func lines(limit: Int, onLine: (UInt64, [UInt8]) throws -> Void) throws -> Bool {
+        if limit == .max {
+            try locator.locate(filter, newestFirst: false) { location in
+                if let line = try fitting(location) { try onLine(location.number, line) }
+                return true
+            }
+            return false
+        }
+        var found: [AuditLocation] = []
+        try locator.locate(filter, newestFirst: true) { location in
+            if try !filter.hasRest || fitting(location) != nil { found.append(location) }
+            return found.count <= limit
+        }
+        let isMore = found.count > limit
+        for location in found.prefix(limit).reversed() {
+            if let line = try fitting(location) { try onLine(location.number, line) }
+        }
+        return isMore
+    }
+
+    /// Hands over the calls of which a line fits, each with all its lines, in the order of those that fit. A line that is about no
+    /// call stands alone.
+    ///
+    /// - Parameter limit: How many at most; where there are more, the newest.
+    /// - Returns: Whether there are more than the limit.
+    func calls(limit: Int, onCall: (UInt64, [[UInt8]]) throws -> Void) throws -> Bool {
+        var found: [AuditLocation] = []
+        var places: [[UInt8]: Int] = [:]
+        var isMore = false
+        try locator.locate(filter, newestFirst: true) { location in
+            if let call = location.call, let place = places[call] {
+                // The oldest line that fits gives the call its place.
+                if try !filter.hasRest || fitting(location) != nil { found[place] = location }
+                return true
+            }
+            guard try !filter.hasRest || fitting(location) != nil else { return true }
+            guard found.count < limit else {
+                isMore = true
+                return false
+            }
+            if let call = location.call { places[call] = found.count }
+            found.append(location)
+            return true
+        }
+        let locations = try locator.locations(ofCalls: Set(places.keys))
+        for location in found.sorted(by: { $0.number < $1.number }) {
+            let ofCall = location.call.flatMap { locations[$0] } ?? [location]
+            let lines = try ofCall.compactMap { try source.line(at: $0) }
+            if !lines.isEmpty { try onCall(location.number, lines) }
+        }
+        return isMore
+    }
+
+    /// The line, where it is there and fits. Throws where the index says that a line fits which does not.
+    private func fitting(_ location: AuditLocation) throws -> [UInt8]? {
+        guard let bytes = try source.line(at: location) else { return nil }
+        let line = JournalLineReader(bytes: bytes[...])
+        var clock = LineClock()
+        guard let time = clock.time(of: line), filter.fitsColumns(line, at: time) else {
+            throw AuditIndex.Failure("line \(location.number) is not what the index says", isDamage: true)
+        }
+        return filter.fitsRest(line) ? bytes : nil
+    }
+}

@@ -1,0 +1,138 @@
+internal import Foundation
+internal import GRDB
+internal import GatewayCore
+
+/// What a comparison of the index with the journal found.
+public enum IndexComparison: Sendable, Hashable {
+    /// There is no index, or none that was closed in order; the next query makes it anew.
+    case absent
+    /// It says of so many lines what the segments say.
+    case agrees(lines: UInt64)
+    /// It says something else; it was removed, and the next query makes it anew.
+    case differs(String)
+    /// It could not be read.
+    case unreadable(String)
+}
+
+extension AuditTrail {
+    /// Compares every row of the index with the line that it is about, and the other way round. Blocks for as long as reading the
+    /// journal takes; for commands.
+    public func compareIndex(progress: (UInt64, UInt64) -> Void = { _, _ in }) -> IndexComparison {
+        let index: AuditIndex
+        do throws(AuditIndex.Failure) {
+            index = try opened()
+        } catch {
+            return .unreadable(error.description)
+        }
+        do throws(AuditIndex.Failure) {
+            let lines = try index.compare(progress: progress)
+            return lines.map(IndexComparison.agrees) ?? .absent
+        } catch {
+            return drop(for: error) ? .differs(error.description) : .unreadable(error.description)
+        }
+    }
+}
+
+extension AuditIndex {
+    /// How many lines the index is right about; nil where it is empty. Throws at the first difference.
+    func compare(progress: (UInt64, UInt64) -> Void) throws(Failure) -> UInt64? {
+        try guarded { database in
+            let known = try Row.fetchAll(database, sql: "SELECT first, bytes FROM segment ORDER BY first").map { row in
+                (try row.decode(Int64.self, atIndex: 0), try row.decode(Int64.self, atIndex: 1))
+            }
+            guard !known.isEmpty else { return nil }
+            var comparison = try RowComparison(database)
+            let present = Dictionary(
+                try files.list().map { (Int64(clamping: $0.name.first), $0) }, uniquingKeysWith: { first, _ in first })
+            let total = known.reduce(UInt64(0)) { $0 &+ UInt64(clamping: $1.1) }
+            var done: UInt64 = 0
+            for (place, (first, bytes)) in known.enumerated() {
+                progress(done, total)
+                done &+= UInt64(clamping: bytes)
+                // Retention has removed it, or is about to.
+                guard let segment = present[first] else { continue }
+                guard bytes >= 0, UInt64(bytes) <= segment.size else {
+                    throw Failure("segment \(first) is shorter than the index says", isDamage: true)
+                }
+                let end = place + 1 < known.count ? UInt64(clamping: known[place + 1].0) : nil
+                let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
+                try AuditScan(files).visit(part, before: end) { line in
+                    guard line.location.place < Int(bytes) else { return }
+                    try comparison.take(line)
+                }
+            }
+            try comparison.finish(skipping: { present[$0] == nil })
+            let check = try String.fetchOne(database, sql: "PRAGMA integrity_check(1)")
+            guard check == "ok" else { throw Failure("SQLite: \(check ?? "no integrity")", isDamage: true) }
+            progress(total, total)
+            return comparison.lines
+        }
+    }
+}
+
+/// Goes through the rows of the index beside the lines of the journal.
+private struct RowComparison {
+    private let rows: RowCursor
+    private var words: [Int64: String] = [:]
+    private var row: Row?
+    /// How many lines agree.
+    private(set) var lines: UInt64 = 0
+
+    private static let members: [StaticString] = ["kind", "action", "user", "recipient", "pns", "result"]
+
+    init(_ database: Database) throws {
+        for word in try Row.fetchAll(database, sql: "SELECT id, text FROM word") {
+            words[try word.decode(Int64.self, atIndex: 0)] = try word.decode(String.self, atIndex: 1)
+        }
+        rows = try Row.fetchCursor(
+            database,
+            sql: """
+                SELECT seq, segment, place, length, at, count, call, kind, action, user, recipient, pns, result FROM record
+                ORDER BY seq
+                """)
+        row = try rows.next()
+    }
+
+    /// Takes the next line. Rows of segments that are gone may come before it.
+    mutating func take(_ line: AuditScan.Line) throws {
+        while let row, try row.decode(Int64.self, atIndex: 0) < Int64(clamping: line.number) {
+            guard try row.decode(Int64.self, atIndex: 1) < Int64(clamping: line.location.segment.first) else {
+                throw difference(try row.decode(Int64.self, atIndex: 0))
+            }
+            self.row = try rows.next()
+        }
+        guard let row else { throw difference(Int64(clamping: line.number)) }
+        let numbers = [
+            Int64(clamping: line.number), Int64(clamping: line.location.segment.first), Int64(line.location.place),
+            Int64(line.location.length), line.time, line.reader.count,
+        ]
+        for (column, number) in numbers.enumerated() {
+            guard try row.decode(Int64.self, atIndex: column) == number else { throw difference(numbers[0]) }
+        }
+        guard try row.decode(Data?.self, atIndex: 6).map({ Array($0) }) == line.location.call else {
+            throw difference(numbers[0])
+        }
+        for (column, member) in Self.members.enumerated() {
+            let word = try row.decode(Int64?.self, atIndex: 7 + column)
+            guard word == nil || words[word ?? 0] != nil, word.flatMap({ words[$0] }) == line.reader.text(member) else {
+                throw difference(numbers[0])
+            }
+        }
+        lines += 1
+        self.row = try rows.next()
+    }
+
+    /// Sees to it that no row is left but of segments that are gone.
+    mutating func finish(skipping isGone: (Int64) -> Bool) throws {
+        while let row {
+            guard isGone(try row.decode(Int64.self, atIndex: 1)) else {
+                throw difference(try row.decode(Int64.self, atIndex: 0))
+            }
+            self.row = try rows.next()
+        }
+    }
+
+    private func difference(_ number: Int64) -> AuditIndex.Failure {
+        AuditIndex.Failure("the index says something else of line \(number) than the journal", isDamage: true)
+    }
+}

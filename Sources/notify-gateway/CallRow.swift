@@ -1,0 +1,96 @@
+import GatewayCore
+
+/// One call, or one record that is about no call, as one row: what its records say together.
+struct CallRow {
+    private let records: [JSONValue]
+
+    static let columns: [ResultTable.Column] = [
+        .init("at", "TIME"), .init("user", "USER"), .init("action", "ACTION"), .init("recipient", "RECIPIENT"),
+        .init("pns", "PNS"), .init("result", "RESULT"), .init("rule", "RULE"), .init("limit", "LIMIT"),
+        .init("peer", "PEER"), .init("count", "COUNT", absent: "1"), .init("call", "CALL"),
+    ]
+
+    /// The members that are the same in all records of a call, as far as they are there.
+    private static let common = [
+        "call", "action", "user", "attempted", "authenticator", "peer", "audience", "pns", "platform", "registration",
+        "tags", "session", "rule", "operator", "target",
+    ]
+
+    /// The row of the lines; nil where none of them is a record.
+    init?(_ lines: [[UInt8]]) {
+        records = lines.compactMap(AuditPrinter.record)
+        if records.isEmpty { return nil }
+    }
+
+    /// The row as one JSON object: `results` has each result with how many records have it, `recipients` everybody who is named.
+    var object: JSONValue {
+        var members: [JSONValue.Member] = [.init("at", records[0]["at"] ?? .null)]
+        members.append(.init("kind", records[0]["kind"] ?? .null))
+        for name in Self.common { if let value = first(name) { members.append(.init(name, value)) } }
+        if !recipients.isEmpty { members.append(.init("recipients", .array(recipients.map(JSONValue.string)))) }
+        members.append(
+            .init("results", .object(results.map { .init($0.word, .number("\($0.count)")) })))
+        for name in ["status", "ms"] { if let value = last(name) { members.append(.init(name, value)) } }
+        if !limits.isEmpty { members.append(.init("limits", .array(limits.map(JSONValue.string)))) }
+        if !wouldLimit.isEmpty { members.append(.init("would-limit", .array(wouldLimit.map(JSONValue.string)))) }
+        if let count = first("count") { members.append(.init("count", count)) }
+        members.append(.init("records", .number("\(records.count)")))
+        return .object(members)
+    }
+
+    /// The row for a table.
+    var cells: JSONValue {
+        var members: [JSONValue.Member] = []
+        func add(_ name: String, _ text: String?) {
+            if let text, !text.isEmpty { members.append(.init(name, .string(text))) }
+        }
+        for name in ["at", "pns", "rule", "peer", "call"] { add(name, first(name).map { AuditPrinter.plain($0) }) }
+        add("user", text("user") ?? text("attempted").map { "\($0) (unverified)" })
+        // What no call did is named by its kind: start, stop, recovered.
+        add("action", text("action") ?? text("kind"))
+        let others = recipients.count > 1 ? " (\(recipients.count))" : ""
+        add("recipient", text("audience").map { "audience:\($0)\(others)" } ?? recipients.first.map { $0 + others })
+        add(
+            "result",
+            results.count == 1
+                ? results[0].word : results.map { "\($0.word) \($0.count)" }.joined(separator: ", "))
+        add("limit", (limits + wouldLimit.map { "\($0) (shadow)" }).joined(separator: ", "))
+        if let count = first("count") { members.append(.init("count", count)) }
+        return .object(members)
+    }
+
+    /// The records other than intents, by result.
+    private var results: [(word: String, count: Int)] {
+        var found: [(word: String, count: Int)] = []
+        for record in records {
+            guard case .string(let word)? = record["result"] else { continue }
+            if let place = found.firstIndex(where: { $0.word == word }) {
+                found[place].count += 1
+            } else {
+                found.append((word, 1))
+            }
+        }
+        return found
+    }
+
+    private var recipients: [String] { distinct { record in Self.strings(record["recipient"]) } }
+    private var limits: [String] { distinct { record in Self.strings(record["limit"]) } }
+    private var wouldLimit: [String] { distinct { record in Self.strings(record["would-limit"]) } }
+
+    private func distinct(_ texts: (JSONValue) -> [String]) -> [String] {
+        var seen: Set<String> = []
+        return records.flatMap(texts).filter { seen.insert($0).inserted }
+    }
+
+    private func first(_ name: String) -> JSONValue? { records.lazy.compactMap { $0[name] }.first }
+    private func last(_ name: String) -> JSONValue? { records.lazy.reversed().compactMap { $0[name] }.first }
+    private func text(_ name: String) -> String? { first(name).flatMap { Self.strings($0).first } }
+
+    private static func strings(_ value: JSONValue?) -> [String] {
+        switch value {
+        case .string(let text)?: [text]
+        case .array(let values)?: values.flatMap { strings($0) }
+        case .null?, .bool?, .number?, .object?, nil: []
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+/// A journal of some calls in several segments, and everything that is asked of it.
+struct AuditFixture {
+    let journal: JournalFixture
+
+    var directory: TemporaryDirectory { journal.directory }
+    var indexPath: String { directory(AuditIndex.fileName) }
+
+    /// Forty sends of three people, with failures, refusals, a trial and an audience, closed in order.
+    init(sends: Int = 40) async throws {
+        journal = JournalFixture(segmentBytes: 6000, isSigned: true)
+        let file = try journal.open()
+        for number in 0..<sends {
+            var facts = JournalFixture.facts(number, to: number % 5 == 0 ? "carol" : "bob")
+            facts.user = UserName(canonical: number % 2 == 0 ? "alice" : "dave")
+            facts.pns = number % 3 == 0 ? .fcm : .apns
+            facts.rule = number % 7 == 0 ? "would-refuse" : "send[0]"
+            if number % 11 == 0 { facts.wouldLimit = ["inbox"] }
+            let result: CallResult = number % 8 == 0 ? .backendUnreachable : .accepted
+            try await file.record([
+                JournalRecord(.intent, facts: facts), JournalRecord(.outcome, facts: facts, result: result.rawValue),
+            ])
+            journal.hands.pass(seconds: 60)
+        }
+        var refused = JournalFixture.facts(sends, to: "bob")
+        refused.limit = "sends"
+        file.note(JournalRecord(.refusal, facts: refused, result: RefusalCode.rateLimited.rawValue, count: 7))
+        await file.close()
+    }
+
+    private init(_ journal: JournalFixture) { self.journal = journal }
+
+    /// The same journal in a directory of its own, with the index as it is.
+    func copy() throws -> AuditFixture { AuditFixture(try journal.afterCrash()) }
+
+    /// What is asked, and what was answered, as text.
+    typealias Answers = [String: String]
+
+    /// Everything that is asked of the trail, or some of it that takes little time.
+    static func answers(_ trail: AuditTrail, isBrief: Bool = false) throws -> Answers {
+        var answers: Answers = [:]
+        let bob = try #require(UserName(canonical: "bob"))
+        answers["senders"] = "\(try trail.senders(to: bob, since: WallTime(microseconds: 0)))"
+        for (name, query) in try queries() where !isBrief || ["all", "call", "would-refuse"].contains(name) {
+            for limit in [3, Int.max] {
+                var text = ""
+                let isMore = try trail.lines(query, limit: limit) { text += String(decoding: $0, as: UTF8.self) + "\n" }
+                answers["\(name), \(limit) lines"] = "\(text)\(isMore)"
+            }
+            var calls = ""
+            let isMore = try trail.calls(query, limit: 4) { lines in
+                calls += lines.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "+") + "\n"
+            }
+            answers["\(name), calls"] = "\(calls)\(isMore)"
+        }
+        return answers
+    }
+
+    /// What the segments alone say.
+    func expected(isBrief: Bool = false) throws -> Answers {
+        try Self.answers(AuditTrail(directory: directory.path), isBrief: isBrief)
+    }
+
+    private static func queries() throws -> [(String, AuditQuery)] {
+        func asking(_ change: (inout AuditQuery) -> Void) -> AuditQuery {
+            var query = AuditQuery()
+            change(&query)
+            return query
+        }
+        let bob = try #require(UserName(canonical: "bob"))
+        let late = WallTime(microseconds: 1_795_000_000_000_000 + 20 * 60_000_000)
+        return [
+            ("all", AuditQuery()), ("no checkpoints", asking { $0.hidesCheckpoints = true }),
+            ("to bob", asking { $0.to = bob }), ("since", asking { $0.since = late }),
+            ("until", asking { $0.until = late }), ("call", asking { $0.call = JournalFixture.call(7) }),
+            ("accepted", asking { $0.result = "accepted" }), ("rule", asking { $0.rule = "send[0]" }),
+            ("would-refuse", asking { $0.result = AuditQuery.wouldRefuse }),
+            ("would-limit", asking { $0.result = AuditQuery.wouldLimit }), ("limit", asking { $0.limit = "inbox" }),
+            ("refused by", asking { $0.limit = "sends" }), ("peer", asking { $0.peer = "192.0.2.1" }),
+            ("nothing", asking { $0.result = "banned" }),
+        ]
+    }
+
+    /// Opens the index as a query does, asks everything, and closes it in order.
+    func asked(isBrief: Bool = false) throws -> (answers: Answers, obstacle: AuditIndex.Failure?) {
+        let trail = AuditTrail(directory: directory.path)
+        defer { trail.close() }
+        let obstacle = trail.update()
+        return (try Self.answers(trail, isBrief: isBrief), obstacle)
+    }
+
+    /// Says of the index as it now is that it was closed in order.
+    func vouch() throws {
+        let end = CleanEnd(database: indexPath)
+        try end.remove()
+        try end.write()
+    }
+}

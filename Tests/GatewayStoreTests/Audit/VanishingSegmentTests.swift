@@ -1,0 +1,120 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+@Suite("Audit: segments that are removed while they are read", .timeLimit(.minutes(5)))
+struct VanishingSegmentTests {
+    private static func remove(_ name: String, _ fixture: AuditFixture) {
+        try? FileManager.default.removeItem(atPath: fixture.directory(name))
+    }
+
+    @Test("The index is brought up to date all the same")
+    func updating() async throws {
+        let fixture = try await AuditFixture()
+        let names = try JournalReading.segments(in: fixture.directory)
+        #expect(names.count > 4)
+        let index = try AuditIndex(directory: fixture.directory.path)
+        // Listed already, and not yet read.
+        try index.update(progress: { _, _ in
+            Self.remove(names[0], fixture)
+            Self.remove(names[1], fixture)
+        })
+        try index.update()
+        index.close()
+        let trail = AuditTrail(directory: fixture.directory.path)
+        let expected = try AuditFixture.answers(trail)
+        #expect(try fixture.asked().answers == expected)
+    }
+
+    @Test("A query goes on with what is left", arguments: [true, false])
+    func querying(byIndex: Bool) async throws {
+        let fixture = try await AuditFixture()
+        let names = try JournalReading.segments(in: fixture.directory)
+        let trail = AuditTrail(directory: fixture.directory.path)
+        defer { trail.close() }
+        if byIndex { #expect(trail.update() == nil) }
+        var numbers: [Int] = []
+        try trail.lines(AuditQuery(), limit: 100_000) { line in
+            numbers.append(try JournalReading.line(line).seq)
+            Self.remove(names[2], fixture)
+        }
+        let gone = try #require(Int(names[2].dropFirst(8).dropLast(6)))
+        let next = try #require(Int(names[3].dropFirst(8).dropLast(6)))
+        #expect(numbers.first == 1 && !numbers.contains(gone) && numbers.contains(next))
+    }
+
+    @Test("Verification begins behind segments that retention removed, and names one that is missing between others")
+    func verifying() async throws {
+        let fixture = try await AuditFixture()
+        let names = try JournalReading.segments(in: fixture.directory)
+        func verified(removing: [String]) throws -> JournalVerification.Report {
+            let copy = try fixture.copy()
+            return try JournalVerification(directory: copy.directory.path, keys: []).run { done, _ in
+                if done > 0 { for name in removing { Self.remove(name, copy) } }
+            }
+        }
+        let begun = try #require(UInt64(names[2].dropFirst(8).dropLast(6)))
+        let retired = try verified(removing: [names[0], names[1]])
+        #expect(retired.first == begun && retired.lines > 0)
+        #expect(try verified(removing: [names[1]]).finding?.what.contains("lines are missing") == true)
+    }
+
+    @Test("A start reads the sends of the last day from what is left")
+    func keyedSends() async throws {
+        let fixture = try await AuditFixture()
+        // In the listing, and not there when it is looked at.
+        symlink("/nowhere", fixture.directory("journal-00000000000000000000.jsonl"))
+        #expect(try JournalFile.keyedSends(in: fixture.directory.path, since: WallTime(seconds: 0)).isEmpty)
+    }
+
+    @Test("Recovery goes on without a segment that was listed")
+    func recovering() async throws {
+        let fixture = try await AuditFixture()
+        let files = ListingFileSystem(also: "journal-00000000000000009999.jsonl")
+        let found = try JournalRecovery(directory: fixture.directory.path, files: files).run()
+        #expect(Int(found.chain.next) == (try fixture.journal.lines().count) + 1)
+    }
+
+    @Test("The last lines are those of the segments that are left, and a forged last number ends nothing")
+    func following() async throws {
+        let fixture = try await AuditFixture()
+        var tail = JournalTail(directory: fixture.directory.path)
+        let last = try tail.last(3)
+        #expect(last.count == 3)
+        let names = try JournalReading.segments(in: fixture.directory)
+        Self.remove(try #require(names.last), fixture)
+        #expect(try tail.next().isEmpty)
+        try fixture.directory.write(
+            Array("{\"seq\":18446744073709551615,\"at\":\"\",\"kind\":\"stop\"}\n".utf8), to: try #require(names.last))
+        var forged = JournalTail(directory: fixture.directory.path)
+        _ = try forged.last(3)
+        _ = try forged.next()
+    }
+}
+
+/// The system's files, with a name in listings of which there is no file.
+private struct ListingFileSystem: JournalFileSystem {
+    let also: String
+    private let files = SystemFileSystem()
+
+    init(also: String) { self.also = also }
+
+    func create(_ path: String) throws(FileFailure) -> CInt { try files.create(path) }
+    func write(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
+    ) throws(FileFailure) -> Int { try files.write(bytes, at: offset, to: descriptor, path) }
+    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
+        try files.cut(descriptor, to: length, path)
+    }
+    func synchronizeDirectory(_ path: String) throws(FileFailure) { try files.synchronizeDirectory(path) }
+    func close(_ descriptor: CInt) { files.close(descriptor) }
+    func remove(_ path: String) throws(FileFailure) { try files.remove(path) }
+    func freeBytes(at path: String) throws(FileFailure) -> UInt64 { try files.freeBytes(at: path) }
+    func names(in path: String) throws(FileFailure) -> [String] { try files.names(in: path) + [also] }
+    func read(_ path: String) throws(FileFailure) -> [UInt8] { try files.read(path) }
+    func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
+    func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }
+    func truncate(_ path: String, to length: Int) throws(FileFailure) { try files.truncate(path, to: length) }
+}
