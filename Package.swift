@@ -57,6 +57,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "GatewayCore", dependencies: ["CLibcrypto", logging, nioCore, nioPosix, yams], exclude: ["README.md"],
@@ -74,7 +75,7 @@ let package = Package(
         .target(
             name: "GatewayHTTP",
             dependencies: [
-                "Gateway", "GatewayCore", logging, nioCore, nioPosix, nioTLS, nioSSL, nioHTTP2, nioHPACK,
+                "CMalloc", "Gateway", "GatewayCore", logging, nioCore, nioPosix, nioTLS, nioSSL, nioHTTP2, nioHPACK,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(

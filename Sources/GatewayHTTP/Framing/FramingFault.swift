@@ -12,3 +12,10 @@ package struct FramingFault: Error, Equatable {
         FramingFault(code: .malformedRequest, detail: detail)
     }
 }
+
+extension Refusal {
+    /// The refusal of what is no request, or of one that there is no memory for.
+    init(_ fault: FramingFault) {
+        self.init(fault.code, fault.detail, extra: fault.code == .overloaded ? .retryAfter(seconds: 1) : nil)
+    }
+}

@@ -5,6 +5,7 @@ internal import Synchronization
 public final class ConnectionCaps: Sendable {
     private struct Counts {
         var total = 0
+        var watch = PeakWatch(least: 128)
         var byPeer: [Peer.Address: Int] = [:]
 
         mutating func take(for owner: Peer?, atMost most: Int) -> Bool {
@@ -23,11 +24,17 @@ public final class ConnectionCaps: Sendable {
 
     /// Connections that were one too many.
     public let refused = Counter()
+    /// The memory that incomplete requests on these connections hold.
+    public let requestMemory: RequestMemory
+    private let trimmer = HeapTrimmer()
     private let limits: ListenerConfiguration.Connections
     private let counts = Mutex(Counts())
 
     /// None yet, and at most so many.
-    public init(_ limits: ListenerConfiguration.Connections) { self.limits = limits }
+    public init(_ limits: ListenerConfiguration.Connections) {
+        self.limits = limits
+        requestMemory = RequestMemory(limit: limits.requestMemory)
+    }
 
     /// Counts a connection in; false if it is one too many, and then it is not counted.
     ///
@@ -42,16 +49,19 @@ public final class ConnectionCaps: Sendable {
         counts.withLock { counts in
             guard counts.total < limits.total, counts.take(for: owner, atMost: limits.perPeer) else { return false }
             counts.total += 1
+            _ = counts.watch.hasFallen(to: counts.total)
             return true
         }
     }
 
     /// Counts an admitted connection out.
     func release(_ owner: Peer?) {
-        counts.withLock { counts in
+        let hasFallen = counts.withLock { counts in
             counts.total -= 1
             counts.giveBack(of: owner)
+            return counts.watch.hasFallen(to: counts.total)
         }
+        if hasFallen { trimmer.schedule() }
     }
 
     /// Counts a connection in the total as somebody's as well; false if it is one too many of that one's.

@@ -16,6 +16,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private let credentialsMayTravel: Bool
     private let timer: DeadlineTimer
     private var machine: ConnectionStateMachine
+    private var memory: RequestMemory.Account
     private var context: ChannelHandlerContext?
     private var running = ConnectionStateMachine.Deadline.none
     private var isAdvancing = false
@@ -36,6 +37,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.peer = peer
         self.opened = opened ?? loop.eventLoop.now
         self.credentialsMayTravel = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
+        self.memory = loop.memoryAccount(of: peer)
         self.machine = ConnectionStateMachine(limits: loop.configuration.limits, believes: source)
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
@@ -100,6 +102,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         guard context != nil else { return }
         context = nil
         timer.stop()
+        _ = memory.set(0)
         loop.leave(self)
     }
 
@@ -110,6 +113,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         defer { isAdvancing = false }
         // A client that does not read its answers gets no more of them.
         while let context, context.channel.isWritable || machine.isEnding, carryOut(machine.next(), context) {}
+        if let context, let fault = memory.set(machine.heldBytes).fault { _ = carryOut(machine.refuse(fault), context) }
         updateDeadline()
         if holdsRead, let context, machine.wantsBytes, context.channel.isWritable {
             holdsRead = false
@@ -128,7 +132,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
             serve(request)
         case .refuse(let fault, let omitsBody):
             let id = loop.ids.next()
-            let answer = loop.serving.refuse(Refusal(fault.code, fault.detail), id: id)
+            let answer = loop.serving.refuse(Refusal(fault), id: id)
             write(answer, id: id, framing: AnswerWriter.Framing(omitsBody: omitsBody, connection: .closed))
         case .close:
             context.close(promise: nil)

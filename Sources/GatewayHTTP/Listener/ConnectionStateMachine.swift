@@ -92,6 +92,21 @@ struct ConnectionStateMachine {
         }
     }
 
+    /// The memory that a request holds which is not complete.
+    var heldBytes: Int {
+        switch state {
+        case .reading: framer.heldBytes
+        case .serving, .concluding, .lingering: 0
+        }
+    }
+
+    /// The request that is being read is refused: there is no memory for it.
+    mutating func refuse(_ fault: FramingFault) -> Action {
+        state = .concluding
+        framer.refuse(fault)
+        return .refuse(fault, omitsBody: framer.isHead)
+    }
+
     /// Bytes came. `next()` says what they amount to.
     mutating func received(_ bytes: ByteBuffer) {
         switch state {

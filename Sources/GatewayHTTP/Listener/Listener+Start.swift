@@ -25,6 +25,8 @@ extension Listener {
         clocks: Clocks = .system, caps: ConnectionCaps? = nil, inherited: CInt? = nil
     ) async throws -> Listener {
         let caps = caps ?? ConnectionCaps(configuration.connections)
+        var configuration = configuration
+        configuration.requestMemory = caps.requestMemory
         switch configuration.address {
         case .tcp(let host, let port):
             // Resolving may block.

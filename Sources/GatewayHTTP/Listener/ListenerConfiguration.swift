@@ -49,6 +49,8 @@ public struct ListenerConfiguration: Sendable {
         /// From one peer address (IPv6: one /64). Unix sockets are exempt, and so are listed proxies: where they say by the PROXY
         /// protocol for whom a connection is, that address has it, and else the total alone bounds them.
         public var perPeer = 200
+        /// Bytes of requests that are not complete, and of answers that clients do not take: 503 beyond, on all connections together.
+        public var requestMemory = 64 << 20
 
         /// The defaults.
         public init() {}
@@ -62,6 +64,8 @@ public struct ListenerConfiguration: Sendable {
     public var deadlines = Deadlines()
     /// Numbers of connections.
     public var connections = Connections()
+    /// The memory that incomplete requests hold; listeners that are given the same ``ConnectionCaps`` have one together.
+    var requestMemory = RequestMemory()
     /// Calls in flight; listeners that are given the same count together. One more is answered 503 `overloaded`.
     public var calls = CallCaps()
     /// The TLS that connections begin with; nil where they are in the clear.

@@ -62,6 +62,12 @@ final class ListenerLoop {
         isEncrypted || (isProxied ? configuration.plaintextCredentials : credentialsMayTravel)
     }
 
+    /// What a connection of the peer may hold of the memory for incomplete requests.
+    func memoryAccount(of peer: Peer) -> RequestMemory.Account {
+        RequestMemory.Account(
+            of: configuration.requestMemory, part: configuration.trust.includes(peer) ? .proxy : .client)
+    }
+
     /// The request as the way of a call takes it, as that of the client behind the peer where the peer is believed.
     func request(
         _ framed: FramedRequest, id: CallID, peer: Peer, credentialsMayTravel: Bool

@@ -51,6 +51,9 @@ actor RunningGateway {
         self.caps = caps
     }
 
+    /// How the memory for incomplete requests stands; nil before there are listeners.
+    var requestMemory: RequestMemory? { caps?.requestMemory }
+
     /// How the listeners stand, each by its address, and how many connections were refused.
     func listenerReadings() async -> (readings: [(listener: String, reading: ListenerReading)], refused: UInt64) {
         var readings: [(String, ListenerReading)] = []

@@ -63,6 +63,14 @@ extension ServerConfiguration {
         connections.total = reader?.integer("total", in: 1...10_000) ?? connections.total
         // From one address, of IPv6 from one /64. Unix sockets and trusted proxies are exempt.
         connections.perPeer = reader?.integer("per-address", in: 1...10_000) ?? connections.perPeer
+        // Bytes of requests that are not complete, in all: 16 MiB at least, of which a connection may hold 64 KiB.
+        if let bytes = reader?.byteCount("request-memory") {
+            if bytes >= 16 << 20 {
+                connections.requestMemory = bytes
+            } else {
+                reader?.report("request-memory", "is 16MiB at least: with less, usual requests would be refused")
+            }
+        }
         return connections
     }
 

@@ -93,6 +93,57 @@ def processor_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+class Control:
+    """A bare server as a process of its own, and an honest client of it: how long the machine makes a call take at the moment."""
+
+    SERVER = """
+import asyncio
+async def serve(reader, writer):
+    try:
+        while await reader.readuntil(b"\\r\\n\\r\\n"):
+            writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")
+    except (OSError, asyncio.IncompleteReadError):
+        writer.close()
+async def main():
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+asyncio.run(main())
+"""
+
+    @classmethod
+    async def start(cls):
+        """Starts the server, and asks it from now on."""
+        control = cls()
+        control.process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", cls.SERVER, stdout=asyncio.subprocess.PIPE)
+        control.client = Honest(int(await control.process.stdout.readline()))
+        control.asking = asyncio.create_task(control.client.run())
+        return control
+
+    async def stop(self):
+        """Ends both."""
+        self.asking.cancel()
+        await asyncio.gather(self.asking, return_exceptions=True)
+        self.process.kill()
+        await self.process.wait()
+
+    def judge(self, name, honest, problems, limit=50):
+        """Holds an honest client's p99 against a limit in milliseconds, to which what the machine takes is added. Forgets what was
+        measured; says how it went, in words."""
+        allowed = limit + 3 * self.client.percentile(0.99)
+        slow = honest.percentile(0.99)
+        if honest.failures:
+            problems.append(f"{name}: the honest client failed {len(honest.failures)} times: {honest.failures[0]}")
+        if slow >= allowed:
+            problems.append(f"{name}: the honest client's p99 is {slow:.1f} ms; {allowed:.1f} would do on this machine at the moment")
+        said = f"honest p99 {slow:.1f} ms of {len(honest.seconds)}, beside a bare server's {self.client.percentile(0.99):.1f} ms"
+        for client in (honest, self.client):
+            client.failures.clear()
+            client.seconds.clear()
+        return said
+
+
 def certificate(directory):
     """A certificate for localhost, which signs itself; contexts of clients that offer HTTP/1.1, and HTTP/2."""
     subprocess.run(

@@ -15,6 +15,7 @@ from hyperframe.frame import (
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import edge  # noqa: E402  (the folder has to be named first)
+import held  # noqa: E402
 from edge import bench  # noqa: E402
 
 EVENTS = 250
@@ -216,11 +217,12 @@ async def main():
         gateway.remove()
     if beside.failures or not beside.seconds:
         problems.append(f"the client beside failed {len(beside.failures)} times of {len(beside.seconds)}: {beside.failures[:3]}")
+    figures = await held.run(options.program, options.full, problems)
     slow = 1000 * sorted(beside.seconds)[int(0.99 * len(beside.seconds))] if beside.seconds else 0
     bench.finish(
         "HTTP/2", problems,
         f"{cuts} attacks of {len(ATTACKS)} kinds, cut by {most} events at the latest; "
-        f"beside them {len(beside.seconds)} calls, p99 {slow:.1f} ms")
+        f"beside them {len(beside.seconds)} calls, p99 {slow:.1f} ms; " + "; ".join(figures))
 
 
 asyncio.run(main())

@@ -56,6 +56,9 @@ struct RequestFramer {
     /// The memory that they take.
     var bufferCapacity: Int { buffer.storageCapacity }
 
+    /// The memory that an incomplete request holds. Head and body may share some, which then counts twice.
+    var heldBytes: Int { buffer.storageCapacity + headBytes.storageCapacity + chunkedBody.storageCapacity }
+
     /// Whether the request that is being read is known to be HEAD.
     var isHead: Bool { head.isHead }
 
@@ -86,10 +89,17 @@ struct RequestFramer {
         do throws(FramingFault) {
             return try advance()
         } catch {
-            stage = .faulted(error)
-            buffer = ByteBuffer()
+            refuse(error)
             return .fault(error)
         }
+    }
+
+    /// Lets go of what has come: the request is refused, and nothing after it means anything.
+    mutating func refuse(_ fault: FramingFault) {
+        stage = .faulted(fault)
+        buffer = ByteBuffer()
+        headBytes = ByteBuffer()
+        chunkedBody = ByteBuffer()
     }
 
     private mutating func advance() throws(FramingFault) -> Event {

@@ -1,13 +1,14 @@
 internal import GatewayCore
 
 extension RequestHead {
-    /// Takes one field line into account.
-    mutating func take(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
-        guard let field = try RequestField.named(line.name, in: bytes) else { return }
+    /// Takes one field line into account. Says whether the place of its value is kept; the bytes of other lines are of no more use.
+    @discardableResult
+    mutating func take(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> Bool {
+        guard let field = try RequestField.named(line.name, in: bytes) else { return false }
         if field.needsBelief {
             forwarding?.take(field, line.value)
             trace?.take(field, line.value)
-            return
+            return forwarding != nil || trace != nil
         }
         guard !line.hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
         switch field {
@@ -15,6 +16,7 @@ extension RequestHead {
             guard host == nil else { throw .malformed("Host twice") }
             guard HostGrammar.matches(line.value, in: bytes) else { throw .malformed("a Host that is no host") }
             host = line.value
+            return true
         case .contentLength:
             guard contentLength == nil else { throw .malformed("Content-Length twice") }
             contentLength = try Self.length(line.value, in: bytes)
@@ -28,16 +30,17 @@ extension RequestHead {
             let isKnown = bytes.reads("100-continue", in: line.value) && expectation == .none
             expectation = isKnown ? .continueFirst : .unknown
         case .authorization:
-            authorization.add(line.value)
+            return authorization.add(line.value)
         case .contentType:
-            contentType.add(line.value)
+            return contentType.add(line.value)
         case .contentEncoding:
-            contentEncoding.add(line.value)
+            return contentEncoding.add(line.value)
         case .idempotencyKey:
-            idempotencyKey.add(line.value)
+            return idempotencyKey.add(line.value)
         case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate:
             break
         }
+        return false
     }
 
     /// What can only be judged when all fields are there (RFC 9112, sections 3.2 and 6.1).

@@ -55,10 +55,16 @@ struct RequestHead {
         case single(Range<Int>)
         case repeated
 
-        mutating func add(_ value: Range<Int>) {
+        /// Adds a line. Says whether the place of its value is kept.
+        @discardableResult
+        mutating func add(_ value: Range<Int>) -> Bool {
             switch self {
-            case .absent: self = .single(value)
-            case .single, .repeated: self = .repeated
+            case .absent:
+                self = .single(value)
+                return true
+            case .single, .repeated:
+                self = .repeated
+                return false
             }
         }
     }

@@ -15,6 +15,8 @@ struct FrameMeter {
     private static let worthOfCall = 4
     /// DATA that brings less than this, and not the end, is of no use.
     private static let crumb = 64
+    /// Bytes of the frames of one head: more than its fields may have when they are decoded.
+    private static let longestHead = 64 * 1024
 
     private static let preface = 24
     private static let frameHeader = 9
@@ -30,6 +32,9 @@ struct FrameMeter {
 
     /// How many frames but DATA, and heads, were completed.
     private(set) var completed = 0
+
+    /// Bytes of a frame but DATA, or of the frames of one head, that are there and not complete: they are kept.
+    private(set) var pending = 0
 
     private var stage = Stage.preface(missing: FrameMeter.preface)
     private var isWithinHead = false
@@ -64,7 +69,12 @@ struct FrameMeter {
             case .payload(let missing, let isData):
                 let count = min(missing, bytes.endIndex - index)
                 index += count
-                if count == missing, !isData, !isWithinHead { completed += 1 }
+                if !isData { pending += count }
+                if count == missing, !isData, !isWithinHead {
+                    completed += 1
+                    pending = 0
+                }
+                if pending > Self.longestHead { isWithinAllowance = false }
                 stage = count == missing ? Self.nextHeader : .payload(missing: missing - count, isData: isData)
             case .header(let have, var length, var type, var flags):
                 let byte = bytes[index]

@@ -27,6 +27,9 @@ final class FrameMeterHandler: ChannelInboundHandler {
         meter = FrameMeter(now: loop.now)
     }
 
+    /// The memory that a frame takes which is not complete, or a head: its buffer may be twice as large.
+    var heldBytes: Int { 2 * meter.pending }
+
     /// A call was answered.
     func served() { meter.served() }
 

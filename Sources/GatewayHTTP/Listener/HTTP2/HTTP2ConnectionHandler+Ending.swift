@@ -49,10 +49,10 @@ extension HTTP2ConnectionHandler {
         func isOver(_ deadline: NIODeadline?) -> Bool { deadline.map { $0 <= now } ?? false }
         if isOver(stuckUntil) { return cut() }
         if isOver(idleUntil) { return phase == .closing ? cut() : end(.noError) }
-        for (id, stream) in streams where isOver(stream.deadline) {
-            if case .receiving(let head, _, _) = stream.state {
+        for (id, stream) in streams.overdue(now) {
+            if case .receiving(let request) = stream.state {
                 let fault = FramingFault(code: .requestTimeout, detail: "the body did not come in time")
-                refuse(fault, on: id, omitsBody: head.isHead, isComplete: false)
+                refuse(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
             } else {
                 // Its answer waits for a window that the client never opened.
                 send(.rstStream(.cancel), on: id)
@@ -61,5 +61,6 @@ extension HTTP2ConnectionHandler {
         }
         for deadline in [idleUntil, stuckUntil] { wake(by: deadline) }
         for stream in streams.values { wake(by: stream.deadline) }
+        keepWithinMemory()
     }
 }

@@ -24,8 +24,7 @@ extension HTTP2ConnectionHandler {
         do throws(FramingFault) {
             let request = try HTTP2RequestReader(
                 payload.headers, limits: loop.configuration.limits, believes: source)
-            streams[id] = HTTP2Stream(
-                state: .receiving(request.head, bytes: request.bytes, body: ByteBuffer()), deadline: nil)
+            streams[id] = HTTP2Stream(state: .receiving(HTTP2Stream.IncompleteRequest(request)))
             if payload.endStream { return requestIsComplete(id) }
             let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
             streams[id]?.deadline = deadline
@@ -42,23 +41,21 @@ extension HTTP2ConnectionHandler {
 
     /// A piece of a body.
     func received(_ payload: HTTP2Frame.FramePayload.Data, on id: HTTP2StreamID) {
-        guard case .receiving(let head, let bytes, var body)? = streams[id]?.state,
+        guard case .receiving(let request)? = streams[id]?.state,
             case .byteBuffer(let piece) = payload.data
         else { return }
-        guard body.readableBytes + piece.readableBytes <= loop.configuration.limits.body else {
+        guard request.body.readableBytes + piece.readableBytes <= loop.configuration.limits.body else {
             let fault = FramingFault(code: .payloadTooLarge, detail: "the body is too long")
-            return refuse(fault, on: id, omitsBody: head.isHead, isComplete: payload.endStream)
+            return refuse(fault, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
         }
-        // Let go of it first, or it is copied.
-        streams[id]?.state = .answered
-        body.writeImmutableBuffer(piece)
-        streams[id]?.state = .receiving(head, bytes: bytes, body: body)
+        streams.append(piece, to: request)
         if payload.endStream { requestIsComplete(id) }
     }
 
     /// The stream has ended, by both sides or by a reset of one of them.
     func closed(_ id: HTTP2StreamID) {
-        guard let stream = streams.removeValue(forKey: id) else { return }
+        guard let stream = streams[id] else { return }
+        streams[id] = nil
         stream.clientHasLeft()
         guard streams.isEmpty else { return }
         if phase == .draining { return hangUp() }
@@ -75,11 +72,20 @@ extension HTTP2ConnectionHandler {
         context?.flush()
     }
 
+    /// Refuses incomplete requests, the newest first, until what the client holds is no more than it may hold; ends the connection
+    /// where that is not enough. Asked when all of what has arrived was looked at: a request that came at once counts for nothing.
+    func keepWithinMemory() {
+        while phase != .closing, let fault = memory.set(streams.heldBytes + meter.heldBytes).fault {
+            guard let (id, request) = streams.newestIncomplete else { return end(.enhanceYourCalm) }
+            refuse(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
+        }
+    }
+
     private func requestIsComplete(_ id: HTTP2StreamID) {
-        guard case .receiving(let head, let bytes, let body)? = streams[id]?.state else { return }
+        guard case .receiving(let request)? = streams[id]?.state else { return }
         let departure = ClientDeparture()
-        streams[id] = HTTP2Stream(state: .serving(departure, omitsBody: head.isHead))
-        let framed = FramedRequest(head: head, headBytes: bytes, body: body)
+        streams[id] = HTTP2Stream(state: .serving(departure, omitsBody: request.head.isHead))
+        let framed = FramedRequest(head: request.head, headBytes: request.bytes, body: request.body)
         callsUnderWay += 1
         if loop.admit(framed) { return begin(framed, on: id, departure) }
         loop.waiting.take(
@@ -120,7 +126,7 @@ extension HTTP2ConnectionHandler {
     /// The one answer to what is no request; the stream ends after it.
     func refuse(_ fault: FramingFault, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool) {
         let id = loop.ids.next()
-        let answer = loop.serving.refuse(Refusal(fault.code, fault.detail), id: id)
+        let answer = loop.serving.refuse(Refusal(fault), id: id)
         write(answer, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
         // RFC 9113, section 8.1: what is left of the request is of no use. A reset takes along what was not flushed before it.

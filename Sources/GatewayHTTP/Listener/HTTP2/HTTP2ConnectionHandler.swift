@@ -31,7 +31,9 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// By what the peer is believed; nil where it is not.
     let source: ProxyTrust.Source?
     var phase = Phase.open
-    var streams: [HTTP2StreamID: HTTP2Stream] = [:]
+    var streams = HTTP2Streams()
+    /// What the client holds of the memory for incomplete requests.
+    var memory: RequestMemory.Account
     var lastStream = HTTP2StreamID.rootStream
     /// Whether the first stream is the last one, too.
     var endsAfterFirst = false
@@ -56,6 +58,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.meter = meter
         self.opened = opened
         timer = DeadlineTimer(on: loop.eventLoop)
+        memory = loop.memoryAccount(of: peer)
         self.source = source
         credentialsMayTravel = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
     }
@@ -88,6 +91,11 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
             .origin:
             break
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        keepWithinMemory()
+        context.fireChannelReadComplete()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -151,8 +159,9 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         context = nil
         phase = .closing
         timer.stop()
+        _ = memory.set(0)
         let left = streams
-        streams = [:]
+        streams = HTTP2Streams()
         for stream in left.values { stream.clientHasLeft() }
         loop.leave(self)
     }

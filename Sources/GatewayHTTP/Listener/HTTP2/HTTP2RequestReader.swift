@@ -4,18 +4,19 @@ internal import NIOHPACK
 
 /// From the fields of a stream to what is kept of a request's head, by the very rules that hold for HTTP/1.1.
 ///
-/// A value without sockets: names and values are put side by side into one buffer, in which `RequestHead` has its places.
+/// A value without sockets: what is used of the fields is put side by side into one buffer, in which `RequestHead` has its places.
+/// The bytes of other fields are dropped as soon as they are checked: a client may refer to a long one by a single byte (RFC 7541,
+/// section 6.1), in each stream and several times.
 struct HTTP2RequestReader {
     /// The head as places in `bytes`.
     private(set) var head: RequestHead
-    /// Names and values, one after the other.
-    private(set) var bytes = ByteBuffer()
+    /// Names and values of the fields that are used, one after the other.
+    private(set) var bytes: ByteBuffer
 
-    private var method: Range<Int>?
-    private var scheme: Range<Int>?
+    private var methodLength: Int?
+    private var hasScheme = false
     private var path: Range<Int>?
     private var authority: Range<Int>?
-    private var lines: [FieldLine] = []
 
     /// Reads the fields of a request.
     ///
@@ -24,74 +25,113 @@ struct HTTP2RequestReader {
         _ fields: HPACKHeaders, limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil
     ) throws(FramingFault) {
         head = RequestHead(believes: source)
-        try place(fields, limits)
-        let bytes = bytes
-        try read(bytes.readableBytesUInt8Span, limits)
-    }
-
-    private mutating func place(
-        _ fields: HPACKHeaders, _ limits: ListenerConfiguration.Limits
-    ) throws(FramingFault) {
-        var size = 0
+        bytes = ByteBufferAllocator().buffer(capacity: Self.usualBytes)
+        var (count, size) = (0, 0)
         for (name, value, _) in fields {
-            let start = bytes.writerIndex
-            bytes.writeString(name)
-            let middle = bytes.writerIndex
-            bytes.writeString(value)
-            let (namePlace, valuePlace) = (start..<middle, middle..<bytes.writerIndex)
             if name.utf8.first == .colon {
-                try placePseudo(name, valuePlace)
+                // RFC 9113, section 8.3: pseudo-header fields come first.
+                guard count == 0 else { throw .malformed("a pseudo-header field behind others") }
+                try takePseudo(name, value, limits)
                 continue
             }
-            // RFC 9113, section 8.3: pseudo-header fields come first. `placePseudo` looks for lines.
+            count += 1
             size += name.utf8.count + value.utf8.count + 4
-            guard lines.count < limits.fields, size <= limits.headerBlock else {
+            guard count <= limits.fields, size <= limits.headerBlock else {
                 throw FramingFault(code: .headersTooLarge, detail: "too many fields, or too long ones")
             }
-            lines.append(FieldLine(name: namePlace, value: valuePlace, hasObsoleteText: false))
+            try take(name, value)
         }
+        try finish(limits)
     }
 
-    private mutating func placePseudo(_ name: String, _ value: Range<Int>) throws(FramingFault) {
-        guard lines.isEmpty else { throw .malformed("a pseudo-header field behind others") }
-        var isNew = false
+    /// Nearly all requests fit.
+    private static let usualBytes = 1024
+
+    private mutating func takePseudo(
+        _ name: String, _ value: String, _ limits: ListenerConfiguration.Limits
+    ) throws(FramingFault) {
+        let isNew: Bool
         switch name {
-        case ":method": (isNew, method) = (method == nil, value)
-        case ":scheme": (isNew, scheme) = (scheme == nil, value)
-        case ":path": (isNew, path) = (path == nil, value)
-        case ":authority": (isNew, authority) = (authority == nil, value)
+        case ":method": isNew = methodLength == nil
+        case ":scheme": isNew = !hasScheme
+        case ":path": isNew = path == nil
+        case ":authority": isNew = authority == nil
         default: throw .malformed("a pseudo-header field that requests do not have")
         }
-        if !isNew { throw .malformed("a pseudo-header field twice") }
-    }
-
-    private mutating func read(
-        _ bytes: borrowing Span<UInt8>, _ limits: ListenerConfiguration.Limits
-    ) throws(FramingFault) {
-        guard let method, let scheme, let path else { throw .malformed("a pseudo-header field is missing") }
-        guard bytes.reads("http", in: scheme) || bytes.reads("https", in: scheme) else {
-            throw .malformed("a scheme that is neither http nor https")
-        }
-        // As the line of HTTP/1.1 would be.
-        guard method.count + path.count + 10 <= limits.requestLine else {
+        guard isNew else { throw .malformed("a pseudo-header field twice") }
+        guard value.utf8.count <= limits.requestLine else {
             throw FramingFault(code: .uriTooLong, detail: "the path is too long")
         }
+        let start = bytes.writerIndex
+        bytes.writeString(value)
+        let place = start..<bytes.writerIndex
+        let bytes = bytes
+        switch name {
+        case ":method":
+            try takeMethod(place, bytes.readableBytesUInt8Span)
+            self.bytes.moveWriterIndex(to: start)
+        case ":scheme":
+            try takeScheme(place, bytes.readableBytesUInt8Span)
+            self.bytes.moveWriterIndex(to: start)
+        case ":path": try takePath(place, bytes.readableBytesUInt8Span)
+        default:
+            guard HostGrammar.matches(place, in: bytes.readableBytesUInt8Span) else {
+                throw .malformed("an authority that is no host")
+            }
+            authority = place
+        }
+    }
+
+    private mutating func takeMethod(
+        _ method: Range<Int>, _ bytes: borrowing Span<UInt8>
+    ) throws(FramingFault) {
         for index in method where !bytes[index].isTokenByte { throw .malformed("a method that is no token") }
         try head.take(method: method, in: bytes)
-        try readPath(path, bytes)
-        if let authority {
-            guard HostGrammar.matches(authority, in: bytes) else { throw .malformed("an authority that is no host") }
+        methodLength = method.count
+    }
+
+    private mutating func takeScheme(
+        _ scheme: Range<Int>, _ bytes: borrowing Span<UInt8>
+    ) throws(FramingFault) {
+        head.schemeIsHTTPS = bytes.reads("https", in: scheme)
+        guard head.schemeIsHTTPS || bytes.reads("http", in: scheme) else {
+            throw .malformed("a scheme that is neither http nor https")
         }
-        for var line in lines {
-            try Self.check(&line, bytes)
-            try head.take(line, in: bytes)
+        hasScheme = true
+    }
+
+    private mutating func take(_ name: String, _ value: String) throws(FramingFault) {
+        let start = bytes.writerIndex
+        bytes.writeString(name)
+        let middle = bytes.writerIndex
+        bytes.writeString(value)
+        var line = FieldLine(name: start..<middle, value: middle..<bytes.writerIndex, hasObsoleteText: false)
+        if !(try take(&line, in: bytes)) { bytes.moveWriterIndex(to: start) }
+    }
+
+    private mutating func take(_ line: inout FieldLine, in bytes: ByteBuffer) throws(FramingFault) -> Bool {
+        let span = bytes.readableBytesUInt8Span
+        try Self.check(&line, span)
+        return try head.take(line, in: span)
+    }
+
+    private mutating func finish(_ limits: ListenerConfiguration.Limits) throws(FramingFault) {
+        guard let methodLength, hasScheme, let path else { throw .malformed("a pseudo-header field is missing") }
+        // As the line of HTTP/1.1 would be.
+        guard methodLength + path.count + 10 <= limits.requestLine else {
+            throw FramingFault(code: .uriTooLong, detail: "the path is too long")
         }
         // RFC 9113, section 8.3.1: the authority is the host; where both are there, they are the same.
         if head.host == nil { head.host = authority } else { head.authority = authority }
-        try head.check(bodyLimit: limits.body, in: bytes)
+        let all = bytes
+        try head.check(bodyLimit: limits.body, in: all.readableBytesUInt8Span)
+        // What a long field that was dropped has taken is not kept with the request.
+        if all.storageCapacity > Self.usualBytes, all.readableBytes * 2 <= all.storageCapacity {
+            bytes = ByteBuffer(bytes: all.readableBytesView)
+        }
     }
 
-    private mutating func readPath(_ path: Range<Int>, _ bytes: borrowing Span<UInt8>) throws(FramingFault) {
+    private mutating func takePath(_ path: Range<Int>, _ bytes: borrowing Span<UInt8>) throws(FramingFault) {
         guard !path.isEmpty, bytes[path.lowerBound] == UInt8(ascii: "/") else {
             throw .malformed("a path that does not begin with a slash")
         }
@@ -103,6 +143,7 @@ struct HTTP2RequestReader {
             }
             if byte == UInt8(ascii: "?"), questionMark == nil { questionMark = index }
         }
+        self.path = path
         head.path = path.lowerBound..<(questionMark ?? path.upperBound)
         head.query = questionMark.map { $0 + 1..<path.upperBound }
     }

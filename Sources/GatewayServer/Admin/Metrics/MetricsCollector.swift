@@ -29,6 +29,7 @@ struct MetricsCollector: Sendable {
         families.append(workers)
         if let running = running.value {
             families += await Self.connections(running.listenerReadings())
+            if let memory = await running.requestMemory { families += Self.requestMemory(memory) }
             families += await Self.upstream(running.upstreamReading())
         }
         families += journal
@@ -108,6 +109,18 @@ struct MetricsCollector: Sendable {
     private static func connections(
         _ all: (readings: [(listener: String, reading: ListenerReading)], refused: UInt64)
     ) -> [MetricFamily] { connections(all.readings, refused: all.refused) }
+
+    private static func requestMemory(_ memory: RequestMemory) -> [MetricFamily] {
+        [
+            MetricFamily(
+                "notify_gateway_request_memory_bytes", .gauge, "Bytes that incomplete requests hold.",
+                Double(memory.bytes)),
+            MetricFamily(
+                "notify_gateway_request_memory_refusals_total", .counter,
+                "Requests that were refused, and connections that were closed, for want of memory for incomplete requests.",
+                Double(memory.refused.value)),
+        ]
+    }
 
     private static func upstream(_ reading: UpstreamReading) -> [MetricFamily] {
         [

@@ -1,0 +1,143 @@
+import Gateway
+import GatewayCore
+import NIOCore
+import NIOHPACK
+import Synchronization
+import Testing
+
+@testable import GatewayHTTP
+
+/// The bound on what clients hold by requests that are not complete.
+@Suite struct RequestMemoryTests {
+    typealias Frame = FrameClient.Frame
+
+    @Test("A connection may hold a part of what is free, and a proxy a larger one")
+    func parts() {
+        let memory = RequestMemory(limit: 257 * 1024)
+        var one = RequestMemory.Account(of: memory, part: .client)
+        #expect(one.set(1024) == .granted)
+        #expect(one.set(1025) == .exhausted)
+        #expect(one.set(2048) == .tooMuch)
+        #expect(one.bytes == 1024)
+        #expect(memory.bytes == 1024)
+        #expect(memory.refused.value == 2)
+        var proxy = RequestMemory.Account(of: memory, part: .proxy)
+        #expect(proxy.set(15 * 1024) == .granted)
+        #expect(one.set(0) == .granted)
+        #expect(proxy.set(0) == .granted)
+        #expect(memory.bytes == 0)
+    }
+
+    @Test("However many hold all that they may, the limit is kept and the next one may hold something")
+    func manyConnections() {
+        let memory = RequestMemory(limit: 64 << 20)
+        for _ in 0..<10_000 {
+            var account = RequestMemory.Account(of: memory, part: .client)
+            var bytes = 0
+            while account.set(bytes + 1024) == .granted { bytes += 1024 }
+            // One read of the socket.
+            #expect(bytes >= 4096)
+        }
+        #expect(memory.bytes < 64 << 20)
+    }
+
+    @Test("What has become free is returned to the system after a peak")
+    func returning() {
+        var watch = PeakWatch(least: 10)
+        let levels = [5, 20, 11, 10, 9, 30, 100, 80, 75, 60]
+        var fallen: [Int] = []
+        for level in levels where watch.hasFallen(to: level) { fallen.append(level) }
+        #expect(fallen == [10, 75])
+    }
+
+    @Test("Of the fields of HTTP/2 only those in use are kept")
+    func fieldsInUse() throws {
+        let long = String(repeating: "x", count: 3900)
+        let fields = HTTP2Bench.post("/a") + (0..<4).map { ("x-\($0)", long) } + [("authorization", "Basic YTpi")]
+        let reader = try HTTP2RequestReader(HPACKHeaders(fields), limits: .init())
+        #expect(reader.bytes.storageCapacity <= 1024)
+        let request = FramedRequest(head: reader.head, headBytes: reader.bytes, body: ByteBuffer())
+            .received(
+                id: CallID(process: 0, number: 0), peer: Peer(address: .local, text: "unix"), credentialsMayTravel: true
+            )
+        #expect(String(buffer: request.path) == "/a")
+        #expect(request.authorization == .single(ByteBuffer(string: "Basic YTpi")))
+    }
+
+    /// Streams that are held open with a long field that is used.
+    private func held(_ streams: Range<UInt32>) -> [Frame] {
+        let value = String(repeating: "x", count: 3900)
+        return streams.map { .headers(2 * $0 + 1, HTTP2Bench.post("/\($0)") + [("authorization", value)], end: false) }
+    }
+
+    @Test("Beyond its part of the memory the newest requests of HTTP/2 are refused, and those before them go on")
+    func heldStreams() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try connection.begin()
+        // 64 KiB: ten of these, at 4 KiB and what a stream takes beside.
+        for frame in held(0..<12) { try connection.send(frame) }
+        #expect(memory.bytes <= (16 << 20) / 256)
+        let events = try connection.written()
+        #expect(events.contains("431 on 23"))
+        #expect(!events.contains { $0.hasSuffix("on 1") })
+        try connection.send(.data(1, "late"))
+        #expect(try connection.written().contains("200 on 1"))
+        #expect(memory.refused.value > 0)
+        try connection.channel.close().wait()
+        connection.loop.run()
+        #expect(memory.bytes == 0)
+    }
+
+    @Test("A request that arrives whole is served though nothing is free")
+    func wholeRequests() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        // Proxies that hold nearly all.
+        for _ in 0..<400 {
+            var account = RequestMemory.Account(of: memory, part: .proxy)
+            var bytes = 0
+            while account.set(bytes + 256) == .granted { bytes += 256 }
+        }
+        let second = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try second.begin()
+        try second.send(.headers(1, HTTP2Bench.post("/a"), end: false), .data(1, "whole"))
+        #expect(try second.written().contains("200 on 1"))
+        let first = try EmbeddedConnection { $0.requestMemory = memory }
+        try first.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab")
+        #expect(try first.answers() == ["200 /b"])
+        #expect(memory.refused.value == 0)
+    }
+
+    @Test("A request of HTTP/1.1 that is not complete is refused with 503 where there is no memory for it")
+    func incompleteRequest() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        var proxies: [RequestMemory.Account] = []
+        for _ in 0..<64 {
+            var account = RequestMemory.Account(of: memory, part: .proxy)
+            while account.set(account.bytes + 4096) == .granted {}
+            proxies.append(account)
+        }
+        let connection = try EmbeddedConnection { $0.requestMemory = memory }
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16000\r\n\r\n"
+        try connection.send(head + String(repeating: "x", count: 15_000))
+        try connection.send(String(repeating: "x", count: 900))
+        #expect(try connection.answers() == ["503 overloaded close"])
+        for index in proxies.indices { _ = proxies[index].set(0) }
+        #expect(memory.bytes == 0)
+    }
+
+    @Test("The frames of a head that is not complete count, and end the connection beyond its part")
+    func incompleteHeads() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try connection.begin()
+        let piece = [("x", String(repeating: "x", count: 8000))]
+        try connection.send(.headers(1, HTTP2Bench.post("/"), end: false, endsHead: false))
+        try connection.send(.continuation(1, piece, endsHead: false))
+        #expect(memory.bytes >= 16_000)
+        for _ in 0..<8 where connection.isOpen { try connection.send(.continuation(1, piece, endsHead: false)) }
+        #expect(!connection.isOpen)
+        connection.loop.run()
+        #expect(memory.bytes == 0)
+    }
+}
