@@ -28,6 +28,18 @@ struct SystemFileSystem: JournalFileSystem {
         try PrivateFiles.synchronizeDirectory(path)
     }
 
+    func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
+        return FileIdentity(status)
+    }
+
+    func identity(_ path: String) throws(FileFailure) -> FileIdentity {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw FileFailure("stat", path) }
+        return FileIdentity(status)
+    }
+
     func close(_ descriptor: CInt) { _ = Glibc.close(descriptor) }
 
     func remove(_ path: String) throws(FileFailure) {

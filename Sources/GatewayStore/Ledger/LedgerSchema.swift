@@ -5,7 +5,7 @@ internal import GatewayCore
 /// The ledger's tables and their version, kept in `PRAGMA user_version`.
 enum LedgerSchema {
     /// The version that this program reads and writes.
-    static let version = 4
+    static let version = 5
 
     /// The version that the database has; 0 for an empty one.
     static func version(of database: Database) throws -> Int {
@@ -23,6 +23,7 @@ enum LedgerSchema {
             try database.execute(sql: tablesSince2)
             try database.execute(sql: tablesSince3)
             try database.execute(sql: tablesSince4)
+            try database.execute(sql: tablesSince5)
             try database.execute(
                 sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?)",
                 arguments: [Data(fingerprint.bytes)])
@@ -44,6 +45,7 @@ enum LedgerSchema {
         if try version(of: database) < 2 { try database.execute(sql: tablesSince2) }
         if try version(of: database) < 3 { try database.execute(sql: tablesSince3) }
         if try version(of: database) < 4 { try database.execute(sql: tablesSince4) }
+        if try version(of: database) < 5 { try database.execute(sql: tablesSince5) }
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
@@ -157,5 +159,15 @@ enum LedgerSchema {
         CREATE INDEX registration_by_account ON registration (authenticator, owner, login, state)
             WHERE login IS NOT NULL;
         CREATE INDEX account_of_user ON account (user, since);
+        """
+
+    /// The last checkpoint of the journal: a journal that was wiped or exchanged is known by it.
+    private static let tablesSince5 = """
+        CREATE TABLE journal_checkpoint (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            number INTEGER NOT NULL CHECK (number > 0),
+            hash BLOB NOT NULL CHECK (length(hash) = 32),
+            at INTEGER NOT NULL
+        ) STRICT;
         """
 }

@@ -33,12 +33,14 @@ extension AuditCommand {
         }
 
         func run() async throws {
-            let journal = try file.load().journal
+            let configuration = try file.load()
+            let journal = configuration.journal
             let keys = try keys(journal)
             do {
                 let copies = try copy.map { try CheckpointCopies(file: $0, keys: keys) }
                 if let copies { try say(copies) }
                 var verification = JournalVerification(directory: journal.directory, keys: keys, copies: copies)
+                verification.known = knownCheckpoint(configuration.ledger.file)
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
@@ -60,6 +62,16 @@ extension AuditCommand {
             }
         }
 
+        /// The checkpoint that the ledger has; where the ledger cannot be read the journal is verified without it.
+        private func knownCheckpoint(_ file: String) -> KnownCheckpoint? {
+            do throws(LedgerUnavailable) {
+                return try KnownCheckpoint(ledger: file)
+            } catch {
+                Console.complain("The journal is not compared with the ledger's checkpoint: \(error.detail)")
+                return nil
+            }
+        }
+
         private func say(_ copies: CheckpointCopies) throws {
             // An empty copy would agree with every journal.
             if copies.count == 0 { throw CommandFailure.refused("The copy holds no checkpoint of a known key.") }
@@ -71,11 +83,23 @@ extension AuditCommand {
         private func say(_ report: JournalVerification.Report) throws {
             if results.json {
                 var members: [JSONValue.Member] = [
-                    .init("good", .bool(report.finding == nil)),
+                    .init("good", .bool(report.isGood)),
                     .init("first", .number("\(report.first)")), .init("last", .number("\(report.last)")),
                     .init("lines", .number("\(report.lines)")), .init("checkpoints", .number("\(report.checkpoints)")),
                     .init("signed_through", .number("\(report.signedThrough)")),
                     .init("copies", .number("\(report.copiesSeen)")),
+                    .init("removed_through", .number("\(report.retiredThrough)")),
+                    .init(
+                        "missing",
+                        .array(
+                            report.losses.map { loss in
+                                .object([
+                                    .init("first", .number("\(loss.lines.lowerBound)")),
+                                    .init("through", .number("\(loss.lines.upperBound)")),
+                                    .init("recorded_in", .number("\(loss.recordedIn)")),
+                                    .init("at", .string(loss.time)), .init("what", .string("\(loss)")),
+                                ])
+                            })),
                 ]
                 if let finding = report.finding {
                     members += [
@@ -89,8 +113,18 @@ extension AuditCommand {
                     "\(report.lines) lines, \(report.first) to \(report.last); \(report.checkpoints) checkpoints, "
                         + "signed through line \(report.signedThrough)"
                         + (copy == nil ? "" : "; \(report.copiesSeen) checkpoints agree with the copy"))
+                if report.retiredThrough > 0 {
+                    try Console.say("Lines 1 to \(report.retiredThrough) were removed by retention.")
+                }
+                for loss in report.losses {
+                    try Console.say("Recorded in line \(loss.recordedIn), \(loss.time): \(loss).")
+                }
             }
-            guard let finding = report.finding else { return }
+            guard let finding = report.finding else {
+                if report.losses.isEmpty { return }
+                let what = report.losses.map(\.description).joined(separator: "; ")
+                throw CommandFailure.refused("The journal is not whole: \(what).")
+            }
             let place =
                 finding.number == finding.through
                 ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"

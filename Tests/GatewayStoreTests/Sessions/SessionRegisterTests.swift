@@ -199,7 +199,9 @@ struct SessionRegisterTests {
             try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
             // As the first version had it.
             try await fixture.ledger.database.write { database in
-                for table in ["session", "revoked_token", "revoked_user", "account", "imported", "stray"] {
+                for table in [
+                    "session", "revoked_token", "revoked_user", "account", "imported", "stray", "journal_checkpoint",
+                ] {
                     try database.execute(sql: "DROP TABLE \(table)")
                 }
                 try database.execute(
