@@ -75,7 +75,8 @@ struct SystemFileSystem: JournalFileSystem {
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
 
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        // Somebody may have put a pipe in the place of a file: to open that would wait for ever.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
         var status = stat()

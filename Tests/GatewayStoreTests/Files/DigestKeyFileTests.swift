@@ -22,7 +22,7 @@ struct DigestKeyFileTests {
     func new() throws {
         let key = try open().key
         #expect(try place.mode("ledger.sqlite.digest.key") == 0o600)
-        #expect(try open().key == key)
+        #expect(try open().key.isEqual(to: key))
         #expect(try FileManager.default.contentsOfDirectory(atPath: place("journal")).isEmpty)
     }
 
@@ -34,11 +34,11 @@ struct DigestKeyFileTests {
         // Of an attempt that a crash ended.
         try place.write([1, 2, 3], to: "ledger.sqlite.digest.key.new")
         let found = try open()
-        #expect(found.key == Secret([UInt8](repeating: 7, count: 32)))
+        #expect(found.key.isEqual(to: Secret([UInt8](repeating: 7, count: 32))))
         #expect(found.warning == nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: place("journal")).isEmpty)
         #expect(try place.mode("ledger.sqlite.digest.key") == 0o600)
-        #expect(try open().key == found.key)
+        #expect(try open().key.isEqual(to: found.key))
     }
 
     @Test("another key in the journal's directory is left there and not used")
@@ -46,7 +46,7 @@ struct DigestKeyFileTests {
         try put(7, "ledger.sqlite.digest.key")
         try put(8, "journal/digest.key")
         let found = try open()
-        #expect(found.key == Secret([UInt8](repeating: 7, count: 32)))
+        #expect(found.key.isEqual(to: Secret([UInt8](repeating: 7, count: 32))))
         #expect(found.warning?.contains("is not used") == true)
         #expect(FileManager.default.fileExists(atPath: place("journal/digest.key")))
     }

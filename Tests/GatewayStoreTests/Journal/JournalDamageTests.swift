@@ -169,7 +169,8 @@ struct JournalDamageTests {
 
     @Test("a directory that vanishes is made again with its lock, and all that was in it is recorded as lost")
     func directory() async throws {
-        let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        fixture.configuration.watchInterval = .seconds(600)
         let journal = try fixture.open()
         for number in 0..<30 { try await journal.record([Fixture.intent(number), Fixture.outcome(number)]) }
         let last = try #require(try fixture.lines().last).seq
@@ -214,7 +215,8 @@ struct JournalDamageTests {
 
     @Test("a loss that nobody signed for does not pass: the record in the journal has to hold together")
     func forged() async throws {
-        let fixture = JournalFixture(isSigned: true)
+        var fixture = JournalFixture(isSigned: true)
+        fixture.configuration.watchInterval = .seconds(600)
         let journal = try fixture.open()
         for number in 0..<5 { try await journal.record([Fixture.intent(number)]) }
         try FileManager.default.removeItem(atPath: Self.newest(fixture))

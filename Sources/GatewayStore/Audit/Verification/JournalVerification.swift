@@ -96,6 +96,7 @@ public struct JournalVerification: Sendable {
             self.time = time
         }
 
+        /// What is wrong with them, as the beginning of a sentence.
         public var description: String {
             switch kind {
             case .missing where lines.count == 1: "line \(lines.lowerBound) is missing"

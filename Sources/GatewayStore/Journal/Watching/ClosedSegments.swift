@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import Glibc
 
 /// The segments that are no longer written, each as it was left. Belongs to the writer's thread.
 ///
@@ -61,7 +62,14 @@ struct ClosedSegments {
             guard damage != nil || segment.isSuspect else { continue }
             // A directory that cannot be searched for a moment is no loss.
             if case .unreachable = damage { continue }
-            let kept = lastLine(of: name, through: segment.last)
+            let kept: UInt64?
+            do throws(FileFailure) {
+                kept = try lastLine(of: name, through: segment.last)
+            } catch {
+                // A file that cannot be read for a moment is no loss either.
+                if error.code != ENOENT { continue }
+                kept = nil
+            }
             if let kept, let identity = try? files.identity(path(name)) {
                 segments[name] = Segment(identity: identity, last: kept)
             } else {
@@ -81,8 +89,8 @@ struct ClosedSegments {
     }
 
     /// The number of the last line that follows from the segment's first line without a gap; nil where there is none.
-    private func lastLine(of name: JournalSegmentName, through last: UInt64) -> UInt64? {
-        guard let bytes = try? files.read(path(name)) else { return nil }
+    private func lastLine(of name: JournalSegmentName, through last: UInt64) throws(FileFailure) -> UInt64? {
+        let bytes = try files.read(path(name))
         var end = 0
         var found: (number: UInt64, hash: [UInt8])?
         while let feed = ChainCheck.endOfLine(in: bytes, from: end) {
