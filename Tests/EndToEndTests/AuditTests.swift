@@ -184,6 +184,10 @@ struct AuditTests {
 
         let cut = text.split(separator: "\n").prefix(3).joined(separator: "\n") + "\n"
         try cut.write(toFile: segment, atomically: false, encoding: .utf8)
+        let known = try await directory.command("audit", "verify")
+        #expect(known.status == 1)
+        #expect(known.errors.contains("lines are missing at the end: the ledger has a checkpoint of line 5"))
+        try FileManager.default.removeItem(atPath: directory.path + "/ledger.sqlite")
         #expect(try await directory.command("audit", "verify").status == 0)
         let short = try await directory.command("audit", "verify", "--copy", "checkpoints")
         #expect(short.status == 1)

@@ -7,19 +7,19 @@ import Testing
 @Suite("Readiness")
 struct ReadinessTests {
     @Test("A gateway that has refused calls for want of a place for 30 seconds is not ready, until it refuses no more")
-    func overload() {
-        let readiness = Readiness { nil }
+    func overload() async {
+        let readiness = Readiness(stores: [])
         let calls = CallCaps(most: 1)
         func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1) + .seconds(seconds) }
         readiness.enter(.serving)
         readiness.watch(calls)
-        #expect(readiness.obstacle(now: at(0)) == nil)
+        #expect(await readiness.obstacle(now: at(0)) == nil)
         for second in 0..<30 as Range<Int64> { calls.noteRefusal(at(second)) }
-        #expect(readiness.obstacle(now: at(30)) == nil)
+        #expect(await readiness.obstacle(now: at(30)) == nil)
         calls.noteRefusal(at(30))
-        #expect(readiness.obstacle(now: at(31)) == "overloaded: calls have been refused for 30 s")
-        #expect(readiness.obstacle(now: at(36)) == nil)
+        #expect(await readiness.obstacle(now: at(31)) == "overloaded: calls have been refused for 30 s")
+        #expect(await readiness.obstacle(now: at(36)) == nil)
         readiness.enter(.draining)
-        #expect(readiness.obstacle(now: at(31)) == "draining")
+        #expect(await readiness.obstacle(now: at(31)) == "draining")
     }
 }

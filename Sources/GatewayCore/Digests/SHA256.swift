@@ -34,6 +34,14 @@ public enum SHA256 {
             self.words = words
         }
 
+        /// A digest that was kept as its 32 bytes; nil where they are not as many.
+        package init?(_ bytes: [UInt8]) {
+            guard bytes.count == byteCount else { return nil }
+            var words: Words = (0, 0, 0, 0)
+            withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
+            self.words = words
+        }
+
         /// The 32 bytes.
         public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 

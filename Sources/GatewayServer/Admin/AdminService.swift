@@ -39,10 +39,10 @@ struct AdminService: Service {
         let router = Router()
         router.get("/health/live") { _, _ in Self.answer(.ok, status: "live", reason: nil) }
         router.get("/health/ready") { [readiness] _, _ in
-            if let obstacle = readiness.obstacle {
+            if let obstacle = await readiness.obstacle() {
                 return Self.answer(.serviceUnavailable, status: "not-ready", reason: obstacle)
             }
-            return Self.answer(.ok, status: "ready", reason: nil)
+            return Self.answer(.ok, status: "ready", reason: nil, warning: readiness.warning)
         }
         router.get("/metrics") { [metrics] _, _ in
             Response(
@@ -52,9 +52,12 @@ struct AdminService: Service {
         return router
     }
 
-    private static func answer(_ status: HTTPResponse.Status, status word: String, reason: String?) -> Response {
+    private static func answer(
+        _ status: HTTPResponse.Status, status word: String, reason: String?, warning: String? = nil
+    ) -> Response {
         var members = [JSONValue.Member("status", .string(word))]
         if let reason { members.append(.init("reason", .string(reason))) }
+        if let warning { members.append(.init("warning", .string(warning))) }
         let body = JSONWriter.bytes(of: .object(members)) + [UInt8(ascii: "\n")]
         return Response(
             status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],

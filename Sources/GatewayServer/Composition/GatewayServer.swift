@@ -94,7 +94,7 @@ public struct GatewayServer: Sendable {
         if let warning = Migration.warning(configuration) {
             logger.warning("Registrations from before the gateway", metadata: ["detail": "\(warning)"])
         }
-        let readiness = Readiness { [journal = stores.journal] in journal.outage?.detail }
+        let readiness = stores.readiness(clocks: clocks)
         let history = RecordedHistory(
             directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         let (parts, rules, revocation) = makeParts(stores, made, history, metrics, pool)

@@ -28,12 +28,17 @@ struct OpenStores: Sendable {
             settings.checkpointCopy = section.checkpointCopy
             settings.keep = section.keep
             settings.keepBytes = section.keepBytes
+            settings.ledger = ledger
             journalMetrics = settings.metrics
             journal = try JournalFile(settings)
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
             keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday)
                 .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) }
-            messageDigester = KeyedDigester(key: try KeyFile.open("\(section.directory)/digest.key"))
+            let digestKey = try DigestKeyFile.open(ledger: configuration.ledger.file, journal: section.directory)
+            if let warning = digestKey.warning {
+                logger.warning("Key of the journal's digests found twice", metadata: ["detail": "\(warning)"])
+            }
+            messageDigester = KeyedDigester(key: digestKey.key)
         } catch {
             try? ledger.close()
             throw error
@@ -56,6 +61,19 @@ struct OpenStores: Sendable {
                 metadata: ["owners": "\(owners.count)", "changes": "\(change.effects(on: owners).count)"])
         }
         try ledger.keepNameRules(configuration.names.storedForm)
+    }
+
+    /// Readiness by whether the stores can be written.
+    func readiness(clocks: Clocks) -> Readiness {
+        Readiness(
+            stores: [
+                StoreCheck("journal", clocks: clocks) { [journal] in await journal.check()?.detail },
+                // A check is a commit, so that it is not made for everybody who asks.
+                StoreCheck("ledger", reuse: .seconds(1), clocks: clocks) { [ledger] in
+                    await ledger.check(now: clocks.wall())?.detail
+                },
+            ]
+        ) { [journal] in journal.loss }
     }
 
     /// How much the ledger of the configuration keeps.

@@ -11,28 +11,49 @@ final class Readiness: Sendable {
     }
 
     private let state = Mutex(State.starting)
-    private let outage: @Sendable () -> String?
+    private let stores: [StoreCheck]
+    private let loss: @Sendable () -> String?
     private let calls = Mutex<CallCaps?>(nil)
 
     /// An overload that lasts for so long is said: others should get the calls.
     private static let longOverload = TimeAmount.seconds(30)
 
-    /// - Parameter outage: why calls cannot be recorded at present, or nil.
-    init(outage: @escaping @Sendable () -> String?) { self.outage = outage }
+    /// - Parameters:
+    ///   - stores: what must be written for calls to be served.
+    ///   - loss: which lines of the journal were found missing since the start, or nil.
+    init(stores: [StoreCheck], loss: @escaping @Sendable () -> String? = { nil }) {
+        self.stores = stores
+        self.loss = loss
+    }
 
     func enter(_ new: State) { state.withLock { $0 = new } }
 
     /// Says where the calls are counted that an overload refuses.
     func watch(_ caps: CallCaps) { calls.withLock { $0 = caps } }
 
-    /// Why the gateway is not ready, or nil if it is.
-    var obstacle: String? { obstacle(now: .now()) }
+    /// What does not keep the gateway from serving, and somebody has to look at; nil where nothing is.
+    var warning: String? {
+        loss().map { "journal: \($0); notify-gateway audit verify names all of them" }
+    }
 
-    func obstacle(now: NIODeadline) -> String? {
+    /// Returns why the gateway is not ready, or nil if it is. Asks the stores, for some seconds at most.
+    func obstacle(now: NIODeadline? = nil) async -> String? {
         switch state.withLock({ $0 }) {
-        case .starting: "starting"
-        case .draining: "draining"
-        case .serving: outage().map { "journal: \($0)" } ?? overload(now: now)
+        case .starting: return "starting"
+        case .draining: return "draining"
+        case .serving: break
+        }
+        return await storeObstacle() ?? overload(now: now ?? .now())
+    }
+
+    /// Why a store cannot be written; of several the first.
+    private func storeObstacle() async -> String? {
+        // All at once: each may take its whole time.
+        await withTaskGroup(of: (place: Int, obstacle: String?).self) { tasks in
+            for (place, store) in stores.enumerated() { tasks.addTask { (place, await store.obstacle()) } }
+            var found = [String?](repeating: nil, count: stores.count)
+            for await answer in tasks { found[answer.place] = answer.obstacle }
+            return found.compactMap(\.self).first
         }
     }
 

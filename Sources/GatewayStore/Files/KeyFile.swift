@@ -9,6 +9,8 @@ public enum KeyFile {
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// What was tried, and what the system says of it.
         public let description: String
+
+        init(description: String) { self.description = description }
     }
 
     /// The key in the file; a missing one is made where `mayCreate` says so. Blocks; for starts and commands.

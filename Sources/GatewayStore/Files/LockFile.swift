@@ -5,6 +5,7 @@ internal import Glibc
 /// `flock` (flock(2)) on a file of its own. The system gives the lock up with the descriptor, so a crash leaves nothing behind.
 final class LockFile: Sendable {
     private let descriptor: CInt
+    private let path: String
 
     /// Takes the lock, or says at once that somebody else has it.
     init(_ path: String) throws(FileFailure) {
@@ -17,6 +18,14 @@ final class LockFile: Sendable {
             throw FileFailure(unfit: path, "is locked: another process has this store open")
         }
         self.descriptor = descriptor
+        self.path = path
+    }
+
+    /// Whether the file that is locked still has its path. Without it another process would lock another file.
+    var isInPlace: Bool {
+        var (held, found) = (stat(), stat())
+        guard fstat(descriptor, &held) == 0, lstat(path, &found) == 0 else { return false }
+        return held.st_dev == found.st_dev && held.st_ino == found.st_ino
     }
 
     /// Gives the lock up; the file stays.

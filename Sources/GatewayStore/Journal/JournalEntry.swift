@@ -19,6 +19,10 @@ struct JournalEntry: Sendable {
         case writeFailed = "write-failed"
         /// More was noted than there was room for; counted in records that are missing.
         case notesDropped = "notes-dropped"
+        /// Lines that were on disk are gone: a segment was deleted, replaced or cut. `first` and `through` are their numbers.
+        case linesMissing = "lines-missing"
+        /// The line that the ledger knows the last checkpoint by is another one or absent; `through` is its number.
+        case checkpointMismatch = "checkpoint-mismatch"
     }
 
     /// The version of the lines' format, in `start` records.
@@ -75,6 +79,30 @@ struct JournalEntry: Sendable {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
             $0.member(#","result":"#, word: mending.rawValue)
             $0.member(#","count":"#, number: count)
+            $0.end()
+        }
+    }
+
+    /// Lines that were recorded are missing from now on.
+    static func linesMissing(_ lines: ClosedRange<UInt64>) -> JournalEntry {
+        JournalEntry {
+            $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
+            $0.member(#","result":"#, word: Mending.linesMissing.rawValue)
+            $0.member(
+                #","count":"#,
+                number: Int(clamping: lines.upperBound - lines.lowerBound).addingReportingOverflow(1).partialValue)
+            $0.member(#","first":"#, number: Int(clamping: lines.lowerBound))
+            $0.member(#","through":"#, number: Int(clamping: lines.upperBound))
+            $0.end()
+        }
+    }
+
+    /// The journal does not hold the line that the ledger knows.
+    static func checkpointMismatch(_ number: UInt64) -> JournalEntry {
+        JournalEntry {
+            $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
+            $0.member(#","result":"#, word: Mending.checkpointMismatch.rawValue)
+            $0.member(#","through":"#, number: Int(clamping: number))
             $0.end()
         }
     }

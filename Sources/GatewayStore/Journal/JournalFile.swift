@@ -44,6 +44,10 @@ public final class JournalFile: Journal {
         var checkpointInterval = Duration.seconds(60)
         /// How often segments are looked at that may have to go.
         var retentionInterval = Duration.seconds(3600)
+        /// How often the open segment is compared with its file where nothing is written.
+        var watchInterval = Duration.seconds(1)
+        /// Where the last checkpoint is kept besides the journal: a journal that was exchanged or wiped is known by it.
+        public var ledger: SQLiteLedger?
 
         /// A journal in the directory, with the defaults.
         public init(directory: String, clocks: Clocks = .system, logger: Logger) {
@@ -54,6 +58,7 @@ public final class JournalFile: Journal {
     }
 
     let queue: JournalQueue
+    private let metrics: JournalMetrics
 
     /// Opens the journal, mends what a crash left of it, and begins a new segment. Blocks; called at start.
     ///
@@ -65,11 +70,13 @@ public final class JournalFile: Journal {
     init(_ configuration: Configuration, files: any JournalFileSystem) throws(JournalUnavailable) {
         let directory = configuration.directory
         let lock: LockFile
-        let found: JournalRecovery.Found
+        var found: JournalRecovery.Found
         do throws(FileFailure) {
             try PrivateFiles.makeDirectory(directory)
             lock = try LockFile(directory + "/lock")
-            found = try JournalRecovery(directory: directory, files: files).run()
+            let recovery = JournalRecovery(directory: directory, files: files)
+            found = try recovery.run()
+            if let known = try Self.checkpoint(in: configuration.ledger) { try recovery.compare(&found, with: known) }
         } catch {
             throw JournalUnavailable(error.description)
         }
@@ -79,12 +86,17 @@ public final class JournalFile: Journal {
         let begun = try Self.begin(found, configuration, files)
         let queue = JournalQueue(limit: configuration.queueLimit)
         self.queue = queue
+        metrics = configuration.metrics
+        if let loss = found.loss {
+            configuration.logger.error("Journal is not the one that the ledger knows", metadata: ["detail": "\(loss)"])
+            metrics.missingLines.add(found.missing.map { $0.upperBound - $0.lowerBound + 1 } ?? 1)
+            queue.noteLoss(loss)
+        }
         let thread = Thread {
             // Made here: the writer belongs to this thread.
-            let writer = JournalWriter(
-                queue: queue, files: files, settings: configuration, segment: begun.segment, holding: begun.batch)
+            let writer = JournalWriter(queue: queue, files: files, settings: configuration, begun: begun, lock: lock)
             writer.run()
-            Self.end(lock, queue, configuration.logger)
+            Self.end(writer.lock, queue, configuration.logger)
         }
         thread.name = "journal"
         thread.start()
@@ -129,6 +141,21 @@ public final class JournalFile: Journal {
     /// Why `record` throws at present, or nil.
     public var outage: JournalUnavailable? { queue.outage }
 
+    /// The recorded lines that were found missing last since the journal was opened, as a sentence; nil where none were.
+    public var loss: String? { queue.loss }
+
+    /// Looks whether the journal can be written: compares the open segment with its file, and has the disk take a write.
+    ///
+    /// Returns why it cannot. Does not return while the disk takes no write.
+    public func check() async -> JournalUnavailable? {
+        do throws(JournalUnavailable) {
+            try await record([])
+            return nil
+        } catch {
+            return error.isFull ? nil : error
+        }
+    }
+
     /// Writes what is queued and a `stop` record, and gives the directory up. Further records are refused from the call on.
     public func close() async { await queue.close() }
 
@@ -141,10 +168,30 @@ public final class JournalFile: Journal {
         return false
     }
 
+    /// What a journal goes on with once it is open.
+    struct Begun: Sendable {
+        var segment: JournalSegment
+        /// What is in the segment already, and on disk.
+        var batch: JournalBatch
+        /// The segments before it.
+        var closed: ClosedSegments
+        /// Begun before the first line of this run was written.
+        var retentionClock: RetentionClock
+    }
+
+    /// The checkpoint that the ledger knows.
+    private static func checkpoint(in ledger: SQLiteLedger?) throws(FileFailure) -> KnownCheckpoint? {
+        do throws(LedgerUnavailable) {
+            return try ledger?.journalCheckpoint()
+        } catch {
+            throw FileFailure(unfit: "the ledger", "cannot be asked for the journal's last checkpoint: \(error.detail)")
+        }
+    }
+
     /// Writes what recovery found and then the `start`, in one batch: a `start` on disk says that the rest is there as well.
     private static func begin(
         _ found: JournalRecovery.Found, _ configuration: Configuration, _ files: any JournalFileSystem
-    ) throws(JournalUnavailable) -> (segment: JournalSegment, batch: JournalBatch) {
+    ) throws(JournalUnavailable) -> Begun {
         var batch = JournalBatch(
             chain: found.chain,
             signer: configuration.signingKey.map {
@@ -152,9 +199,15 @@ public final class JournalFile: Journal {
             })
         batch.open(clocks: configuration.clocks)
         // How many lines a crash left without a checkpoint is not looked for: one before all else covers them.
+        if let missing = found.missing { try batch.append(.linesMissing(missing)) }
         if found.chain.next > 1 { try batch.sign() }
         for entry in found.entries + [.start] { try batch.append(entry) }
         do throws(FileFailure) {
+            var closed = ClosedSegments(directory: configuration.directory, files: files)
+            try closed.addExisting(before: found.chain.next)
+            let names = try files.names(in: configuration.directory).compactMap { JournalSegmentName($0) }.sorted()
+            let retentionClock = try RetentionClock(
+                names, in: configuration.directory, files: files, clocks: configuration.clocks)
             var segment = try JournalSegment(first: found.chain.next, in: configuration.directory, files: files)
             do throws(FileFailure) {
                 try segment.append(batch.bytes)
@@ -162,7 +215,7 @@ public final class JournalFile: Journal {
                 segment.abandon()
                 throw error
             }
-            return (segment, batch)
+            return Begun(segment: segment, batch: batch, closed: closed, retentionClock: retentionClock)
         } catch {
             throw JournalUnavailable(error.description)
         }

@@ -1,3 +1,5 @@
+internal import GatewayCore
+
 /// The file-system calls that the journal makes, one method each, so that each can be made to fail.
 ///
 /// All block. All but `create` and `freeBytes` of one journal are made on its writer thread once it runs.
@@ -12,6 +14,10 @@ protocol JournalFileSystem: Sendable {
     func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
     /// Returns once the directory's names are on disk.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
+    /// The open file's identity and length.
+    func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity
+    /// The identity and length of the file at the path; a symbolic link is not followed.
+    func identity(_ path: String) throws(FileFailure) -> FileIdentity
     /// Gives the descriptor back.
     func close(_ descriptor: CInt)
     /// Takes the name away.
@@ -24,6 +30,8 @@ protocol JournalFileSystem: Sendable {
     func read(_ path: String) throws(FileFailure) -> [UInt8]
     /// The last bytes of the file, so many at most.
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8]
+    /// When the file was written to last.
+    func modified(_ path: String) throws(FileFailure) -> WallTime
     /// The length of the file in bytes.
     func size(_ path: String) throws(FileFailure) -> UInt64
     /// Cuts the file to the length, durably.

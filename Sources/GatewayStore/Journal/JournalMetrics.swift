@@ -8,6 +8,12 @@ public final class JournalMetrics: Sendable {
     public let syncTimes = Histogram(.latencies)
     /// Batches that could not be written.
     public let failures = Counter()
+    /// Lines that were recorded and are found missing.
+    public let missingLines = Counter()
+    /// The bytes of all segments, as they were counted last.
+    public let segmentBytes = Gauge()
+    /// The bytes that are free on the journal's file system, as they were counted last.
+    public let freeBytes = Gauge()
 
     /// Nothing counted yet.
     public init() {}

@@ -86,6 +86,7 @@ final class JournalQueue: Sendable {
         var isFinished = false
         var closers: [CheckedContinuation<Void, Never>] = []
         var bounds: JournalFile.Bounds?
+        var loss: String?
     }
 
     let state = Mutex(State())
@@ -102,6 +103,12 @@ final class JournalQueue: Sendable {
 
     /// How many records wait, and for how many outcomes room is kept.
     var load: (queued: Int, reserved: Int) { state.withLock { ($0.queued, $0.reserved) } }
+
+    /// The lines that were found missing last since the journal was opened; nil where none were.
+    var loss: String? { state.withLock { $0.loss } }
+
+    /// Notes that lines are missing.
+    func noteLoss(_ loss: String) { state.withLock { $0.loss = loss } }
 
     /// Adds records for somebody who waits. On refusal the answer is at once, and nothing was added.
     func add(_ records: [JournalRecord], _ waiter: JournalWaiter) {

@@ -10,6 +10,10 @@ struct JournalRecovery {
         var chain = JournalChain.beginning
         /// What has to be written before anything else.
         var entries: [JournalEntry] = []
+        /// The lines at the end that the ledger knows of and the journal has not.
+        var missing: ClosedRange<UInt64>?
+        /// How the journal differs from what the ledger knows, as a sentence; nil where it does not.
+        var loss: String?
     }
 
     let directory: String

@@ -6,8 +6,10 @@ internal import Glibc
 /// length nor where it lies on the disk, so that nothing but its own bytes has to be synchronised. Line feeds, since readers
 /// that know nothing of this find empty lines at the end and nothing else.
 struct JournalSegment {
+    let name: JournalSegmentName
     let path: String
     private let descriptor: CInt
+    private let identity: FileIdentity
     private let files: any JournalFileSystem
     /// How many bytes of lines are in it and on disk.
     private(set) var length = 0
@@ -20,15 +22,30 @@ struct JournalSegment {
 
     /// Makes the segment that starts with the line of this number, and its name durable.
     init(first: UInt64, in directory: String, files: any JournalFileSystem) throws(FileFailure) {
-        path = directory + "/" + JournalSegmentName(first: first).text
+        name = JournalSegmentName(first: first)
+        path = directory + "/" + name.text
         self.files = files
         descriptor = try Self.create(path, files)
         do throws(FileFailure) {
+            identity = try files.identity(of: descriptor, path)
             try files.synchronizeDirectory(directory)
         } catch {
-            discard()
+            Self.discard(descriptor, path, files)
             throw error
         }
+    }
+
+    /// The file with as many bytes as its lines have.
+    var written: FileIdentity {
+        FileIdentity(device: identity.device, inode: identity.inode, size: UInt64(length))
+    }
+
+    /// Compares the open file with the one at the segment's path: a segment that lost its name or its bytes takes writes like any
+    /// other, and nothing of them can be found again.
+    var damage: SegmentDamage? {
+        SegmentDamage(
+            of: path, as: FileIdentity(device: identity.device, inode: identity.inode, size: UInt64(filled)),
+            files: files)
     }
 
     /// Appends the bytes and returns once they are on disk. After a failure nothing may be written to the segment again: the
@@ -40,6 +57,13 @@ struct JournalSegment {
         while written < bytes.count { written += try write(bytes, from: written, at: length + written) }
         length += bytes.count
         lastBytes = bytes.count
+    }
+
+    /// Writes a line feed behind the lines, where the segment is filled ahead with one already: the disk takes a write, and
+    /// nothing of the segment changes.
+    func proveDisk() throws(FileFailure) {
+        guard filled > length else { return }
+        _ = try write([UInt8(ascii: "\n")], from: 0, at: length)
     }
 
     /// Whether room should be made for lines to come: little is left, and the length at which the segment is full not reached.
@@ -64,7 +88,7 @@ struct JournalSegment {
 
     /// Closes the file as it is, for after a failure. One in which nothing was acknowledged is taken away.
     func abandon() {
-        if length > 0 { files.close(descriptor) } else { discard() }
+        if length > 0 { files.close(descriptor) } else { Self.discard(descriptor, path, files) }
     }
 
     /// Fills further ahead, and by less where the disk has no more.
@@ -84,7 +108,7 @@ struct JournalSegment {
         filled += written
     }
 
-    private func discard() {
+    private static func discard(_ descriptor: CInt, _ path: String, _ files: any JournalFileSystem) {
         files.close(descriptor)
         // Where this fails the next segment cannot be made either, and that is reported.
         try? files.remove(path)

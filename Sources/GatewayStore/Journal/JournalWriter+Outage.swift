@@ -7,7 +7,10 @@ extension JournalWriter {
     ///
     /// What the failed batch left in the sealed segment is void: the next segment starts with the same number.
     func fail(_ reason: JournalUnavailable, unwritten: [JournalQueue.Item], dropped: Int) {
-        segment?.abandon()
+        if let segment {
+            closed.add(segment, before: chain.next, isSuspect: segment.damage != nil)
+            segment.abandon()
+        }
         segment = nil
         delay = .zero
         settings.logger.error("journal cannot be written", metadata: ["detail": "\(reason.detail)"])
@@ -26,7 +29,14 @@ extension JournalWriter {
         var batch = JournalBatch(chain: chain, signer: signer)
         batch.open(clocks: settings.clocks)
         do throws(JournalUnavailable) {
-            try batch.append(.recovered(.writeFailed, count: refused), mayWaitForCheckpoint: true)
+            try restoreDirectory()
+            findLosses()
+            for loss in unrecordedLosses { try batch.append(.linesMissing(loss.lines), mayWaitForCheckpoint: true) }
+            if refused > 0 || unrecordedLosses.isEmpty {
+                try batch.append(.recovered(.writeFailed, count: refused), mayWaitForCheckpoint: true)
+            }
+            // What is missing is signed at once: nobody can take it back by cutting the end off.
+            if !unrecordedLosses.isEmpty { try batch.sign() }
             segment = try newSegment(startingWith: batch.bytes)
         } catch {
             delay = min(max(delay * 2, settings.shortestDelay), settings.longestDelay)
@@ -35,6 +45,7 @@ extension JournalWriter {
             return
         }
         adopt(batch)
+        unrecordedLosses = []
         delay = .zero
         settings.logger.notice("journal is written again", metadata: ["refused": "\(refused)"])
         refused = 0

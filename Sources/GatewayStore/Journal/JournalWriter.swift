@@ -8,7 +8,7 @@ internal import Logging
 final class JournalWriter {
     let queue: JournalQueue
     let files: any JournalFileSystem
-    private(set) var settings: JournalFile.Configuration
+    var settings: JournalFile.Configuration
     /// Where the journal stands, and what of it is signed; both move only when a batch is on disk.
     var chain: JournalChain
     var signer: JournalSigner?
@@ -18,42 +18,55 @@ final class JournalWriter {
     var refused = 0
     /// How long to wait before the next attempt to open a segment.
     var delay = Duration.zero
+    /// The directory's lock.
+    var lock: LockFile
+    /// The segments that are no longer written.
+    var closed: ClosedSegments
+    /// Lines that are known to be lost, and of which no record says so yet.
+    var unrecordedLosses: [ClosedSegments.Loss] = []
+    /// When closed segments were last compared with their files.
+    var closedLooked: MonotonicInstant?
     /// When segments were last looked at that may have to go.
     var retentionLooked: MonotonicInstant?
+    /// When segments were last looked at that may be too old.
+    var ageLooked: MonotonicInstant?
+    /// Whether the time of day may be believed.
+    var retentionClock: RetentionClock
+    /// Whether the log says that it is not believed.
+    var hasReportedDoubt = false
     /// What is known of the oldest segments, so that they are not read again each time.
     var knownEnds: [JournalSegmentName: SegmentEnd] = [:]
-    private var batch: JournalBatch
+    var batch: JournalBatch
     private var fillPace = JournalFillPace()
-    private let copier: CheckpointCopier?
+    private let copiers: [CheckpointCopier]
     private var segmentBegan: MonotonicInstant
-    private var spaceLooked: MonotonicInstant?
-    private var lacksSpace = false
+    var spaceLooked: MonotonicInstant?
+    var lacksSpace = false
 
     /// How many bytes a batch may have before it is written; what is left over is the next batch. So a crash tears no more than
     /// this and one call's records.
     static let batchBytes = 4 << 20
 
-    /// - Parameter batch: what is in the segment already, and on disk.
+    /// - Parameters:
+    ///   - begun: the segment, and what is in it already and on disk.
+    ///   - lock: held on the directory.
     init(
         queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration,
-        segment: JournalSegment, holding batch: JournalBatch
+        begun: JournalFile.Begun, lock: LockFile
     ) {
+        let batch = begun.batch
+        self.lock = lock
+        closed = begun.closed
+        retentionClock = begun.retentionClock
         self.queue = queue
         self.files = files
         self.settings = settings
-        self.segment = segment
+        segment = begun.segment
         self.batch = batch
         chain = batch.chain
         signer = batch.signer
         segmentBegan = batch.now
-        copier = settings.checkpointCopy.map { place in
-            let sink: any CheckpointSink =
-                switch place {
-                case .file(let path): CheckpointFile(path: path)
-                case .syslog: CheckpointSyslog()
-                }
-            return CheckpointCopier(sink, logger: settings.logger)
-        }
+        copiers = settings.checkpointSinks.map { CheckpointCopier($0, logger: settings.logger) }
         adopt(batch)
     }
 
@@ -75,17 +88,21 @@ final class JournalWriter {
             if isClosing, segment == nil { mend() }
             if segment != nil {
                 lookAtSpace()
+                inspectClosedSegments()
+            }
+            if segment != nil {
                 let (items, dropped) = queue.take()
                 write(items, dropped: dropped)
+                if items.isEmpty { inspectOpenSegment() }
                 if !isClosing { retire() }
             }
             if isClosing { return finish() }
         }
     }
 
-    /// How long nothing has to be done where nothing comes; nil for ever.
+    /// How long nothing has to be done where nothing comes. The open segment is compared with its file at least that often.
     private var patience: Duration? {
-        var waits: [Duration] = []
+        var waits = [settings.watchInterval]
         if lacksSpace { waits.append(settings.longestDelay) }
         if let signer {
             // A clock that stands still must not make this a busy wait.
@@ -98,9 +115,17 @@ final class JournalWriter {
 
     private func finish() {
         write([JournalQueue.Item(JournalRecord(.stop))], dropped: 0, last: true)
+        if segment == nil {
+            // The segment was found damaged just now: what is lost and the end are recorded in another one.
+            mend()
+            if segment != nil {
+                let (items, dropped) = queue.take()
+                write(items, dropped: dropped, last: true)
+            }
+        }
         segment?.end()
         segment = nil
-        copier?.close()
+        for copier in copiers { copier.close() }
     }
 
     private func write(_ items: [JournalQueue.Item], dropped: Int, last: Bool = false) {
@@ -144,12 +169,20 @@ final class JournalWriter {
         batch.open(clocks: settings.clocks)
     }
 
-    /// Appends to the batch that was begun that everything up to a line is about to be removed.
-    func retireInBatch(_ end: SegmentEnd) throws(JournalUnavailable) { try batch.retire(end) }
-
-    /// Puts the batch on disk; only then the journal stands where the batch ends.
+    /// Puts the batch on disk; only then the journal stands where the batch ends. An empty batch proves that the disk takes
+    /// writes.
+    ///
+    /// The segment is compared with its file before and after the write: before, since a write fills the gap that truncation
+    /// left; after, so that nobody is told of a record in a file that has lost its name.
     func commit() throws(JournalUnavailable) {
-        if !batch.bytes.isEmpty {
+        try requireIntactSegment()
+        if batch.bytes.isEmpty {
+            do throws(FileFailure) {
+                try segment?.proveDisk()
+            } catch {
+                throw JournalUnavailable(error.description)
+            }
+        } else {
             let start = settings.clocks.monotonic().nanoseconds
             do throws(FileFailure) {
                 try segment?.append(batch.bytes)
@@ -161,6 +194,7 @@ final class JournalWriter {
                 settings.metrics.failures.add()
                 throw JournalUnavailable(error.description)
             }
+            try requireIntactSegment()
         }
         adopt(batch)
     }
@@ -168,6 +202,7 @@ final class JournalWriter {
     /// Makes room for the next batches, now that those who waited for this one are told.
     private func fillAhead() throws(JournalUnavailable) {
         guard segment?.lacksRoom(fillPace.step, upTo: settings.segmentBytes) == true else { return }
+        try requireIntactSegment()
         let start = settings.clocks.monotonic().nanoseconds
         do throws(FileFailure) {
             try segment?.fillAhead(fillPace.step)
@@ -181,7 +216,7 @@ final class JournalWriter {
     func adopt(_ batch: JournalBatch) {
         chain = batch.chain
         signer = batch.signer
-        if let copier { for line in batch.checkpoints { copier.add(line) } }
+        for line in batch.checkpoints { for copier in copiers { copier.add(line) } }
     }
 
     private var isCheckpointDue: Bool {
@@ -198,7 +233,10 @@ final class JournalWriter {
             try batch.sign()
             try commit()
         }
-        segment?.end()
+        if let segment {
+            closed.add(segment, before: chain.next)
+            segment.end()
+        }
         segment = nil
         do throws(FileFailure) {
             segment = try JournalSegment(first: chain.next, in: settings.directory, files: files)
@@ -209,46 +247,4 @@ final class JournalWriter {
         // The length of what is kept has changed.
         retentionLooked = nil
     }
-
-    private func keep(to bounds: JournalFile.Bounds) {
-        settings.minimumFree = bounds.minimumFree
-        settings.keep = bounds.keep
-        settings.keepBytes = bounds.keepBytes
-        // Both are looked at anew, by the new bounds.
-        (spaceLooked, retentionLooked) = (nil, nil)
-        if bounds.minimumFree == 0, lacksSpace {
-            lacksSpace = false
-            queue.set(nil)
-        }
-    }
-
-    /// Asks for the free space, once a second at most.
-    func lookAtSpace() {
-        guard settings.minimumFree > 0 else { return }
-        let now = settings.clocks.monotonic()
-        if let spaceLooked, now.nanoseconds - spaceLooked.nanoseconds < 1_000_000_000 { return }
-        spaceLooked = now
-        let found = spaceOutage()
-        if (found != nil) != lacksSpace {
-            lacksSpace = found != nil
-            let metadata: Logger.Metadata = ["detail": "\(found?.reason.detail ?? "")"]
-            settings.logger.notice(lacksSpace ? "journal lacks space" : "journal has space again", metadata: metadata)
-        }
-        queue.set(found)
-    }
-
-    private func spaceOutage() -> JournalQueue.Outage? {
-        do throws(FileFailure) {
-            let free = try files.freeBytes(at: settings.directory)
-            guard free < UInt64(clamping: settings.minimumFree) else { return nil }
-            return .space(
-                JournalUnavailable(
-                    "\(free) bytes are free at \(settings.directory), fewer than \(settings.minimumFree)"))
-        } catch {
-            return .space(JournalUnavailable(error.description))
-        }
-    }
-
-    /// Forgets when the space was last looked at.
-    func forgetSpace() { spaceLooked = nil }
 }

@@ -28,6 +28,18 @@ struct SystemFileSystem: JournalFileSystem {
         try PrivateFiles.synchronizeDirectory(path)
     }
 
+    func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
+        return FileIdentity(status)
+    }
+
+    func identity(_ path: String) throws(FileFailure) -> FileIdentity {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw FileFailure("stat", path) }
+        return FileIdentity(status)
+    }
+
     func close(_ descriptor: CInt) { _ = Glibc.close(descriptor) }
 
     func remove(_ path: String) throws(FileFailure) {
@@ -63,7 +75,8 @@ struct SystemFileSystem: JournalFileSystem {
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
 
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        // Somebody may have put a pipe in the place of a file: to open that would wait for ever.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
         var status = stat()

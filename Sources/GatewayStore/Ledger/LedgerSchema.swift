@@ -163,6 +163,7 @@ enum LedgerSchema {
 
     /// Updates that the backend was asked for and whose outcome is not known, by registration and by the user who asked. Since when
     /// the backend has not confirmed a deletion. Who took a device over, and who had it before that day's hand-overs.
+    /// The last checkpoint of the journal: a journal that was wiped or exchanged is known by it.
     private static let tablesSince5 = """
         CREATE TABLE update_attempt (
             registration TEXT NOT NULL
@@ -182,5 +183,12 @@ enum LedgerSchema {
         ALTER TABLE hand_over ADD COLUMN owner TEXT;
         ALTER TABLE hand_over ADD COLUMN former TEXT;
         CREATE INDEX hand_over_of_former ON hand_over (former) WHERE former IS NOT NULL;
+
+        CREATE TABLE journal_checkpoint (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            number INTEGER NOT NULL CHECK (number > 0),
+            hash BLOB NOT NULL CHECK (length(hash) = 32),
+            at INTEGER NOT NULL
+        ) STRICT;
         """
 }

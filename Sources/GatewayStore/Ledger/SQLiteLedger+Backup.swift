@@ -23,7 +23,8 @@ extension SQLiteLedger {
     private func copy(to path: String) throws {
         let manager = FileManager.default
         let (key, keyCopy, part) = (Self.keyFile(of: file), Self.keyFile(of: path), path + ".part")
-        for taken in [path, keyCopy] where manager.fileExists(atPath: taken) {
+        let (digestKey, digestKeyCopy) = (DigestKeyFile.path(ofLedger: file), DigestKeyFile.path(ofLedger: path))
+        for taken in [path, keyCopy, digestKeyCopy] where manager.fileExists(atPath: taken) {
             throw LedgerUnavailable("\(taken) is there already")
         }
         guard let bytes = try PrivateFiles.read(key, atMost: 32) else { throw LedgerUnavailable("\(key) is missing") }
@@ -35,6 +36,10 @@ extension SQLiteLedger {
             try database.backup(to: copy)
             try copy.close()
             try PrivateFiles.write(bytes, toNew: keyCopy)
+            // Only a ledger that a gateway has served by has one.
+            if let bytes = try PrivateFiles.read(digestKey, atMost: KeyFile.byteCount) {
+                try PrivateFiles.write(bytes, toNew: digestKeyCopy)
+            }
             try PrivateFiles.rename(part, to: path)
         } catch {
             try? manager.removeItem(atPath: part)

@@ -34,12 +34,14 @@ extension AuditCommand {
         }
 
         func run() async throws {
-            let journal = try file.load().journal
+            let configuration = try file.load()
+            let journal = configuration.journal
             let keys = try keys(journal)
             do {
                 let copies = try copy.map { try CheckpointCopies(file: $0, keys: keys) }
                 if let copies { try say(copies) }
                 var verification = JournalVerification(directory: journal.directory, keys: keys, copies: copies)
+                verification.known = knownCheckpoint(configuration.ledger.file)
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
@@ -60,6 +62,16 @@ extension AuditCommand {
                 ]
             } catch {
                 throw CommandFailure.unavailable("\(error.description). Give the public key with --key.")
+            }
+        }
+
+        /// The checkpoint that the ledger has; where the ledger cannot be read the journal is verified without it.
+        private func knownCheckpoint(_ file: String) -> KnownCheckpoint? {
+            do throws(LedgerUnavailable) {
+                return try KnownCheckpoint(ledger: file)
+            } catch {
+                Console.complain("The journal is not compared with the ledger's checkpoint: \(error.detail)")
+                return nil
             }
         }
 
@@ -91,6 +103,10 @@ extension AuditCommand {
                     ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"
                 throw CommandFailure.refused("The journal is not as it was written, at \(place): \(finding.what).")
             }
+            if !report.losses.isEmpty {
+                let what = report.losses.map(\.description).joined(separator: "; ")
+                throw CommandFailure.refused("The journal is not whole: \(what).")
+            }
             if case .differs(let detail)? = index {
                 throw CommandFailure.refused(
                     "The index did not say what the journal says: \(detail). It was removed; the next query makes it anew."
@@ -100,7 +116,7 @@ extension AuditCommand {
 
         private func text(_ report: JournalVerification.Report, _ index: IndexComparison?) -> String {
             var lines: [String] = []
-            if report.finding == nil {
+            if report.isGood {
                 lines.append(report.lines == 0 ? "OK: the journal is empty." : "OK: the journal is as it was written.")
             }
             lines += [
@@ -113,6 +129,12 @@ extension AuditCommand {
             lines.append(
                 "checkpoints  \(report.checkpoints), signed through line \(report.signedThrough)"
                     + (copy == nil ? "" : "; \(report.copiesSeen) agree with the copy"))
+            if report.retiredThrough > 0 {
+                lines.append("removed      lines 1 to \(report.retiredThrough), by retention")
+            }
+            for loss in report.losses {
+                lines.append("missing      \(loss), recorded in line \(loss.recordedIn) at \(loss.time)")
+            }
             switch index {
             case nil: break
             case .absent?: lines.append("index        none; the next query makes it")
@@ -125,7 +147,7 @@ extension AuditCommand {
 
         private func members(_ report: JournalVerification.Report, _ index: IndexComparison?) -> [JSONValue.Member] {
             var members: [JSONValue.Member] = [
-                .init("good", .bool(report.finding == nil)),
+                .init("good", .bool(report.isGood)),
                 .init("first", .number("\(report.first)")), .init("last", .number("\(report.last)")),
                 .init("lines", .number("\(report.lines)")), .init("segments", .number("\(report.segments)")),
                 .init("first_at", report.firstTime.map { .string($0.description) } ?? .null),
@@ -133,6 +155,8 @@ extension AuditCommand {
                 .init("checkpoints", .number("\(report.checkpoints)")),
                 .init("signed_through", .number("\(report.signedThrough)")),
                 .init("copies", .number("\(report.copiesSeen)")),
+                .init("removed_through", .number("\(report.retiredThrough)")),
+                .init("missing", .array(report.losses.map(Self.members))),
             ]
             switch index {
             case nil: break
@@ -151,6 +175,15 @@ extension AuditCommand {
                 ]
             }
             return members
+        }
+
+        private static func members(_ loss: JournalVerification.Loss) -> JSONValue {
+            .object([
+                .init("first", .number("\(loss.lines.lowerBound)")),
+                .init("through", .number("\(loss.lines.upperBound)")),
+                .init("recorded_in", .number("\(loss.recordedIn)")),
+                .init("at", .string(loss.time)), .init("what", .string("\(loss)")),
+            ])
         }
     }
 }

@@ -126,6 +126,7 @@ log: {{ level: notice }}
                 listeners = re.search(r'"listeners":"([^"]*)"', line)[1]
                 self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", listeners)]
                 self.port = self.ports[0]
+                self.admin_port = int(re.search(r'"admin":"127\.0\.0\.1:(\d+)"', line)[1])
                 self.reading = asyncio.create_task(self.drain())
                 return
         raise SystemExit(f"the gateway did not start:\n{log}")
@@ -133,6 +134,18 @@ log: {{ level: notice }}
     async def drain(self):
         while await self.process.stderr.read(65536):
             pass
+
+    async def readiness(self, seconds=10):
+        """The status of GET /health/ready, and the time that the answer took; 0 where none came."""
+        began = now()
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.admin_port)
+            writer.write(b"GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            line = await asyncio.wait_for(reader.readline(), seconds)
+            writer.close()
+            return int(line.split()[1]), now() - began
+        except (asyncio.TimeoutError, OSError, IndexError):
+            return 0, now() - began
 
     async def load(self, connections):
         """Opens so many clients and returns their transports."""

@@ -1,4 +1,5 @@
 import Foundation
+import GatewayCore
 import Synchronization
 
 @testable import GatewayStore
@@ -19,6 +20,8 @@ final class FaultyFileSystem: JournalFileSystem {
         var refusals = 0
         var longestWrite = Int.max
         var free = UInt64.max
+        /// When every file was written to last; nil for what the system says.
+        var modified: WallTime?
         var calls = 0
         /// Writes of lines that are on disk.
         var batches = 0
@@ -108,6 +111,17 @@ final class FaultyFileSystem: JournalFileSystem {
 
     func synchronizeDirectory(_ path: String) throws(FileFailure) {
         try mayFail(path)
+    }
+
+    func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity {
+        try files.identity(of: descriptor, path)
+    }
+
+    func identity(_ path: String) throws(FileFailure) -> FileIdentity { try files.identity(path) }
+
+    func modified(_ path: String) throws(FileFailure) -> WallTime {
+        guard let time = state.withLock(\.modified) else { return try files.modified(path) }
+        return time
     }
 
     func close(_ descriptor: CInt) { files.close(descriptor) }

@@ -11,13 +11,28 @@ struct JournalFixture {
     let directory: TemporaryDirectory
     let files = FaultyFileSystem()
     let hands: Hands
+    /// What the journal logs.
+    let log = JournalLog()
     var configuration: JournalFile.Configuration
 
     /// The hands of the journal's clocks.
     final class Hands: Sendable {
         let nanoseconds = Mutex<Int64>(0)
 
+        /// By how many seconds the time of day is wrong.
+        let error = Mutex<Int64>(0)
+
         func pass(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
+
+        /// Sets the time of day and nothing else.
+        func setClock(ahead seconds: Int64) { error.withLock { $0 = seconds } }
+
+        /// The time of day.
+        var time: WallTime {
+            let error = error.withLock { $0 }
+            return WallTime(
+                microseconds: 1_795_000_000_000_000 + error * 1_000_000 + nanoseconds.withLock { $0 } / 1000)
+        }
     }
 
     init(
@@ -29,11 +44,9 @@ struct JournalFixture {
         self.hands = hands
         let clocks = Clocks(
             monotonic: { MonotonicInstant(nanoseconds: hands.nanoseconds.withLock { $0 }) },
-            wall: {
-                WallTime(microseconds: 1_795_000_000_000_000 + hands.nanoseconds.withLock { $0 } / 1000)
-            })
-        var logger = Logger(label: "journal") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
+            wall: { hands.time })
+        let log = self.log
+        let logger = Logger(label: "journal") { _ in log.handler }
         var configuration = JournalFile.Configuration(directory: directory.path, clocks: clocks, logger: logger)
         configuration.segmentBytes = segmentBytes
         configuration.minimumFree = minimumFree

@@ -29,25 +29,109 @@ struct JournalRetentionTests {
         #expect(names.first == JournalSegmentName(first: report.first).text)
     }
 
-    @Test("a segment goes when its last record is older than is kept, and not before")
+    /// Lets an hour pass, and returns when segments were looked at.
+    private static func passHour(_ fixture: JournalFixture, _ journal: JournalFile) async throws {
+        fixture.hands.pass(seconds: 3600)
+        // Segments are looked at behind a batch, so the second one comes after the look.
+        for number in 1000..<1002 { try await journal.record([Fixture.refusal(number)]) }
+    }
+
+    @Test("a segment goes when its last record is older than is kept, a tenth of them or one an hour, and not before")
     func byAge() async throws {
+        var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        fixture.configuration.keep = .seconds(90 * 86_400)
+        try await Self.filled(fixture, calls: 0..<80)
+        let before = try JournalReading.segments(in: fixture.directory)
+        #expect(before.count > 20)
+        let time = fixture.hands.time
+        fixture.files.state.withLock { $0.modified = time }
+        let journal = try fixture.open()
+        fixture.hands.pass(seconds: 90 * 86_400 - 3600)
+        try await Self.passHour(fixture, journal)
+        #expect(try JournalReading.segments(in: fixture.directory).prefix(before.count).elementsEqual(before))
+        var left = before.count
+        for _ in before.indices where left > 0 {
+            let all = try JournalReading.segments(in: fixture.directory)
+            try await Self.passHour(fixture, journal)
+            let now = Set(try JournalReading.segments(in: fixture.directory)).intersection(before).count
+            #expect(left - now <= max(1, (all.count + 2) / 10))
+            left = now
+        }
+        #expect(left == 0)
+        await journal.close()
+        let after = try JournalReading.segments(in: fixture.directory)
+        let report = try fixture.verified()
+        #expect(report.finding == nil)
+        #expect(report.retiredThrough == report.first - 1)
+        let retired = try after.flatMap { try fixture.directory.bytes($0).split(separator: 0x0A) }
+            .map { try JournalReading.line(Array($0)) }.filter { $0.kind == "retired" }
+        #expect(retired.count >= before.count)
+        #expect(retired.last?.members["through"] as? Int == Int(report.first) - 1)
+    }
+
+    @Test("a clock that is wrong at a start removes nothing, and the log says why; set right, nothing is gone")
+    func wrongClock() async throws {
+        var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        fixture.configuration.keep = .seconds(90 * 86_400)
+        try await Self.filled(fixture, calls: 0..<80)
+        let before = try JournalReading.segments(in: fixture.directory)
+        let time = fixture.hands.time
+        fixture.files.state.withLock { $0.modified = time }
+        fixture.hands.setClock(ahead: 120 * 86_400)
+        let journal = try fixture.open()
+        for _ in 0..<23 { try await Self.passHour(fixture, journal) }
+        #expect(fixture.log.lines(.warning).count { $0.contains("the clock may be wrong") } == 1)
+        fixture.hands.setClock(ahead: 0)
+        for _ in 0..<30 { try await Self.passHour(fixture, journal) }
+        await journal.close()
+        #expect(try JournalReading.segments(in: fixture.directory).prefix(before.count).elementsEqual(before))
+        #expect(try fixture.verified().isGood)
+    }
+
+    @Test("a clock that jumps while the gateway runs removes nothing")
+    func jumpingClock() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         fixture.configuration.keep = .seconds(90 * 86_400)
         try await Self.filled(fixture)
         let before = try JournalReading.segments(in: fixture.directory)
-        fixture.hands.pass(seconds: 90 * 86_400)
-        try await Self.filled(fixture, calls: 50..<51)
+        let time = fixture.hands.time
+        fixture.files.state.withLock { $0.modified = time }
+        let journal = try fixture.open()
+        for _ in 0..<3 { try await Self.passHour(fixture, journal) }
+        fixture.hands.setClock(ahead: 120 * 86_400)
+        for _ in 0..<20 { try await Self.passHour(fixture, journal) }
+        await journal.close()
         #expect(try JournalReading.segments(in: fixture.directory).prefix(before.count).elementsEqual(before))
-        fixture.hands.pass(seconds: 1)
-        try await Self.filled(fixture, calls: 60..<61)
+    }
+
+    @Test("bounds of nothing at all remove a tenth of the segments or one at a start, not the history")
+    func atAStart() async throws {
+        var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture, calls: 0..<80)
+        let before = try JournalReading.segments(in: fixture.directory)
+        fixture.configuration.keepBytes = 0
+        await (try fixture.open()).close()
         let after = try JournalReading.segments(in: fixture.directory)
-        #expect(Set(after).isDisjoint(with: before))
+        #expect(Set(before).subtracting(after).count == (before.count + 1) / 10)
+        let report = try fixture.verified()
+        #expect(report.isGood)
+        #expect(report.retiredThrough == report.first - 1)
+    }
+
+    @Test("a segment before a gap is removed with a record of the gap, which goes on being told")
+    func beforeAGap() async throws {
+        var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture)
+        let names = try JournalReading.segments(in: fixture.directory)
+        let firsts = names.compactMap { JournalSegmentName($0)?.first }
+        try FileManager.default.removeItem(atPath: fixture.directory(names[1]))
+        fixture.configuration.keepBytes = 0
+        await (try fixture.open()).close()
+        #expect(try JournalReading.segments(in: fixture.directory).first == names[2])
         let report = try fixture.verified()
         #expect(report.finding == nil)
-        let retired = try after.flatMap { try fixture.directory.bytes($0).split(separator: 0x0A) }
-            .map { try JournalReading.line(Array($0)) }.filter { $0.kind == "retired" }
-        #expect(retired.count == before.count)
-        #expect(retired.last?.members["through"] as? Int == Int(report.first) - 1)
+        #expect(report.retiredThrough == firsts[1] - 1)
+        #expect(report.losses.map(\.lines) == [firsts[1]...(firsts[2] - 1)])
     }
 
     @Test("segments that go without a word are a finding; so is a removal that another key signed")

@@ -199,6 +199,7 @@ struct SessionRegisterTests {
             try await fixture.ledger.database.write { database in
                 for table in [
                     "session", "revoked_token", "revoked_user", "account", "imported", "stray", "update_attempt",
+                    "journal_checkpoint",
                 ] {
                     try database.execute(sql: "DROP TABLE \(table)")
                 }

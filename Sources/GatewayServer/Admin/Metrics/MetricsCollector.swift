@@ -13,10 +13,11 @@ struct MetricsCollector: Sendable {
 
     /// Every metric.
     func families() async -> [MetricFamily] {
+        let isReady = await readiness.obstacle() == nil
         var families = [
             MetricFamily(
                 "notify_gateway_ready", .gauge, "1 while calls are taken, else 0.",
-                readiness.obstacle == nil ? 1 : 0),
+                isReady ? 1 : 0),
             MetricFamily(
                 "notify_gateway_reloads_total", .counter, "Reloads of the whole configuration, by what came of them.",
                 [
@@ -77,6 +78,15 @@ struct MetricsCollector: Sendable {
             MetricFamily(
                 "notify_gateway_journal_failures_total", .counter, "Batches that could not be written.",
                 Double(metrics.failures.value)),
+            MetricFamily(
+                "notify_gateway_journal_missing_lines_total", .counter,
+                "Recorded lines that were found missing since the start.", Double(metrics.missingLines.value)),
+            MetricFamily(
+                "notify_gateway_journal_bytes", .gauge, "Bytes of the journal's segments.",
+                Double(metrics.segmentBytes.value)),
+            MetricFamily(
+                "notify_gateway_journal_free_bytes", .gauge, "Bytes that are free on the journal's file system.",
+                Double(metrics.freeBytes.value)),
             MetricFamily(
                 "notify_gateway_journal_waiting_records", .gauge, "Records that wait to be written.",
                 Double(parts.stores.journal.waiting)),

@@ -10,12 +10,17 @@ struct ChainCheck {
     private let copies: CheckpointCopies
     private var nextCopy = 0
     /// The number that the next line must have.
-    private var expected: UInt64 = 0
+    private(set) var expected: UInt64 = 0
     /// The hash that it must name.
     private var previous: [UInt8] = []
     /// What the first line that is there names, where it is not the first of all.
     private var beginning: [UInt8]?
     private var isBeginningVouchedFor = true
+    /// The number up to which good signed lines say that retention removed everything.
+    private var retiredThrough: UInt64 = 0
+    private var losses = RecordedLosses()
+    /// A finding within a segment, while a later line may still say that the rest of the segment is missing.
+    private var suspended: JournalVerification.Report?
     /// Lines since the last good checkpoint.
     private var run = 0
 
@@ -29,6 +34,7 @@ struct ChainCheck {
         _ bytes: [UInt8], of segment: JournalSegmentName, before next: JournalSegmentName?, mayEndWithinLine: Bool
     ) {
         if report.first == 0 { begin(with: segment, bytes) }
+        if segment.first > expected { skip(to: segment, bytes) }
         var lastGood: Range<Int>?
         defer {
             report.segments += 1
@@ -36,14 +42,10 @@ struct ChainCheck {
             report.lastTime = time ?? report.lastTime
         }
         guard segment.first == expected else {
-            find(
-                segment.first > expected
-                    ? Finding(
-                        expected, through: segment.first - 1,
-                        "lines are missing: the segment that begins with line \(segment.first) follows")
-                    : Finding(segment.first, "the segment that begins with it is there twice or out of order"))
+            find(Finding(segment.first, "the segment that begins with it is there twice or out of order"))
             return
         }
+        defer { suspend(before: next) }
         var offset = 0
         let content = JournalContent.endOfLines(in: bytes)
         while report.finding == nil, next.map({ expected < $0.first }) ?? true, offset < content {
@@ -67,20 +69,63 @@ struct ChainCheck {
     /// Says what only the end can tell.
     mutating func finish() -> JournalVerification.Report {
         if report.finding == nil, let pendingVoid { find(pendingVoid) }
-        if report.finding == nil, !isBeginningVouchedFor {
-            find(
-                Finding(
-                    1, through: report.first - 1,
-                    "lines are missing at the beginning, and no signed line says that they were removed"))
-        }
+        report = losses.completed(report)
+        if report.finding == nil, report.first > 1 { checkBeginning() }
         if report.finding == nil, nextCopy < copies.heads.count {
             let last = copies.heads[copies.heads.count - 1].number
             find(
                 Finding(
                     max(1, expected), through: last,
-                    "lines are missing at the end: the second place has a checkpoint of line \(last)"))
+                    "lines are missing at the end: \(copies.heads[copies.heads.count - 1].place.rawValue) has a "
+                        + "checkpoint of line \(last)"))
         }
         return report
+    }
+
+    /// Says what became of the lines before the first one that is there: retention removed them, or they are lost.
+    private mutating func checkBeginning() {
+        report.retiredThrough = isBeginningVouchedFor ? report.first - 1 : retiredThrough
+        guard report.retiredThrough < report.first - 1 else { return }
+        let missing = (report.retiredThrough + 1)...(report.first - 1)
+        if let found = losses.losses(ofBeginning: missing) {
+            report.losses.insert(contentsOf: found, at: 0)
+        } else {
+            find(
+                Finding(
+                    report.retiredThrough + 1, through: report.first - 1,
+                    "lines are missing at the beginning, and no signed line says that they were removed"))
+        }
+    }
+
+    // MARK: Gaps
+
+    /// Goes on with a segment behind a gap. The gap is the finding, unless a later line of the gateway records it.
+    private mutating func skip(to segment: JournalSegmentName, _ bytes: [UInt8]) {
+        var found = suspended ?? report
+        if found.finding == nil {
+            found.finding = Finding(
+                expected, through: segment.first - 1,
+                "lines are missing: the segment that begins with line \(segment.first) follows")
+        }
+        suspended = nil
+        let first = min(expected, found.finding?.number ?? expected)
+        losses.add(.init(lines: first...(segment.first - 1), report: found))
+        expected = segment.first
+        run = 0
+        if let end = Self.endOfLine(in: bytes, from: 0),
+            let named = JournalLineReader(bytes: bytes[0..<end]).previous
+        {
+            previous = named
+        }
+        while nextCopy < copies.heads.count, copies.heads[nextCopy].number < segment.first { nextCopy += 1 }
+    }
+
+    /// Puts a finding aside where another segment follows: the gateway may have recorded there that the rest of this one is
+    /// missing.
+    private mutating func suspend(before next: JournalSegmentName?) {
+        guard report.finding != nil, let next, expected < next.first else { return }
+        suspended = report
+        report.finding = nil
     }
 
     // MARK: Lines
@@ -111,7 +156,8 @@ struct ChainCheck {
         guard line.names(previous) else { return find(unchained(line, bytes, range)) }
         if let unexplained = pendingVoid {
             let reader = JournalLineReader(bytes: bytes[range])
-            guard reader.kind == .recovered, reader.text("result") == JournalEntry.Mending.writeFailed.rawValue else {
+            let causes = [JournalEntry.Mending.writeFailed, .linesMissing].map(\.rawValue)
+            guard reader.kind == .recovered, reader.text("result").map(causes.contains) == true else {
                 return find(unexplained)
             }
             pendingVoid = nil
@@ -123,40 +169,11 @@ struct ChainCheck {
         expected += 1
         run += 1
         if line.mayBeSigned { checkStatement(JournalLineReader(bytes: bytes[range])) } else { checkRun() }
+        if line.mayBeRecovered {
+            let reader = JournalLineReader(bytes: bytes[range])
+            if reader.kind == .recovered { losses.take(reader, number: report.last) }
+        }
         if report.finding == nil { compareWithCopy(hash) }
-    }
-
-    private func misplaced(_ line: CheckedLine) -> Finding {
-        guard let number = line.number else { return Finding(expected, "the line has no number") }
-        if number > expected {
-            return Finding(expected, through: number - 1, "lines are missing: line \(number) follows")
-        }
-        return Finding(number, "the line is there twice, or out of order")
-    }
-
-    /// A whole line of the right number that does not name the one before it. If the next one does name this one, it was the
-    /// one before that was changed and hashed anew; else it is this one.
-    private func unchained(_ line: CheckedLine, _ bytes: [UInt8], _ range: Range<Int>) -> Finding {
-        let isAlone = expected == report.first
-        if isAlone { return Finding(expected, "the line does not name the hash that the first line of all names") }
-        let what = "the line was changed and hashed anew: the next one names another hash"
-        guard let end = Self.endOfLine(in: bytes, from: range.upperBound + 1) else {
-            return Finding(expected - 1, through: expected, what)
-        }
-        let next = CheckedLine(bytes, (range.upperBound + 1)..<end)
-        if next.hash != nil, let hash = line.hash, !next.names(hash) { return Finding(expected, what) }
-        return Finding(expected - 1, what)
-    }
-
-    /// The line feed that ends the line which begins there.
-    static func endOfLine(in bytes: [UInt8], from offset: Int) -> Int? {
-        guard offset < bytes.count else { return nil }
-        return bytes.withUnsafeBytes { buffer in
-            guard let base = buffer.baseAddress,
-                let found = memchr(base + offset, Int32(UInt8(ascii: "\n")), buffer.count - offset)
-            else { return nil }
-            return UnsafeRawPointer(found) - base
-        }
     }
 
     // MARK: What is signed
@@ -190,6 +207,7 @@ struct ChainCheck {
             if let beginning, statement.through == report.first - 1, statement.head == beginning {
                 isBeginningVouchedFor = true
             }
+            if statement.through < report.first { retiredThrough = max(retiredThrough, statement.through) }
         }
     }
 
@@ -206,10 +224,11 @@ struct ChainCheck {
                 return find(
                     Finding(
                         max(first, report.first), through: report.last,
-                        "lines were changed and hashed anew: the second place has another checkpoint of line \(report.last)"
+                        "lines were changed and hashed anew: \(copies.heads[nextCopy].place.rawValue) has another "
+                            + "checkpoint of line \(report.last)"
                     ))
             }
-            report.copiesSeen += 1
+            if copies.heads[nextCopy].place == .copy { report.copiesSeen += 1 }
             nextCopy += 1
         }
     }

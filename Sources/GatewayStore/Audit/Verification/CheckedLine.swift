@@ -11,6 +11,8 @@ struct CheckedLine {
     let number: UInt64?
     /// Whether it could be a checkpoint or the like; where not, it is none.
     let mayBeSigned: Bool
+    /// Whether it could be one in which the journal says how it was mended; where not, it is none.
+    let mayBeRecovered: Bool
     private let bytes: [UInt8]
     private let namePlace: Int
 
@@ -20,6 +22,7 @@ struct CheckedLine {
     /// From the end of the number to the word of the kind: `,"at":"2026-11-21T07:00:00.000000Z","kind":"`.
     private static let kindDistance = 44
     private static let signedKinds = [JournalStatement.Kind.checkpoint, .retired].map { Array($0.rawValue.utf8) }
+    private static let recoveredKind = Array(JournalRecord.Kind.recovered.rawValue.utf8)
     /// From `,"prev":"` to the end of the line.
     private static let tailLength = previousMember.count + 64 + hashMember.count + 64 + 2
 
@@ -28,7 +31,9 @@ struct CheckedLine {
         let hashPlace = previousStart + 64
         let hashStart = hashPlace + Self.hashMember.count
         guard Self.isShaped(bytes, range) else {
-            (isShaped, hash, number, mayBeSigned, self.bytes, namePlace) = (false, nil, nil, false, [], 0)
+            (isShaped, hash, number, mayBeSigned, mayBeRecovered, self.bytes, namePlace) = (
+                false, nil, nil, false, false, [], 0
+            )
             return
         }
         isShaped = true
@@ -37,6 +42,7 @@ struct CheckedLine {
         let (number, numberEnd) = Self.number(bytes, range.lowerBound + Self.start.count)
         self.number = number
         mayBeSigned = Self.signedKinds.contains { Self.matches($0, bytes, numberEnd + Self.kindDistance) }
+        mayBeRecovered = Self.matches(Self.recoveredKind, bytes, numberEnd + Self.kindDistance)
         let digest = bytes.withUnsafeBytes { buffer in
             // From `{` up to but not including `,"hash"`, whose comma comes after the quotation mark of `prev`.
             SHA256.digest(UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound..<(hashPlace + 1)]))

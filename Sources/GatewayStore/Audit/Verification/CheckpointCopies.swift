@@ -2,8 +2,14 @@ public import GatewayCore
 
 /// The checkpoints of the second place: what the journal must still say.
 public struct CheckpointCopies: Sendable {
+    /// Where a checkpoint was kept, in words.
+    enum Place: String, Sendable {
+        case copy = "the second place"
+        case ledger = "the ledger"
+    }
+
     /// The hash of a line by its number, for lines that a good checkpoint is about.
-    private(set) var heads: [(number: UInt64, hash: [UInt8])] = []
+    private(set) var heads: [(number: UInt64, hash: [UInt8], place: Place)] = []
     /// How many lines are no checkpoints that one of the keys signed. A foreign line in a system's log is none of them.
     public private(set) var unreadable = 0
 
@@ -30,11 +36,17 @@ public struct CheckpointCopies: Sendable {
                 unreadable += 1
                 continue
             }
-            heads.append((signed.statement.through, signed.statement.head))
+            heads.append((signed.statement.through, signed.statement.head, .copy))
         }
         heads.sort { $0.number < $1.number }
     }
 
     /// How many there are.
-    public var count: Int { heads.count }
+    public var count: Int { heads.count { $0.place == .copy } }
+
+    /// Adds the checkpoint that the ledger has.
+    mutating func add(_ checkpoint: KnownCheckpoint) {
+        heads.append((checkpoint.number, checkpoint.hash.hexDigits, .ledger))
+        heads.sort { $0.number < $1.number }
+    }
 }

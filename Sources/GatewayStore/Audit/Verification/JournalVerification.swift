@@ -15,6 +15,8 @@ public struct JournalVerification: Sendable {
     public var keys: [Ed25519.PublicKey]
     /// What the second place holds; nil where it is not looked at.
     public var copies: CheckpointCopies?
+    /// The checkpoint that the ledger had before the verification began; nil where it is not looked at.
+    public var known: KnownCheckpoint?
     /// Whether the journal is being written: then it may end within a line.
     public var isBeingWritten = false
 
@@ -64,8 +66,50 @@ public struct JournalVerification: Sendable {
         public internal(set) var signedThrough: UInt64 = 0
         /// How many checkpoints of the second place the journal agrees with.
         public internal(set) var copiesSeen = 0
+        /// The number of the last line that retention removed, as a signed line says; 0 where it removed none.
+        public internal(set) var retiredThrough: UInt64 = 0
+        /// The lines that are lost, and of which the gateway itself recorded that.
+        public internal(set) var losses: [Loss] = []
+        /// Whether nothing is wrong and nothing is lost.
+        public var isGood: Bool { finding == nil && losses.isEmpty }
         /// The first thing that is wrong; nil where nothing is.
         public internal(set) var finding: Finding?
+    }
+
+    /// Lines that are lost, as the gateway recorded when it noticed.
+    public struct Loss: Sendable, Hashable, CustomStringConvertible {
+        /// What is wrong with lines.
+        public enum Kind: Sendable, Hashable {
+            /// They are missing.
+            case missing
+            /// Another line was in the place of one that the ledger knew, or none.
+            case another
+        }
+
+        /// What is wrong with them.
+        public let kind: Kind
+        /// The lines' numbers.
+        public let lines: ClosedRange<UInt64>
+        /// The number of the line that says so.
+        public let recordedIn: UInt64
+        /// When that line was written, in RFC 3339.
+        public let time: String
+
+        init(_ kind: Kind, _ lines: ClosedRange<UInt64>, recordedIn number: UInt64, at time: String) {
+            self.kind = kind
+            self.lines = lines
+            recordedIn = number
+            self.time = time
+        }
+
+        /// What is wrong with them, as the beginning of a sentence.
+        public var description: String {
+            switch kind {
+            case .missing where lines.count == 1: "line \(lines.lowerBound) is missing"
+            case .missing: "lines \(lines.lowerBound) to \(lines.upperBound) are missing"
+            case .another: "line \(lines.lowerBound) was not the one that the ledger knew"
+            }
+        }
     }
 
     /// The journal cannot be read.
@@ -74,17 +118,29 @@ public struct JournalVerification: Sendable {
         public let description: String
     }
 
+    /// A directory that is gone is a journal without lines where the ledger knows of some.
+    private func segments(_ files: SystemFileSystem) throws(FileFailure) -> [JournalSegmentName] {
+        do throws(FileFailure) {
+            return try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        } catch {
+            if error.code == ENOENT, known != nil { return [] }
+            throw error
+        }
+    }
+
     /// Reads everything. Blocks for as long as the disk takes; for commands.
     ///
     /// - Parameter progress: Told now and then how many bytes of how many have been read.
     public func run(progress: (UInt64, UInt64) -> Void = { _, _ in }) throws(Failure) -> Report {
         let files = SystemFileSystem()
         do throws(FileFailure) {
-            let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            let segments = try segments(files)
             var sizes: [UInt64] = []
             for segment in segments { sizes.append(try size(of: segment, files)) }
             let total = sizes.reduce(0, +)
-            var check = ChainCheck(keys: keys, copies: copies ?? CheckpointCopies())
+            var copies = copies ?? CheckpointCopies()
+            if let known { copies.add(known) }
+            var check = ChainCheck(keys: keys, copies: copies)
             var done: UInt64 = 0
             following: for (index, segment) in segments.enumerated() {
                 progress(done, total)

@@ -16,6 +16,7 @@ final class CheckpointCopier: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
+    private let closing = DispatchSemaphore(value: 0)
 
     /// How many lines may wait; beyond it the oldest goes.
     static let longestQueue = 256
@@ -41,6 +42,7 @@ final class CheckpointCopier: Sendable {
     func close() {
         state.withLock { $0.isClosing = true }
         wake.signal()
+        closing.signal()
         _ = ended.wait(timeout: .now() + Self.patience)
     }
 
@@ -52,7 +54,7 @@ final class CheckpointCopier: Sendable {
                 defer { state.lines = [] }
                 return (state.lines, state.isClosing)
             }
-            for line in lines {
+            for line in sink.needsLastOnly ? lines.suffix(1) : lines[...] {
                 do throws(FileFailure) {
                     try sink.take(line)
                     if isFailing { logger.notice("checkpoints are copied again") }
@@ -67,6 +69,10 @@ final class CheckpointCopier: Sendable {
             if isClosing {
                 ended.signal()
                 return
+            }
+            if !lines.isEmpty, sink.pause > .zero {
+                // The end of the journal ends the wait.
+                _ = closing.wait(timeout: .now() + .milliseconds(Int(sink.pause / .milliseconds(1))))
             }
         }
     }

@@ -5,3 +5,17 @@ public enum CheckpointPlace: Sendable, Hashable {
     /// The system's log.
     case syslog
 }
+
+extension JournalFile.Configuration {
+    /// Everything that takes checkpoints besides the journal.
+    var checkpointSinks: [any CheckpointSink] {
+        var sinks: [any CheckpointSink] = []
+        switch checkpointCopy {
+        case .file(let path): sinks.append(CheckpointFile(path: path))
+        case .syslog: sinks.append(CheckpointSyslog())
+        case nil: break
+        }
+        if let ledger { sinks.append(CheckpointLedger(ledger: ledger)) }
+        return sinks
+    }
+}

@@ -4,6 +4,15 @@ internal import Glibc
 protocol CheckpointSink: Sendable {
     /// Takes one line, with its line feed.
     func take(_ line: [UInt8]) throws(FileFailure)
+    /// Whether of several lines that wait only the last is of use.
+    var needsLastOnly: Bool { get }
+    /// How long to wait after lines before the next ones.
+    var pause: Duration { get }
+}
+
+extension CheckpointSink {
+    var needsLastOnly: Bool { false }
+    var pause: Duration { .zero }
 }
 
 /// The end of a file. Opened anew for each line: a mount that was away is found again, and a file that was rotated is left.

@@ -3,14 +3,16 @@ internal import Logging
 
 extension JournalWriter {
     /// Removes the oldest segments that are too old or too many, each only when a signed line on disk says so. Looks once an
-    /// hour, and when a segment was begun.
+    /// hour, and when a segment was begun; for age once an hour only, and where the clock is believed.
+    ///
+    /// A look removes a tenth of the segments at most, or one: a wrong clock or a mistaken bound is noticed before all is gone.
     func retire() {
         guard signer != nil, segment != nil else { return }
         let now = settings.clocks.monotonic()
         if let retentionLooked, now.nanoseconds - retentionLooked.nanoseconds < interval { return }
         retentionLooked = now
         do throws(JournalUnavailable) {
-            try retireSegments()
+            try retireSegments(now: now)
         } catch {
             fail(error, unwritten: [], dropped: 0)
         }
@@ -22,7 +24,7 @@ extension JournalWriter {
     }
 
     /// Throws where the journal cannot be written. Where only the old segments cannot be read or removed, they stay.
-    private func retireSegments() throws(JournalUnavailable) {
+    private func retireSegments(now: MonotonicInstant) throws(JournalUnavailable) {
         var segments: [JournalSegmentName]
         var total: UInt64 = 0
         var sizes: [UInt64] = []
@@ -33,18 +35,27 @@ extension JournalWriter {
             return complain(error)
         }
         total = sizes.reduce(0, +)
-        let oldest = settings.clocks.wall().adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
+        let isAgeDue = ageLooked.map { now.nanoseconds - $0.nanoseconds >= interval } ?? true
+        if isAgeDue { ageLooked = now }
+        let time = settings.clocks.wall()
+        let trust = retentionClock.trust(now: time, at: now)
+        let oldest = time.adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
         // The last one is being written.
-        for (index, name) in segments.dropLast().enumerated() {
+        for (index, name) in segments.dropLast().prefix(max(1, segments.count / 10)).enumerated() {
             let end: SegmentEnd
             do throws(FileFailure) {
                 end = try self.end(of: name, before: segments[index + 1])
             } catch {
                 return complain(error)
             }
-            guard total > UInt64(clamping: settings.keepBytes) || end.time < oldest else { return }
+            if total <= UInt64(clamping: settings.keepBytes) {
+                guard isAgeDue, end.time < oldest, isBelieved(trust) else { return }
+            }
             begin()
-            try retireInBatch(end)
+            // The segment was cut, or another one is gone: without a record the lines would pass for removed ones.
+            let missing = (end.number + 1)..<segments[index + 1].first
+            if !missing.isEmpty { try batch.append(.linesMissing(ClosedRange(missing))) }
+            try batch.retire(end)
             try commit()
             do throws(FileFailure) {
                 try files.remove(path(name))
@@ -54,6 +65,7 @@ extension JournalWriter {
             }
             total -= sizes[index]
             knownEnds[name] = nil
+            closed.remove(name)
             settings.logger.notice(
                 "journal segment was removed", metadata: ["segment": "\(name.text)", "through": "\(end.number)"])
         }
@@ -70,8 +82,26 @@ extension JournalWriter {
                 return end
             }
         }
+        // Where lines are missing up to the next segment, the one before ends with a whole line all the same.
+        let bytes = try files.read(path, last: JournalRecovery.longestTornTail)
+        if let end = SegmentEnd(lastIn: bytes), (name.first..<(next.first - 1)).contains(end.number) { return end }
         // Damage is for verification to name, and nothing that it could need is removed.
         throw FileFailure(unfit: path, "does not end with line \(next.first - 1); it is kept")
+    }
+
+    private func isBelieved(_ trust: RetentionClock.Trust) -> Bool {
+        switch trust {
+        case .believed: return true
+        case .tooEarly: return false
+        case .doubted(let reason):
+            if !hasReportedDoubt {
+                settings.logger.warning(
+                    "Journal segments that seem too old are kept: the clock may be wrong",
+                    metadata: ["detail": "\(reason)"])
+            }
+            hasReportedDoubt = true
+            return false
+        }
     }
 
     private func path(_ name: JournalSegmentName) -> String { settings.directory + "/" + name.text }

@@ -1,0 +1,30 @@
+internal import GatewayCore
+
+extension JournalRecovery {
+    /// Compares the journal with the checkpoint that the ledger knows.
+    ///
+    /// A journal that ends before the checkpoint was wiped, cut, or exchanged for an older copy. It goes on behind the checkpoint:
+    /// a number that was given to a line is never given to another one.
+    func compare(_ found: inout Found, with known: KnownCheckpoint) throws(FileFailure) {
+        guard known.number < .max else { return }
+        if known.number >= found.chain.next {
+            let missing = found.chain.next...known.number
+            found.missing = missing
+            found.chain = JournalChain(next: known.number + 1, hash: known.hash)
+            found.loss =
+                "lines \(missing.lowerBound) to \(missing.upperBound) are missing; the ledger has a checkpoint of "
+                + "\(known.time) in line \(known.number)"
+        } else if try hash(ofLine: known.number) != known.hash {
+            found.entries.append(.checkpointMismatch(known.number))
+            found.loss =
+                "line \(known.number) is missing or another one than the checkpoint of \(known.time) that the ledger has"
+        }
+    }
+
+    /// The hash of the line of the number; nil where it is not there.
+    private func hash(ofLine number: UInt64) throws(FileFailure) -> SHA256.Digest? {
+        let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        guard let segment = segments.last(where: { $0.first <= number }) else { return nil }
+        return SegmentEnd(number: number, in: try files.read(path(segment)))?.hash
+    }
+}

@@ -1,0 +1,52 @@
+internal import GatewayCore
+internal import Logging
+
+extension JournalWriter {
+    func keep(to bounds: JournalFile.Bounds) {
+        settings.minimumFree = bounds.minimumFree
+        settings.keep = bounds.keep
+        settings.keepBytes = bounds.keepBytes
+        // Both are looked at anew, by the new bounds.
+        (spaceLooked, retentionLooked, ageLooked) = (nil, nil, nil)
+        if bounds.minimumFree == 0, lacksSpace {
+            lacksSpace = false
+            queue.set(nil)
+        }
+    }
+
+    /// Asks for the free space, once a second at most.
+    func lookAtSpace() {
+        let now = settings.clocks.monotonic()
+        if let spaceLooked, now.nanoseconds - spaceLooked.nanoseconds < 1_000_000_000 { return }
+        spaceLooked = now
+        settings.metrics.segmentBytes.set(Int64(clamping: closed.bytes + (segment?.written.size ?? 0)))
+        let found = spaceOutage()
+        guard settings.minimumFree > 0 else { return }
+        if (found != nil) != lacksSpace {
+            lacksSpace = found != nil
+            let metadata: Logger.Metadata = ["detail": "\(found?.reason.detail ?? "")"]
+            if lacksSpace {
+                settings.logger.error("journal lacks space", metadata: metadata)
+            } else {
+                settings.logger.notice("journal has space again", metadata: metadata)
+            }
+        }
+        queue.set(found)
+    }
+
+    private func spaceOutage() -> JournalQueue.Outage? {
+        do throws(FileFailure) {
+            let free = try files.freeBytes(at: settings.directory)
+            settings.metrics.freeBytes.set(Int64(clamping: free))
+            guard free < UInt64(clamping: settings.minimumFree) else { return nil }
+            return .space(
+                JournalUnavailable(
+                    "\(free) bytes are free at \(settings.directory), fewer than \(settings.minimumFree)"))
+        } catch {
+            return .space(JournalUnavailable(error.description))
+        }
+    }
+
+    /// Forgets when the space was last looked at.
+    func forgetSpace() { spaceLooked = nil }
+}

@@ -1,0 +1,86 @@
+internal import Foundation
+internal import GRDB
+public import GatewayCore
+internal import Glibc
+
+// What the ledger knows of the journal, and whether it can be written itself.
+extension SQLiteLedger {
+    /// The last checkpoint of the journal; nil where none was kept. Blocks.
+    public func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint? {
+        do { return try database.read { try LedgerTables($0).journalCheckpoint() } } catch {
+            throw .init(describing: error)
+        }
+    }
+
+    /// Keeps the checkpoint in the place of the one before. Blocks; never called on an event loop.
+    public func keep(_ checkpoint: KnownCheckpoint) throws(LedgerUnavailable) {
+        do {
+            try database.write { try LedgerTables($0).keep(checkpoint) }
+        } catch {
+            throw .init(describing: error)
+        }
+    }
+
+    /// Looks whether the ledger can be written, by a commit that changes nothing else. Returns why it cannot; does not return while
+    /// the disk takes no write.
+    public func check(now: WallTime) async -> LedgerUnavailable? {
+        switch await write({ try $0.noteWriteCheck(at: now) }) {
+        case .success: nil
+        case .failure(let failure): failure
+        }
+    }
+}
+
+extension KnownCheckpoint {
+    /// Reads the checkpoint from the ledger's file without taking the ledger, while a gateway may have it; nil where there is no
+    /// ledger or none was kept. Blocks; for commands.
+    public init?(ledger file: String) throws(LedgerUnavailable) {
+        guard access(file, F_OK) == 0 else { return nil }
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            let queue = try DatabaseQueue(path: file, configuration: configuration)
+            let read = try queue.read { database -> KnownCheckpoint? in
+                guard (5...LedgerSchema.version).contains(try LedgerSchema.version(of: database)) else { return nil }
+                return try LedgerTables(database).journalCheckpoint()
+            }
+            try queue.close()
+            guard let read else { return nil }
+            self = read
+        } catch {
+            throw LedgerUnavailable(describing: error)
+        }
+    }
+}
+
+extension LedgerTables {
+    func journalCheckpoint() throws -> KnownCheckpoint? {
+        guard let row = try Row.fetchOne(database, sql: "SELECT number, hash, at FROM journal_checkpoint") else {
+            return nil
+        }
+        guard let number = UInt64(exactly: row["number"] as Int64), let hash = SHA256.Digest(Array(row["hash"] as Data))
+        else { throw LedgerUnavailable("the ledger holds a checkpoint that it did not write") }
+        return KnownCheckpoint(number: number, hash: hash, time: WallTime(microseconds: row["at"]))
+    }
+
+    func keep(_ checkpoint: KnownCheckpoint) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO journal_checkpoint (id, number, hash, at) VALUES (1, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET number = excluded.number, hash = excluded.hash, at = excluded.at
+                """,
+            arguments: [
+                Int64(clamping: checkpoint.number), Data(checkpoint.hash.bytes), checkpoint.time.microseconds,
+            ])
+    }
+
+    func noteWriteCheck(at time: WallTime) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO property (name, value) VALUES ('write-check', ?)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                """,
+            arguments: [Data(time.description.utf8)])
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import GRDB
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+@Suite("Journal: the checkpoint that the ledger keeps", .timeLimit(.minutes(5)))
+struct JournalLedgerTests {
+    private let place = TemporaryDirectory()
+
+    private func ledger() throws -> SQLiteLedger { try SQLiteLedger(file: place("ledger.sqlite")) }
+
+    /// Runs a journal for some calls, and closes it with its ledger.
+    private func run(_ fixture: JournalFixture, calls: Range<Int>) async throws -> String? {
+        var fixture = fixture
+        let ledger = try ledger()
+        fixture.configuration.ledger = ledger
+        let journal = try fixture.open()
+        for number in calls { try await journal.record([Fixture.intent(number)]) }
+        let loss = journal.loss
+        await journal.close()
+        try ledger.close()
+        return loss
+    }
+
+    private func verified(_ fixture: JournalFixture) throws -> JournalVerification.Report {
+        var verification = JournalVerification(directory: fixture.directory.path, keys: [Fixture.key.publicKey])
+        verification.known = try KnownCheckpoint(ledger: place("ledger.sqlite"))
+        return try verification.run()
+    }
+
+    @Test("the last checkpoint is in the ledger when the journal is closed, by number, hash and time")
+    func kept() async throws {
+        let fixture = JournalFixture(isSigned: true)
+        #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) == nil)
+        #expect(try await run(fixture, calls: 0..<3) == nil)
+        let last = try #require(try fixture.lines().last)
+        let known = try #require(try KnownCheckpoint(ledger: place("ledger.sqlite")))
+        #expect(last.kind == "checkpoint")
+        #expect(known.number == UInt64(last.seq))
+        #expect(String(decoding: known.hash.hexDigits, as: UTF8.self) == last.members["hash"] as? String)
+        #expect(known.time.description == last.members["at"] as? String)
+        #expect(try verified(fixture).isGood)
+    }
+
+    @Test(
+        "a wiped journal is a finding; the next start goes on behind it and records what is missing",
+        arguments: [false, true])
+    func wiped(withDirectory: Bool) async throws {
+        let fixture = JournalFixture(isSigned: true)
+        _ = try await run(fixture, calls: 0..<5)
+        let last = UInt64(try #require(try fixture.lines().last).seq)
+        if withDirectory {
+            try FileManager.default.removeItem(atPath: fixture.directory.path)
+        } else {
+            for name in try JournalReading.segments(in: fixture.directory) {
+                try FileManager.default.removeItem(atPath: fixture.directory(name))
+            }
+        }
+        let finding = try #require(try verified(fixture).finding)
+        #expect(finding.through == last)
+        #expect(finding.what == "lines are missing at the end: the ledger has a checkpoint of line \(last)")
+        let loss = try await run(fixture, calls: 5..<7)
+        #expect(loss?.hasPrefix("lines 1 to \(last) are missing") == true)
+        #expect(fixture.log.lines(.error).contains { $0.contains("Journal is not the one that the ledger knows") })
+        let report = try verified(fixture)
+        #expect(report.finding == nil)
+        #expect(report.first == last + 1)
+        #expect(report.losses.map(\.lines) == [1...last])
+        // Once more: nothing new is missing, and what is stays told.
+        #expect(try await run(fixture, calls: 7..<8) == nil)
+        #expect(try verified(fixture).losses == report.losses)
+    }
+
+    @Test("an older copy of the journal is a finding, and what it lacks is recorded at the next start")
+    func olderCopy() async throws {
+        let fixture = JournalFixture(isSigned: true)
+        _ = try await run(fixture, calls: 0..<5)
+        let older = try fixture.afterCrash()
+        let first = UInt64(try #require(try fixture.lines().last).seq)
+        _ = try await run(fixture, calls: 5..<10)
+        let last = UInt64(try #require(try fixture.lines().last).seq)
+        #expect(try verified(older).finding?.number == first + 1)
+        let loss = try await run(older, calls: 10..<12)
+        #expect(loss?.hasPrefix("lines \(first + 1) to \(last) are missing") == true)
+        let report = try verified(older)
+        #expect(report.finding == nil)
+        #expect(report.losses.map(\.lines) == [(first + 1)...last])
+    }
+
+    @Test("another journal in its place is a finding, and the next start records that it is another one")
+    func exchanged() async throws {
+        let fixture = JournalFixture(isSigned: true)
+        _ = try await run(fixture, calls: 0..<5)
+        let other = JournalFixture(isSigned: true)
+        await (try other.open()).close()
+        let journal = try other.open()
+        for number in 50..<80 { try await journal.record([Fixture.intent(number)]) }
+        await journal.close()
+        let known = try #require(try KnownCheckpoint(ledger: place("ledger.sqlite")))
+        #expect(try verified(other).finding?.what.contains("the ledger has another checkpoint") == true)
+        #expect(try await run(other, calls: 80..<81) != nil)
+        let report = try verified(other)
+        #expect(report.finding == nil)
+        #expect(report.losses.map(\.kind) == [.another])
+        #expect(report.losses.map(\.lines) == [known.number...known.number])
+    }
+
+    @Test("a ledger of the version before is brought up to date and knows no checkpoint yet")
+    func migration() async throws {
+        do {
+            let ledger = try ledger()
+            try await ledger.database.write {
+                try $0.execute(sql: "DROP TABLE journal_checkpoint; PRAGMA user_version = 4")
+            }
+            try ledger.close()
+        }
+        #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) == nil)
+        let fixture = JournalFixture(isSigned: true)
+        #expect(try await run(fixture, calls: 0..<2) == nil)
+        #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) != nil)
+    }
+
+    @Test("a ledger that can be written says so, and one that cannot says why")
+    func writable() async throws {
+        let ledger = try ledger()
+        #expect(await ledger.check(now: LedgerFixture.noon) == nil)
+        try ledger.close()
+        #expect(await ledger.check(now: LedgerFixture.noon) != nil)
+    }
+}

@@ -1,0 +1,76 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+@Suite("Journal: which clock is believed")
+struct RetentionClockTests {
+    private static let noon = WallTime(seconds: 1_795_000_000)
+    private static let hour: Int64 = 3_600_000_000
+
+    private static func instant(hours: Int64) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: hours * 3600 * 1_000_000_000)
+    }
+
+    private static func clock(
+        ahead hours: Int64 = 0, last: WallTime? = noon, newest: WallTime? = noon
+    ) -> RetentionClock {
+        RetentionClock(
+            lastLine: last, newestFile: newest, startTime: noon.adding(hours * hour), start: instant(hours: 0))
+    }
+
+    @Test("a clock that goes on from the journal's end is believed after an hour")
+    func agreeing() {
+        var clock = Self.clock(ahead: 5)
+        #expect(clock.trust(now: Self.noon.adding(5 * Self.hour), at: Self.instant(hours: 0)) == .tooEarly)
+        #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 1)) == .believed)
+    }
+
+    @Test(
+        "a clock far from the last line or from the newest file is doubted for a day",
+        arguments: [-120 * 24, 49, 120 * 24])
+    func disagreeing(hours: Int64) {
+        for (last, newest) in [
+            (Self.noon, Self.noon.adding(hours * Self.hour)), (Self.noon.adding(hours * Self.hour), Self.noon),
+        ] {
+            var clock = Self.clock(ahead: hours, last: last, newest: newest)
+            let start = Self.noon.adding(hours * Self.hour)
+            for run in [0, 1, 23] as [Int64] {
+                guard
+                    case .doubted(let reason) = clock.trust(
+                        now: start.adding(run * Self.hour), at: Self.instant(hours: run))
+                else {
+                    Issue.record("believed after \(run) h")
+                    continue
+                }
+                #expect(reason.contains(start.description))
+            }
+            #expect(clock.trust(now: start.adding(24 * Self.hour), at: Self.instant(hours: 24)) == .believed)
+        }
+    }
+
+    @Test("a clock that is set while the gateway runs has to prove itself anew")
+    func set() {
+        var clock = Self.clock()
+        #expect(clock.trust(now: Self.noon.adding(2 * Self.hour), at: Self.instant(hours: 2)) == .believed)
+        let wrong = Self.noon.adding(120 * 24 * Self.hour)
+        #expect(clock.trust(now: wrong.adding(3 * Self.hour), at: Self.instant(hours: 3)) == .tooEarly)
+        guard case .doubted = clock.trust(now: wrong.adding(5 * Self.hour), at: Self.instant(hours: 5)) else {
+            Issue.record("believed")
+            return
+        }
+        // And set right again.
+        #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 6)) == .tooEarly)
+        #expect(clock.trust(now: Self.noon.adding(7 * Self.hour), at: Self.instant(hours: 7)) == .believed)
+    }
+
+    @Test("the ends of time overflow nothing")
+    func extremes() {
+        for time in [WallTime(microseconds: .min), WallTime(microseconds: .max)] {
+            var clock = Self.clock(last: time, newest: nil)
+            #expect(clock.trust(now: Self.noon, at: Self.instant(hours: 0)) != .believed)
+            var start = RetentionClock(lastLine: nil, newestFile: nil, startTime: time, start: Self.instant(hours: 0))
+            #expect(start.trust(now: Self.noon, at: Self.instant(hours: 0)) == .tooEarly)
+        }
+    }
+}
