@@ -17,7 +17,7 @@ final class Readiness: Sendable {
     /// An overload that lasts for so long is said: others should get the calls.
     private static let longOverload = TimeAmount.seconds(30)
 
-    /// - Parameter outage: why calls cannot be recorded at present, or nil.
+    /// - Parameter outage: which store is out of order at present and why, or nil.
     init(outage: @escaping @Sendable () -> String?) { self.outage = outage }
 
     func enter(_ new: State) { state.withLock { $0 = new } }
@@ -32,7 +32,7 @@ final class Readiness: Sendable {
         switch state.withLock({ $0 }) {
         case .starting: "starting"
         case .draining: "draining"
-        case .serving: outage().map { "journal: \($0)" } ?? overload(now: now)
+        case .serving: outage() ?? overload(now: now)
         }
     }
 
