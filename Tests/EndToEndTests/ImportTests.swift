@@ -105,7 +105,16 @@ import Testing
                     "1 registration from before the gateway is unsound"))
             let purge = try await directory.command("registrations", "import", "export.xml", "--purge")
             #expect(purge.status == 0 && purge.output.contains("several-users"), "\(purge)")
-            #expect(try await !directory.command("check").output.contains("V5"))
+            // alice's may be forged as well: nothing but her device can tell.
+            let unconfirmed = try await directory.command("check").output
+            #expect(!unconfirmed.contains("V5") && unconfirmed.contains("1 imported registration is unconfirmed"))
+            let list = try await directory.command("registrations", "list", "--json").output
+            #expect(list.contains(#""state":"unconfirmed""#) && list.contains(#""confirm_until":"#), "\(list)")
+            let confirmed = try await directory.command("registrations", "import", "export.xml", "--confirm-all")
+            #expect(confirmed.errors.contains("confirmed 1"), "\(confirmed)")
+            #expect(try await !directory.command("check").output.contains("unconfirmed"))
+            let records = try GatewayUnderTest.journal(in: directory)
+            #expect(records.contains { ($0["target"] as? String)?.hasPrefix("confirm-all /") == true })
             #expect(hub.registrations().count == 2)
             _ = try await ServedProgram.run(in: directory) { _ async throws in
                 let deadline = ContinuousClock.now + .seconds(20)

@@ -61,11 +61,46 @@ import Testing
             "https://db5.notify.windows.com/?token=AwYAAAB%2b8dz%2f&x=1"
         ),
         ("HTTPS://DB5.Notify.Windows.COM/Path?T=A", "https://db5.notify.windows.com/Path?T=A"),
-        ("https://a.b.notify.windows.com", "https://a.b.notify.windows.com"),
+        ("https://a.b.notify.windows.com", "https://a.b.notify.windows.com/"),
         ("https://db5.notify.windows.com:8443/x", "https://db5.notify.windows.com:8443/x"),
     ])
     func channelsAreWrittenWithSmallSchemeAndHost(_ text: String, _ canonical: String) throws {
         #expect(try rules.handle(text, of: .wns).text == canonical)
+    }
+
+    @Test(
+        "Channel URIs that differ in percent-encoding alone are one handle, in the form that WNS gives out",
+        arguments: [
+            ("/?token=AwY%2B8dz%2F", "/?token=AwY%2b8dz%2f"), ("/?t%6Fken=%41wY", "/?token=AwY"),
+            ("/?token=AB%3D%3D", "/?token=AB%3d%3d"), ("/?token=AB==", "/?token=AB%3d%3d"),
+            ("/?token=a/b:c", "/?token=a%2fb%3ac"), ("/?token=a+b", "/?token=a+b"), ("/?token=a%20b", "/?token=a%20b"),
+            ("?token=a", "/?token=a"), ("/?", "/?"), ("/?a&b=&c=d", "/?a&b=&c=d"), ("/?a=b?c", "/?a=b%3fc"),
+            ("/./?token=a", "/?token=a"), ("/%2E/?token=a", "/?token=a"), ("/x/../?token=a", "/?token=a"),
+            ("/../../a/./b/..", "/a/"), ("/a%2Fb", "/a%2fb"), ("/a//b/", "/a//b/"), ("/%7Ea%2db", "/~a-b"),
+        ])
+    func oneFormOfEachChannel(_ target: String, _ canonical: String) throws {
+        let host = "https://db5.notify.windows.com"
+        let handle = try rules.handle(host + target, of: .wns)
+        #expect(handle.text == host + canonical)
+        #expect(try rules.handle(handle.text, of: .wns) == handle)
+        // And the form by which an earlier version knew what this client sends.
+        #expect(handle.text == host + target || handle.formerTexts.contains(host + target))
+    }
+
+    @Test("What only looks alike is another channel")
+    func differentChannels() throws {
+        let targets = [
+            "/?token=a%2bb", "/?token=a+b", "/?token=ab", "/?token=a&b", "/?token=a%26b", "/a/b", "/a%2fb", "/A/b",
+        ]
+        let handles = try targets.map { try rules.handle("https://db5.notify.windows.com" + $0, of: .wns) }
+        #expect(Set(handles).count == targets.count)
+        #expect(Set(handles.map(\.text)).count == targets.count)
+    }
+
+    @Test("A percent sign without two digits is in no URI", arguments: ["%", "%4", "%zz", "a%2", "%%41"])
+    func brokenEscapes(_ text: String) {
+        #expect(fault("https://db5.notify.windows.com/?token=" + text, of: .wns) == .malformed(.wns))
+        #expect(fault("https://db5.notify.windows.com/" + text, of: .wns) == .malformed(.wns))
     }
 
     @Test func theStandardPortIsNotAnotherChannel() throws {

@@ -14,7 +14,8 @@ import Testing
         .payloadTooLarge: 413, .uriTooLong: 414, .unsupportedMediaType: 415, .expectationFailed: 417,
         .idempotencyMismatch: 422,
         .rateLimited: 429, .registrationLimit: 429, .headersTooLarge: 431, .internalError: 500, .backendFailed: 502,
-        .backendUnreachable: 502, .authenticatorUnavailable: 503, .journalUnavailable: 503, .overloaded: 503,
+        .backendUnreachable: 502, .authenticatorUnavailable: 503, .journalUnavailable: 503, .ledgerUnavailable: 503,
+        .overloaded: 503,
         .draining: 503,
         .backendTimedOut: 504,
     ]

@@ -114,7 +114,7 @@ import Testing
                     try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
                 #expect(Set(read.keys) == ["Platform", "Handle", "Tags"])
                 #expect(read["Platform"] as? String == profile.backend.platformWords[platform.service]?.text)
-                let expectedHandle = platform == .apns ? handle.uppercased() : handle
+                let expectedHandle = try HandleRules().handle(handle, of: platform.service).text
                 #expect(read["Handle"] as? String == expectedHandle)
                 let sent = try #require(read["Tags"] as? [String])
                 let wanted = Set(tags.map { $0.lowercased() }).subtracting(["username:\(user)"])
@@ -186,7 +186,10 @@ import Testing
             let half = letters("0123456789abcdefABCDEF", 16...128)
             return half + half
         case .fcm: return "x" + letters("abcXYZ019_:-.", 16...200)
-        case .wns: return "https://db5.notify.windows.com/?token=" + letters("abcXYZ019%2b&=;!$()*+,@/?:~._-", 0...200)
+        case .wns:
+            let pieces = ["%2b", "%2F", "%3d", "%41"] + "abcXYZ019&=;!$()*+,@/?:~._-".map(String.init)
+            let text = (0..<Int.random(in: 0...200, using: &random)).map { _ in pieces.randomElement(using: &random)! }
+            return "https://db5.notify.windows.com/?token=" + text.joined()
         case .mpns: return "http://sn1.notify.live.net/throttledthirdparty/" + letters("abcXYZ019/=-_", 1...100)
         }
     }

@@ -50,7 +50,7 @@ extension Authorization {
             do throws(LedgerUnavailable) {
                 return .listRegistrations(try await ledger.registrations(of: caller.user))
             } catch {
-                throw Refusal(.internalError, "ledger: \(error.detail)")
+                throw Refusal(.ledgerUnavailable, "ledger: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
         case .listReceived(let since, let limit):
             // Asking the journal costs more than any other call, so it has a limit of its own.

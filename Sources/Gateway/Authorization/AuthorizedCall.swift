@@ -220,7 +220,9 @@ struct Authorization: Sendable {
         do throws(LedgerUnavailable) {
             return try await ledger.begin(request, now: clocks.wall()) { revocation?.isRevoked ?? false }
         } catch {
-            guard error.isFull else { throw Refusal(.internalError, "ledger: \(error.detail)") }
+            guard error.isFull else {
+                throw Refusal(.ledgerUnavailable, "ledger: \(error.detail)", extra: .retryAfter(seconds: 5))
+            }
             throw Refusal(.overloaded, "ledger: \(error.detail)", extra: .retryAfter(seconds: 1))
         }
     }

@@ -87,6 +87,13 @@ struct Parsing: Sendable {
         case .delete:
             try requireNoBody(request)
             return .delete(label: try label(segment, request))
+        case .deleteByPath:
+            try requireNoBody(request)
+            _ = try QueryParameters(request.query, allowed: [])
+            guard let id = segment.flatMap(RegistrationID.init) else {
+                throw Refusal(.malformedRequest, "the id in the path is not one")
+            }
+            return .delete(label: id)
         case .send:
             let query = try QueryParameters(request.query, allowed: ["pns", "to_tag"])
             try MediaType.requireJSON(request.contentType)

@@ -6,6 +6,8 @@ enum Route: Sendable, Hashable {
     case create
     case update
     case delete
+    /// `DELETE /auth/registrations/{id}`: the gateway's own path, whose id is in the path whatever the profile says.
+    case deleteByPath
     case send
     case own(OwnRoute)
 
@@ -13,7 +15,7 @@ enum Route: Sendable, Hashable {
         switch self {
         case .create: .registerCreate
         case .update: .registerUpdate
-        case .delete: .registerDelete
+        case .delete, .deleteByPath: .registerDelete
         case .send: .send
         case .own(.whoami): .whoami
         case .own(.issueToken): .tokenIssue
@@ -57,7 +59,7 @@ struct RouteTable: Sendable {
         ]
         var families: [(prefix: [UInt8], routes: Routes)] = [
             (Array("\(client.registerPath)/".utf8), [(.put, .update), (.delete, .delete)]),
-            (Array("/auth/registrations/".utf8), [(.delete, .delete)]),
+            (Array("/auth/registrations/".utf8), [(.delete, .deleteByPath)]),
         ]
         if issuesTokens {
             paths.append((Array("/auth/token".utf8), [(.post, .own(.issueToken)), (.delete, .own(.endToken))]))
@@ -92,7 +94,7 @@ struct RouteTable: Sendable {
             ?? families.first { view.starts(with: $0.prefix) }?.routes ?? []
         return routes.contains { _, route in
             switch route {
-            case .create, .update, .delete, .send: true
+            case .create, .update, .delete, .deleteByPath, .send: true
             case .own: false
             }
         }

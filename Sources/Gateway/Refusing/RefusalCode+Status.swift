@@ -20,7 +20,7 @@ extension RefusalCode {
         case .headersTooLarge: 431
         case .internalError: 500
         case .backendFailed, .backendUnreachable: 502
-        case .authenticatorUnavailable, .journalUnavailable, .overloaded, .draining: 503
+        case .authenticatorUnavailable, .journalUnavailable, .ledgerUnavailable, .overloaded, .draining: 503
         case .backendTimedOut: 504
         }
     }
@@ -56,6 +56,7 @@ extension RefusalCode {
         case .backendUnreachable: "The backend cannot be reached."
         case .authenticatorUnavailable: "Credentials cannot be judged at present."
         case .journalUnavailable: "Calls cannot be recorded at present."
+        case .ledgerUnavailable: "Registrations cannot be changed at present."
         case .overloaded: "No more calls can be served at present."
         case .draining: "The gateway is stopping."
         case .backendTimedOut: "The backend did not answer in time."

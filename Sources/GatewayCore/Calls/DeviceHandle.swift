@@ -4,8 +4,10 @@
 public struct DeviceHandle: Sendable, Hashable {
     /// The service that gave the handle.
     public let service: PushService
-    /// The handle in its canonical form: APNs upper-case hexadecimal, FCM as given, WNS and MPNS a URI.
+    /// The handle in its canonical form: APNs upper-case hexadecimal, FCM as given, WNS and MPNS a URI in the form of `ChannelURI`.
     public let text: String
+    /// The forms by which ledgers of earlier versions may know the handle; nearly always none. They are not part of what it is.
+    package let formerTexts: [String]
 
     /// Why no handle can be made of a text.
     public enum Fault: Error, Sendable, Hashable {
@@ -30,9 +32,37 @@ public struct DeviceHandle: Sendable, Hashable {
         }
     }
 
-    init(service: PushService, canonical text: String) {
+    /// A handle in its canonical form.
+    ///
+    /// - Parameter former: what an earlier version would have made of the same text of a client.
+    init(service: PushService, canonical text: String, former: String? = nil) {
         self.service = service
         self.text = text
+        var formerTexts: [String] = []
+        if former != nil, text.utf8.contains(UInt8(ascii: "%")) { formerTexts.append(Self.withCapitalEscapes(text)) }
+        if let former, former != text, !formerTexts.contains(former) { formerTexts.append(former) }
+        self.formerTexts = formerTexts
+    }
+
+    /// The text with the digits of its escapes in capitals.
+    private static func withCapitalEscapes(_ text: String) -> String {
+        var digits = 0
+        return String(
+            decoding: text.utf8.map { byte in
+                digits = byte == UInt8(ascii: "%") ? 3 : max(0, digits - 1)
+                return digits > 0 && (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte) ? byte - 0x20 : byte
+            }, as: UTF8.self)
+    }
+
+    /// Whether both are one handle.
+    public static func == (left: DeviceHandle, right: DeviceHandle) -> Bool {
+        left.service == right.service && left.text == right.text
+    }
+
+    /// Hashes what makes it the handle that it is.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(service)
+        hasher.combine(text)
     }
 }
 

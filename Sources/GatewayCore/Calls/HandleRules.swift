@@ -83,7 +83,12 @@ public struct HandleRules: Sendable, Hashable {
         // The scheme's own port is the same channel as none (RFC 3986, section 6.2.3), and must be the same handle.
         let standard: UInt16 = scheme == "https" ? 443 : 80
         let written = port.map { $0 == standard ? host : "\(host):\($0)" } ?? host
-        return DeviceHandle(service: service, canonical: "\(scheme)://\(written)\(rest[authorityEnd...])")
+        guard let target = ChannelURI.canonical(rest[authorityEnd...]) else { throw .malformed(service) }
+        let canonical = "\(scheme)://\(written)\(target)"
+        // Escapes may have become of characters that need none.
+        guard canonical.utf8.count <= 2048 else { throw .malformed(service) }
+        return DeviceHandle(
+            service: service, canonical: canonical, former: "\(scheme)://\(written)\(rest[authorityEnd...])")
     }
 
     private static func host(_ host: String, matches pattern: String) -> Bool {

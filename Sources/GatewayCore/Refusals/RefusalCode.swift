@@ -56,6 +56,8 @@ public enum RefusalCode: String, Sendable, Hashable, CaseIterable {
     case authenticatorUnavailable = "authenticator-unavailable"
     /// The call cannot be recorded, and so is not carried out.
     case journalUnavailable = "journal-unavailable"
+    /// Registrations cannot be looked up or changed, and so the backend is not asked.
+    case ledgerUnavailable = "ledger-unavailable"
     /// More calls than can be served, or none at all for a moment because the backend is out of reach.
     case overloaded
     /// The gateway is stopping.
@@ -76,7 +78,8 @@ public enum RefusalCode: String, Sendable, Hashable, CaseIterable {
     /// Whose fault it is.
     public var side: Side {
         switch self {
-        case .internalError, .authenticatorUnavailable, .journalUnavailable, .overloaded, .draining: .gateway
+        case .internalError, .authenticatorUnavailable, .journalUnavailable, .ledgerUnavailable, .overloaded, .draining:
+            .gateway
         case .backendFailed, .backendUnreachable, .backendTimedOut: .backend
         case .malformedRequest, .malformedMessage, .unknownPlatform, .handleUnusable, .credentialsMissing,
             .credentialsRejected, .identityUnmapped, .insecureTransport, .notOwner, .sendNotAllowed, .tagNotAllowed,

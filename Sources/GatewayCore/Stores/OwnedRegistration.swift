@@ -26,11 +26,14 @@ public struct OwnedRegistration: Sendable, Hashable {
     public let lastSeen: WallTime
     /// How often its device changed hands within the last 24 hours.
     public let handOvers: Int
+    /// Since when it is imported and unconfirmed, counted in time that the gateway runs; nil where its owner's device has
+    /// registered through the gateway, or an operator has vouched for it.
+    public let unconfirmedSince: WallTime?
 
     /// A registration from its parts.
     public init(
         id: RegistrationID, owner: UserName, service: PushService?, state: State, created: WallTime,
-        lastSeen: WallTime, handOvers: Int
+        lastSeen: WallTime, handOvers: Int, unconfirmedSince: WallTime? = nil
     ) {
         self.id = id
         self.owner = owner
@@ -39,5 +42,6 @@ public struct OwnedRegistration: Sendable, Hashable {
         self.created = created
         self.lastSeen = lastSeen
         self.handOvers = handOvers
+        self.unconfirmedSince = unconfirmedSince
     }
 }

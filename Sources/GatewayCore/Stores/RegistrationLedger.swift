@@ -140,6 +140,11 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     case givenUp = "given-up"
     /// An import found that notifications reach it that are not for its owner.
     case unsound
+    /// An import bound it, and its owner's device has not registered again in time.
+    case unconfirmed
+    /// The ledger was restored from a copy, and the journal says that the registration was deleted, or made for another user,
+    /// after the copy was made.
+    case restored
     /// Its device is registered under another id, and it is not known whether the backend has this one too.
     case superseded
 }

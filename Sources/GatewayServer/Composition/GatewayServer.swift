@@ -16,6 +16,7 @@ public struct GatewayServer: Sendable {
     private let logger: Logger
     private let clocks: Clocks
     private let acceptsIdentityChange: Bool
+    private let keepsRestoredSessions: Bool
     private let onStarted: @Sendable (StartedGateway) async -> Void
 
     /// A gateway for a configuration.
@@ -24,11 +25,12 @@ public struct GatewayServer: Sendable {
     ///   - source: where the configuration came from, to be read again on SIGHUP and when an operator asks; without one only the
     ///     files of users and keys are.
     ///   - acceptsIdentityChange: whether it starts although `identity` is not what the ledger's names were made by.
+    ///   - keepsRestoredSessions: whether sessions go on although the ledger was restored from a copy.
     ///   - onStarted: called once, when all listeners accept connections.
     public init(
         configuration: ServerConfiguration, from source: ConfigurationSource? = nil, logger: Logger,
         clocks: Clocks = .system,
-        acceptsIdentityChange: Bool = false,
+        acceptsIdentityChange: Bool = false, keepsRestoredSessions: Bool = false,
         onStarted: @escaping @Sendable (StartedGateway) async -> Void = { _ in }
     ) {
         self.configuration = configuration
@@ -36,6 +38,7 @@ public struct GatewayServer: Sendable {
         self.logger = logger
         self.clocks = clocks
         self.acceptsIdentityChange = acceptsIdentityChange
+        self.keepsRestoredSessions = keepsRestoredSessions
         self.onStarted = onStarted
     }
 
@@ -82,7 +85,8 @@ public struct GatewayServer: Sendable {
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
         let tls = try ConfiguredTLS(configuration, pool: pool, clocks: clocks, logger: logger)
         let stores = try OpenStores(
-            configuration, acceptsIdentityChange: acceptsIdentityChange, clocks: clocks, logger: logger)
+            configuration, acceptsIdentityChange: acceptsIdentityChange,
+            restore: keepsRestoredSessions ? .kept : .ended, clocks: clocks, logger: logger)
         let made: AuthenticatorAssembly.Made
         do {
             made = try await assembly.make(revocations: stores.sessions)
@@ -95,6 +99,7 @@ public struct GatewayServer: Sendable {
             logger.warning("Registrations from before the gateway", metadata: ["detail": "\(warning)"])
         }
         let readiness = stores.readiness(clocks: clocks)
+        let ledgerWatch = LedgerWatch(ledger: stores.ledger, logger: logger)
         let history = RecordedHistory(
             directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         let (parts, rules, revocation) = makeParts(stores, made, history, metrics, pool)
@@ -118,10 +123,14 @@ public struct GatewayServer: Sendable {
         services.append(
             AdminService(
                 address: configuration.admin, readiness: readiness,
-                metrics: MetricsCollector(parts: parts, readiness: readiness, pulse: pulse, running: serving),
+                metrics: MetricsCollector(
+                    parts: parts, readiness: readiness, pulse: pulse, running: serving, ledger: ledgerWatch),
                 logger: logger
             ) { adminPort.yield($0) })
-        services += [reloading, parts.review]
+        services += [
+            reloading, parts.review, ledgerWatch,
+            UnconfirmedExpiry(ledger: stores.ledger, sweeper: parts.sweeper, clocks: clocks, logger: logger),
+        ]
         let control: ControlServer?
         do {
             control = try await openControl(

@@ -2,6 +2,16 @@ internal import GatewayCore
 internal import GatewayStore
 internal import Logging
 
+/// What becomes of the sessions of a ledger that was restored from a copy.
+enum RestoredSessions: Sendable, Hashable {
+    /// They end, since the copy does not know which of them were ended after it was made.
+    case ended
+    /// They go on: an operator has asked for it.
+    case kept
+    /// Nothing is done, and left to the next start of the gateway: for commands.
+    case untouched
+}
+
 /// The stores of a running gateway: registrations, journal, and the key of its digests.
 struct OpenStores: Sendable {
     let ledger: SQLiteLedger
@@ -12,14 +22,19 @@ struct OpenStores: Sendable {
     /// The sends of the last day that may be presented again.
     let keyedSends: [KeyedSend]
 
-    /// - Parameter acceptsIdentityChange: whether names may be made by other rules than those that the ledger holds.
+    /// - Parameters:
+    ///   - acceptsIdentityChange: whether names may be made by other rules than those that the ledger holds.
+    ///   - restore: what to do where the ledger was restored from a copy.
     init(
-        _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false, clocks: Clocks, logger: Logger
+        _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false,
+        restore: RestoredSessions = .untouched, clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
-        ledger = try SQLiteLedger(file: configuration.ledger.file, limits: Self.ledgerLimits(configuration))
+        ledger = try SQLiteLedger(
+            file: configuration.ledger.file, limits: Self.ledgerLimits(configuration), now: clocks.wall())
         do {
             try Self.settleIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
+            try Self.settleRestore(ledger, restore, journal: section.directory, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
@@ -70,10 +85,34 @@ struct OpenStores: Sendable {
                 StoreCheck("journal", clocks: clocks) { [journal] in await journal.check()?.detail },
                 // A check is a commit, so that it is not made for everybody who asks.
                 StoreCheck("ledger", reuse: .seconds(1), clocks: clocks) { [ledger] in
-                    await ledger.check(now: clocks.wall())?.detail
+                    if let fault = ledger.fault { return fault }
+                    return await ledger.check(now: clocks.wall())?.detail
                 },
             ]
         ) { [journal] in journal.loss }
+    }
+
+    /// Brings a ledger that was restored from a copy up to date, before anything else reads it.
+    private static func settleRestore(
+        _ ledger: SQLiteLedger, _ restore: RestoredSessions, journal directory: String, logger: Logger
+    ) throws {
+        guard restore != .untouched, try ledger.isRestored() else { return }
+        let latest = try ledger.latestTime() ?? WallTime(seconds: 0)
+        var journaled = JournaledRegistrations()
+        do throws(JournalUnavailable) {
+            journaled = try JournaledRegistrations(directory: directory, since: latest)
+        } catch {
+            // Restored onto another machine there is no journal.
+            logger.warning(
+                "The journal says nothing about the restored ledger", metadata: ["detail": "\(error.detail)"])
+        }
+        let settled = try ledger.settleRestore(endingSessions: restore == .ended, journaled)
+        logger.warning(
+            "The ledger was restored from a copy",
+            metadata: [
+                "sessions-ended": "\(settled.endedSessions)", "sessions-kept": "\(restore == .kept)",
+                "registrations-marked": "\(settled.markedRegistrations)",
+            ])
     }
 
     /// How much the ledger of the configuration keeps.
@@ -81,6 +120,7 @@ struct OpenStores: Sendable {
         var limits = SQLiteLedger.Limits()
         limits.registrations = configuration.ledger.registrationsPerUser
         limits.handOvers = configuration.ledger.handOversPerDay
+        limits.confirmation = configuration.ledger.confirmation
         return limits
     }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 public import GatewayCore
+internal import GatewayStore
 internal import Logging
 internal import NIOPosix
 
@@ -28,7 +29,21 @@ public enum ConfigurationCheck {
     private static func stores(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
         directories(of: configuration, path)
             + IdentityChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
-            + migration(of: configuration, path)
+            + migration(of: configuration, path) + damage(of: configuration, path)
+    }
+
+    /// What is wrong with the file of the ledger, which a gateway may have open.
+    private static func damage(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        let file = configuration.ledger.file
+        let damage: String?
+        do throws(LedgerUnavailable) { damage = try SQLiteLedger.damage(inFile: file) } catch { damage = nil }
+        return damage.map {
+            [
+                ConfigurationProblem(
+                    at: SourceLocation(file: path), path: "ledger.file",
+                    "\(file) is damaged: \($0); restore it from a copy that \"ledger backup\" made")
+            ]
+        } ?? []
     }
 
     private static func migration(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {

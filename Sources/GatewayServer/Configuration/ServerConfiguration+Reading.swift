@@ -103,7 +103,11 @@ extension ServerConfiguration {
             // How often a device may change hands within 24 hours.
             handOversPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.handOvers,
             // Whether whatever the backend has from before the gateway is known to be sound; false until an import has shown it.
-            isMigrated: reader?.bool("migrated") ?? false)
+            isMigrated: reader?.bool("migrated") ?? false,
+            // How long an imported registration is kept while its owner's device has not registered again, counted in time that the
+            // gateway runs. 30 days unless given.
+            confirmation: reader?.duration("confirm-imported-within", in: .seconds(3600)...(.seconds(3650 * 86_400)))
+                ?? limits.confirmation)
     }
 
     private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallsInFlight.Bounds) {

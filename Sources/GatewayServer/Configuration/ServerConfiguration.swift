@@ -121,6 +121,8 @@ public struct ServerConfiguration: Sendable {
         public var handOversPerDay: Int
         /// Whether the operator vouches for all registrations from before the gateway.
         public var isMigrated: Bool
+        /// How long an imported registration is kept while its owner's device has not registered again.
+        public var confirmation: Duration
     }
 
     /// How the gateway stops.

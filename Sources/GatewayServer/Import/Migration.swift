@@ -23,12 +23,25 @@ enum Migration {
         case .notImported:
             "registrations from before the gateway were not imported: V5 and V6 are closed for new registrations only "
                 + "(run \"registrations import\", or set ledger.migrated)"
-        case .imported(let unsound) where unsound > 0:
-            "\(unsound) \(unsound == 1 ? "registration" : "registrations") from before the gateway "
-                + "\(unsound == 1 ? "is" : "are") unsound: V5 and V6 are closed for all others only "
-                + "(run \"registrations import --purge\", or set ledger.migrated)"
-        case .imported:
-            nil
+        case .imported(let unsound, let unconfirmed):
+            joined([unsound > 0 ? self.unsound(unsound) : nil, unconfirmed > 0 ? self.unconfirmed(unconfirmed) : nil])
         }
+    }
+
+    private static func unsound(_ count: Int) -> String {
+        "\(count) \(count == 1 ? "registration" : "registrations") from before the gateway "
+            + "\(count == 1 ? "is" : "are") unsound: V5 and V6 are closed for all others only "
+            + "(run \"registrations import --purge\", or set ledger.migrated)"
+    }
+
+    private static func unconfirmed(_ count: Int) -> String {
+        "\(count) imported \(count == 1 ? "registration is" : "registrations are") unconfirmed: whoever made "
+            + "\(count == 1 ? "it" : "them") before the gateway may have used another user's name (V6). Each is deleted "
+            + "unless its device registers again within ledger.confirm-imported-within (\"registrations list\" shows them)"
+    }
+
+    private static func joined(_ sentences: [String?]) -> String? {
+        let sentences = sentences.compactMap(\.self)
+        return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
     }
 }

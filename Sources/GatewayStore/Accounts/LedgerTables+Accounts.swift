@@ -9,7 +9,7 @@ extension LedgerTables {
         let rows = try Row.fetchCursor(
             database, sql: "SELECT user, mark FROM account WHERE authenticator = ?", arguments: [authenticator.text])
         while let row = try rows.next() {
-            accounts[try Self.user(row)] = AccountMark(Array(row["mark"] as Data))
+            accounts[try Self.user(row)] = AccountMark(Array(try row.required("mark", as: Data.self)))
         }
         return accounts
     }
@@ -40,8 +40,8 @@ extension LedgerTables {
             while let row = try rows.next() {
                 accounts.insert(
                     Account(
-                        user: try Self.user(row), login: LoginName(row["login"]),
-                        authenticator: PluginName(row["authenticator"] as String)))
+                        user: try Self.user(row), login: LoginName(try row.required("login", as: String.self)),
+                        authenticator: PluginName(try row.required("authenticator", as: String.self))))
             }
         }
         return Array(accounts)

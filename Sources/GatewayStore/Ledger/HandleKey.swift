@@ -26,9 +26,18 @@ struct HandleDigester: Sendable {
 
     /// The key of a handle.
     func key(of handle: DeviceHandle) throws(LedgerUnavailable) -> HandleKey {
-        HandleKey(
-            service: handle.service,
-            digest: try digest(Array(handle.service.rawValue.utf8), Array(handle.text.utf8)))
+        try key(of: handle.text, handle.service)
+    }
+
+    /// The keys under which an earlier version may have bound the handle.
+    func formerKeys(of handle: DeviceHandle) throws(LedgerUnavailable) -> [HandleKey] {
+        var keys: [HandleKey] = []
+        for text in handle.formerTexts { keys.append(try key(of: text, handle.service)) }
+        return keys
+    }
+
+    private func key(of text: String, _ service: PushService) throws(LedgerUnavailable) -> HandleKey {
+        HandleKey(service: service, digest: try digest(Array(service.rawValue.utf8), Array(text.utf8)))
     }
 
     /// A digest by which a database knows its key again.

@@ -13,7 +13,7 @@ enum LedgerSchema {
     }
 
     /// Makes the tables in an empty database and checks the others: a newer one, or one of something else, is left alone.
-    static func prepare(_ database: Database, fingerprint: KeyedDigest) throws {
+    static func prepare(_ database: Database, fingerprint: KeyedDigest, now: WallTime) throws {
         switch try version(of: database) {
         case 0:
             guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
@@ -29,23 +29,25 @@ enum LedgerSchema {
                 arguments: [Data(fingerprint.bytes)])
             try database.execute(sql: "PRAGMA user_version = \(version)")
         case 1...version:
-            let known = try Row.fetchOne(
-                database, sql: "SELECT value FROM property WHERE name = 'key-fingerprint'")
-            guard known?["value"] == Data(fingerprint.bytes) else {
+            let known = try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'key-fingerprint'")
+            guard known == Data(fingerprint.bytes) else {
                 throw LedgerUnavailable("the key file beside the ledger is not the one that it was written with")
             }
-            try migrate(database)
+            try migrate(database, now: now)
         case let other:
             throw tooNew(other)
         }
     }
 
     /// Brings an older ledger up to date, one version after the other.
-    private static func migrate(_ database: Database) throws {
+    private static func migrate(_ database: Database, now: WallTime) throws {
         if try version(of: database) < 2 { try database.execute(sql: tablesSince2) }
         if try version(of: database) < 3 { try database.execute(sql: tablesSince3) }
         if try version(of: database) < 4 { try database.execute(sql: tablesSince4) }
-        if try version(of: database) < 5 { try database.execute(sql: tablesSince5) }
+        if try version(of: database) < 5 {
+            try database.execute(sql: tablesSince5)
+            try markImported(database, now: now)
+        }
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
@@ -164,6 +166,7 @@ enum LedgerSchema {
     /// Updates that the backend was asked for and whose outcome is not known, by registration and by the user who asked. Since when
     /// the backend has not confirmed a deletion. Who took a device over, and who had it before that day's hand-overs.
     /// The last checkpoint of the journal: a journal that was wiped or exchanged is known by it.
+    /// Since when an imported registration waits for its owner's device to register again; NULL for all others.
     private static let tablesSince5 = """
         CREATE TABLE update_attempt (
             registration TEXT NOT NULL
@@ -190,5 +193,21 @@ enum LedgerSchema {
             hash BLOB NOT NULL CHECK (length(hash) = 32),
             at INTEGER NOT NULL
         ) STRICT;
+
+        ALTER TABLE registration ADD COLUMN import_unconfirmed INTEGER;
+        CREATE INDEX registration_import_unconfirmed ON registration (import_unconfirmed)
+            WHERE import_unconfirmed IS NOT NULL;
         """
+
+    /// Earlier versions believed what they imported. A registration that was bound by an import, and whose device has not
+    /// registered since, becomes unconfirmed; its time begins now. All others keep their state.
+    private static func markImported(_ database: Database, now: WallTime) throws {
+        try database.execute(
+            sql: """
+                UPDATE registration SET import_unconfirmed = ?
+                WHERE state = 'live' AND login IS NULL AND last_seen = created
+                    AND id IN (SELECT id FROM imported WHERE verdict = 'bound')
+                """,
+            arguments: [now.microseconds])
+    }
 }

@@ -98,7 +98,8 @@ extension LedgerTables {
             try put(
                 Registration(
                     id: id, owner: user, account: bound.account, handle: handle, state: bound.state,
-                    created: bound.created, lastSeen: now, reason: bound.reason))
+                    created: bound.created, lastSeen: now, reason: bound.reason,
+                    importUnconfirmed: bound.importUnconfirmed))
             return try keepLabels(task.limits.labels, of: user)
         }
         if let existing, existing.isBound {

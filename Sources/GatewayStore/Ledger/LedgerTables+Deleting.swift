@@ -18,9 +18,9 @@ extension LedgerTables {
     /// Marks all but the user's registrations that were seen last.
     func keepRegistrations(_ count: Int, of user: UserName) throws {
         // An index alone answers this; which ones to mark is asked of the rows themselves.
-        let live = try firstRow(
+        let live = try self.count(
             sql: "SELECT count(*) FROM registration WHERE owner = ? AND state = 'live'", arguments: [user.text])
-        guard let live, live[0] as Int > count else { return }
+        guard live > count else { return }
         try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = 'surplus' WHERE rowid IN (
@@ -40,7 +40,7 @@ extension LedgerTables {
                 sql: "UPDATE \(table) SET undeleted = ? WHERE id = ? AND undeleted IS NULL",
                 arguments: [now.microseconds, id.text])
             let row = try firstRow(sql: "SELECT undeleted FROM \(table) WHERE id = ?", arguments: [id.text])
-            if let row { since = min(since, WallTime(microseconds: row["undeleted"])) }
+            if let row { since = min(since, try row.time("undeleted")) }
         }
         return since.adding(SQLiteLedger.confirmationPeriod) <= now
     }

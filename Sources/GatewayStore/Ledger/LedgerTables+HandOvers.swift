@@ -47,6 +47,6 @@ extension LedgerTables {
                 ORDER BY at DESC, rowid DESC LIMIT 1
                 """,
             arguments: [handle.service.rawValue, Data(handle.digest.bytes), time.microseconds])
-        return last.flatMap { row -> String? in row["former"] }
+        return try last?.optional("former", as: String.self)
     }
 }

@@ -18,6 +18,9 @@ struct LedgerTables {
         var reason: SweepReason?
         /// Since when the backend has not confirmed that it deleted it; nil where nobody has tried in vain.
         var undeleted: WallTime?
+        /// Since when it is imported and unconfirmed, counted in time that the gateway runs; nil for a registration that its owner's
+        /// device has made.
+        var importUnconfirmed: WallTime?
         /// Whether there is an update of it whose outcome is not known.
         var isInDoubt = false
 
@@ -49,6 +52,11 @@ struct LedgerTables {
         try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
     }
 
+    /// The number that a statement of one row and one column gives.
+    func count(sql: String, arguments: StatementArguments = StatementArguments()) throws -> Int {
+        try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) ?? 0
+    }
+
     func registration(_ id: RegistrationID) throws -> Registration? {
         try firstRow(sql: "\(Self.selectRegistration) WHERE id = ?", arguments: [id.text])
             .map(Registration.init(row:))
@@ -77,18 +85,20 @@ struct LedgerTables {
         try execute(
             sql: """
                 INSERT INTO registration
-                    (id, owner, login, authenticator, service, handle, state, created, last_seen, reason, undeleted)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    (id, owner, login, authenticator, service, handle, state, created, last_seen, reason, undeleted,
+                    import_unconfirmed)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, login = excluded.login,
                     authenticator = excluded.authenticator, service = excluded.service,
                     handle = excluded.handle, state = excluded.state, created = excluded.created,
-                    last_seen = excluded.last_seen, reason = excluded.reason, undeleted = excluded.undeleted
+                    last_seen = excluded.last_seen, reason = excluded.reason, undeleted = excluded.undeleted,
+                    import_unconfirmed = excluded.import_unconfirmed
                 """,
             arguments: [
                 row.id.text, row.owner.text, row.account?.login.text, row.account?.authenticator.text,
                 row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) }, row.state.rawValue,
                 row.created.microseconds, row.lastSeen.microseconds, row.reason?.rawValue,
-                row.undeleted?.microseconds,
+                row.undeleted?.microseconds, row.importUnconfirmed?.microseconds,
             ])
         // What is registered anew is as sound as any.
         if row.isBound { try removeStray(row.id) }
@@ -106,7 +116,7 @@ struct LedgerTables {
     /// Notes that a user's device came again with just what the ledger has of it, by one statement: this is by far the most
     /// frequent change.
     ///
-    /// - Returns: whether it had it so, and live.
+    /// - Returns: whether it had it so, and live. Not so for an unconfirmed one, which is written anew and thereby confirmed.
     func seenAgain(
         _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey, _ now: WallTime
     ) throws -> Bool {
@@ -114,7 +124,7 @@ struct LedgerTables {
             sql: """
                 UPDATE registration SET last_seen = ?
                 WHERE id = ? AND owner = ? AND login IS ? AND authenticator IS ? AND service = ? AND handle = ?
-                    AND state = 'live'
+                    AND state = 'live' AND import_unconfirmed IS NULL
                     AND NOT EXISTS (SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id)
                 """,
             arguments: [
@@ -161,7 +171,8 @@ struct LedgerTables {
             return OwnedRegistration(
                 id: row.id, owner: row.owner, service: row.handle?.service,
                 state: row.isLive && row.isInDoubt ? .unknown : row.state, created: row.created,
-                lastSeen: row.lastSeen, handOvers: try row.handle.map { try handOvers(of: $0, after: time) } ?? 0)
+                lastSeen: row.lastSeen, handOvers: try row.handle.map { try handOvers(of: $0, after: time) } ?? 0,
+                unconfirmedSince: row.importUnconfirmed)
         }
     }
 
@@ -190,27 +201,37 @@ struct LedgerTables {
 extension LedgerTables.Registration {
     /// Reads a row; one that the ledger cannot have written is an error and not a guess.
     init(row: Row) throws {
-        guard let id = RegistrationID(row["id"] as String), let owner = UserName(canonical: row["owner"] as String),
-            let state = OwnedRegistration.State(rawValue: row["state"]), state != .unknown
+        guard let id = RegistrationID(try row.required("id", as: String.self)),
+            let owner = UserName(canonical: try row.required("owner", as: String.self)),
+            let state = OwnedRegistration.State(rawValue: try row.required("state", as: String.self)), state != .unknown
         else { throw LedgerUnavailable("the ledger holds a row that it did not write") }
         self.id = id
         self.owner = owner
         self.state = state
-        if let login: String = row["login"], let authenticator: String = row["authenticator"] {
+        if let login = try row.optional("login", as: String.self),
+            let authenticator = try row.optional("authenticator", as: String.self)
+        {
             account = Account(user: owner, login: LoginName(login), authenticator: PluginName(authenticator))
         }
-        if let service: String = row["service"], let digest: Data = row["handle"] {
-            guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
-                throw LedgerUnavailable("the ledger holds a handle that it did not write")
-            }
-            handle = HandleKey(service: service, digest: digest)
-        } else {
-            handle = nil
+        handle = try HandleKey(row: row)
+        created = try row.time("created")
+        lastSeen = try row.time("last_seen")
+        reason = try row.optional("reason", as: String.self).flatMap(SweepReason.init)
+        undeleted = try row.optionalTime("undeleted")
+        importUnconfirmed = try row.optionalTime("import_unconfirmed")
+        isInDoubt = try row.required("in_doubt", as: Bool.self)
+    }
+}
+
+extension HandleKey {
+    /// The key in the columns `service` and `handle`; nil where both are NULL.
+    init?(row: Row) throws(LedgerUnavailable) {
+        guard let service = try row.optional("service", as: String.self),
+            let digest = try row.optional("handle", as: Data.self)
+        else { return nil }
+        guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
+            throw LedgerUnavailable("the ledger holds a handle that it did not write")
         }
-        created = WallTime(microseconds: row["created"])
-        lastSeen = WallTime(microseconds: row["last_seen"])
-        reason = (row["reason"] as String?).flatMap(SweepReason.init)
-        undeleted = (row["undeleted"] as Int64?).map(WallTime.init(microseconds:))
-        isInDoubt = row["in_doubt"]
+        self.init(service: service, digest: digest)
     }
 }

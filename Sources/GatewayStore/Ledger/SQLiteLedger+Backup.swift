@@ -6,7 +6,7 @@ extension SQLiteLedger {
     /// Copies the ledger as it stands to a new file, and its key to a file beside that: the one is of no use without the other.
     /// It goes on being used meanwhile (SQLite's online backup).
     ///
-    /// Both get mode 0600. Throws where one of them is there already, and where they cannot be written; of a copy that failed
+    /// The copy is marked as one: a gateway that starts with it knows that it was restored. Both get mode 0600. Throws where one of them is there already, and where they cannot be written; of a copy that failed
     /// nothing has its name. On a thread of its own: to read through a whole ledger takes a while.
     public func backup(to path: String) async throws(LedgerUnavailable) {
         let result: Result<Void, LedgerUnavailable> = await withCheckedContinuation { continuation in
@@ -34,6 +34,7 @@ extension SQLiteLedger {
             try PrivateFiles.makeFile(part)
             let copy = try DatabaseQueue(path: part)
             try database.backup(to: copy)
+            try copy.write { try LedgerTables($0).noteBackup(Clocks.system.wall()) }
             try copy.close()
             try PrivateFiles.write(bytes, toNew: keyCopy)
             // Only a ledger that a gateway has served by has one.

@@ -3,14 +3,18 @@ public import GatewayCore
 
 extension SQLiteLedger: RegistrationLedger {
     /// Claims the handle first and then the registration, and decides on what stands there once both are held.
+    ///
+    /// Throws where what becomes of it could not be written: the backend must not be asked then.
     public func begin(
         _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
+        try await requireWritable()
         if case .sweep(let id) = request { return try await beginSweep(of: id, now: now) }
         let handle = try key(of: request.handle)
         let number = claims.open(isRevoked)
         do throws(LedgerUnavailable) {
             if let handle { try await claims.hold(.handle(handle), for: number) }
+            try await adoptFormerKeys(of: request, as: handle)
             let standing = try await settle(request, handle: handle, now: now, for: number)
             if let handle, !standing.touchesHandle { claims.letGo(.handle(handle), of: number) }
             return LedgerClaim(
@@ -55,10 +59,10 @@ extension SQLiteLedger: RegistrationLedger {
     public func isHeld(
         _ id: RegistrationID, forAnotherThan handle: DeviceHandle
     ) async throws(LedgerUnavailable) -> Bool {
-        let key = try digester.key(of: handle)
+        let keys = [try digester.key(of: handle)] + (try digester.formerKeys(of: handle))
         return try await read { tables in
-            guard let row = try tables.registration(id) else { return false }
-            return row.isBound && row.handle != key
+            guard let row = try tables.registration(id), row.isBound else { return false }
+            return !keys.contains { $0 == row.handle }
         }
     }
 
@@ -113,6 +117,17 @@ extension SQLiteLedger: RegistrationLedger {
         // Not before the change is on disk may the next in line look.
         Self.end(claim)
         return try outcome.get()
+    }
+
+    /// Gives a registration that an earlier version bound under another spelling of the handle the key that the handle has now. Only
+    /// where the device registers: the backend then gets the spelling of now for the same id.
+    private func adoptFormerKeys(
+        of request: LedgerRequest, as key: HandleKey?
+    ) async throws(LedgerUnavailable) {
+        guard case .update(_, _, let handle, _) = request, let key, !handle.formerTexts.isEmpty else { return }
+        let former = try digester.formerKeys(of: handle)
+        guard try await read({ try $0.registration(boundToAnyOf: former, unlessBound: key) }) else { return }
+        _ = try await write { try $0.adopt(former, as: key) }.get()
     }
 
     /// Decides, takes the registration that the decision touches, and decides anew, until both fit: while a call waits for a

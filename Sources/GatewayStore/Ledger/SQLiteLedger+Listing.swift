@@ -51,5 +51,38 @@ extension SQLiteLedger {
         try await read { try $0.registration(id).flatMap { $0.isLive ? $0.owner : nil } }
     }
 
+    /// How many registrations are of a state.
+    public struct RegistrationCount: Sendable, Hashable {
+        /// A word of `OwnedRegistration.State`, or `unconfirmed` for live ones that an import bound and no device has confirmed.
+        public let state: String
+        /// How many.
+        public let count: Int
+    }
+
+    /// Counts all registrations by state. Reads an index from end to end: for the background, now and then.
+    public func registrationCounts() async throws(LedgerUnavailable) -> [RegistrationCount] {
+        try await readAtLength { tables in
+            let unconfirmed = try tables.unconfirmedCount()
+            var counts: [String: Int] = [:]
+            for row in try Row.fetchAll(
+                tables.database, sql: "SELECT state, count(*) AS count FROM registration GROUP BY state")
+            {
+                counts[try row.required("state", as: String.self)] = try row.required("count", as: Int.self)
+            }
+            // Whether an outcome is unknown is no state of the row.
+            var states = OwnedRegistration.State.allCases.filter { $0 != .unknown }.map {
+                RegistrationCount(state: $0.rawValue, count: counts[$0.rawValue] ?? 0)
+            }
+            if let live = states.firstIndex(where: { $0.state == OwnedRegistration.State.live.rawValue }) {
+                let count = max(0, states[live].count - unconfirmed)
+                states[live] = RegistrationCount(state: states[live].state, count: count)
+            }
+            return states + [RegistrationCount(state: "unconfirmed", count: unconfirmed)]
+        }
+    }
+
+    /// A number that is another after each change of the ledger.
+    public var changes: UInt64 { health.commits }
+
     private static var aDayAgo: WallTime { Clocks.system.wall().adding(-handOverPeriod) }
 }

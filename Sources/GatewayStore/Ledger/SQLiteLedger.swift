@@ -21,6 +21,8 @@ public final class SQLiteLedger: Sendable {
         public var waitersPerKey = 64
         /// How many calls may wait in all.
         public var waitersInAll = 4096
+        /// How long an imported registration is kept while its owner's device has not registered again.
+        public var confirmation = Duration.seconds(30 * 86_400)
 
         /// The defaults.
         public init() {}
@@ -36,6 +38,7 @@ public final class SQLiteLedger: Sendable {
     let commits: GroupCommit
     let digester: HandleDigester
     let claims: ClaimTable
+    let health: LedgerHealth
     /// How much of what is kept. Those of waiting calls are as they were when the ledger was opened.
     public var limits: Limits {
         get { present.withLock(\.self) }
@@ -48,27 +51,38 @@ public final class SQLiteLedger: Sendable {
     /// Opens the ledger, or makes a new one. Blocks; called at start.
     ///
     /// A new ledger is made with mode 0600, its missing directories with 0700. Throws where the file is open to others, is no
-    /// ledger, was written by a newer program, lacks its key, or is open elsewhere.
-    public init(file: String, limits: Limits = Limits()) throws(LedgerUnavailable) {
+    /// ledger, was written by a newer program, lacks its key, or is open elsewhere; where it is empty although it was in use;
+    /// and where it was not closed in order and is damaged.
+    ///
+    /// - Parameter proofLifetime: for how long a commit proves that the next one succeeds too, so that the backend may be asked.
+    public init(
+        file: String, limits: Limits = Limits(), now: WallTime = Clocks.system.wall(),
+        proofLifetime: Duration = .seconds(1)
+    ) throws(LedgerUnavailable) {
         do {
             try PrivateFiles.makeDirectory(PrivateFiles.parent(of: file))
             lock = try LockFile(file + ".lock")
+            let state = try LedgerState.read(Self.stateFile(of: file))
             try PrivateFiles.makeFile(file)
             database = try DatabasePool(path: file, configuration: Self.connection)
             let version = try database.read { try LedgerSchema.version(of: $0) }
             guard version <= LedgerSchema.version else { throw LedgerSchema.tooNew(version) }
+            try Self.refuseLoss(of: file, state, version: version)
+            try Self.refuseDamage(database, state)
             digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == 0)
             let fingerprint = try digester.fingerprint()
             if version > 0, version < LedgerSchema.version {
                 try Self.copy(database, to: "\(file).version-\(version)")
             }
             try database.writeWithoutTransaction { try Self.makeDurable($0) }
-            try database.write { try LedgerSchema.prepare($0, fingerprint: fingerprint) }
+            try database.write { try LedgerSchema.prepare($0, fingerprint: fingerprint, now: now) }
+            try Self.begin(database, file, state, now: now)
         } catch {
-            throw LedgerUnavailable(describing: error)
+            throw Self.openingFailure(error, file)
         }
-        reads = GroupRead(database)
-        commits = GroupCommit(database)
+        health = LedgerHealth(proofLifetime: proofLifetime)
+        reads = GroupRead(database, health: health)
+        commits = GroupCommit(database, health: health)
         claims = ClaimTable(waitersPerKey: limits.waitersPerKey, waitersInAll: limits.waitersInAll)
         present = Mutex(limits)
         self.file = file
@@ -76,7 +90,13 @@ public final class SQLiteLedger: Sendable {
 
     /// Waits for work under way, closes the database and gives it up; whatever is asked of the ledger afterwards throws. Blocks.
     public func close() throws(LedgerUnavailable) {
+        // What fails here leaves the ledger unclosed, and the next start looks through it.
+        let state = health.fault == nil ? try? Self.end(database, file) : nil
         do { try database.close() } catch { throw LedgerUnavailable(describing: error) }
+        if var state {
+            state.isClosed = true
+            try? state.write(Self.stateFile(of: file))
+        }
         lock.release()
     }
 
@@ -120,8 +140,12 @@ public final class SQLiteLedger: Sendable {
 }
 
 extension LedgerUnavailable {
-    /// What SQLite or the file system says. Statements are in it, their arguments never are.
+    /// What SQLite or the file system says, in our words.
     init(describing error: any Error) {
-        if let known = error as? LedgerUnavailable { self = known } else { self.init("\(error)") }
+        switch error {
+        case let known as LedgerUnavailable: self = known
+        case let error as DatabaseError: self.init(error.words)
+        default: self.init("\(error)")
+        }
     }
 }

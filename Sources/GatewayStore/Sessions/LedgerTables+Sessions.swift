@@ -7,10 +7,11 @@ extension LedgerTables {
     func sessionTable(at now: WallTime) throws -> SessionTable {
         var table = SessionTable()
         let users = try Row.fetchCursor(database, sql: "SELECT user, at FROM revoked_user")
-        while let row = try users.next() { table.revoke(try Self.user(row), at: WallTime(microseconds: row["at"])) }
+        while let row = try users.next() { table.revoke(try Self.user(row), at: try row.time("at")) }
         let tokens = try Row.fetchCursor(database, sql: "SELECT user, token, until FROM revoked_token")
         while let row = try tokens.next() {
-            table.revoke(token: row["token"], of: try Self.user(row), until: WallTime(microseconds: row["until"]))
+            table.revoke(
+                token: try row.required("token", as: String.self), of: try Self.user(row), until: try row.time("until"))
         }
         let sessions = try Row.fetchCursor(database, sql: "SELECT * FROM session")
         while let row = try sessions.next() {
@@ -92,7 +93,7 @@ extension LedgerTables {
     }
 
     static func user(_ row: Row) throws -> UserName {
-        guard let user = UserName(canonical: row["user"] as String) else {
+        guard let user = UserName(canonical: try row.required("user", as: String.self)) else {
             throw LedgerUnavailable("the ledger holds a row that it did not write")
         }
         return user
@@ -102,14 +103,16 @@ extension LedgerTables {
 extension Session {
     /// Reads a row; one that the ledger cannot have written is an error and not a guess.
     init(row: Row) throws {
-        let device: String? = row["device"]
-        guard let id = SessionID(row["id"]), device == nil || device.flatMap(DeviceLabel.init) != nil else {
+        let device = try row.optional("device", as: String.self)
+        guard let id = SessionID(try row.required("id", as: String.self)),
+            device == nil || device.flatMap(DeviceLabel.init) != nil
+        else {
             throw LedgerUnavailable("the ledger holds a row that it did not write")
         }
         self.init(
-            id: id, user: try LedgerTables.user(row), login: LoginName(row["login"]),
-            authenticator: PluginName(row["authenticator"]), device: device.flatMap(DeviceLabel.init),
-            began: WallTime(microseconds: row["began"]), ends: WallTime(microseconds: row["ends"]),
-            renewed: WallTime(microseconds: row["renewed"]))
+            id: id, user: try LedgerTables.user(row), login: LoginName(try row.required("login", as: String.self)),
+            authenticator: PluginName(try row.required("authenticator", as: String.self)),
+            device: device.flatMap(DeviceLabel.init),
+            began: try row.time("began"), ends: try row.time("ends"), renewed: try row.time("renewed"))
     }
 }

@@ -56,6 +56,9 @@ public final class SessionRegister: SessionStore {
         return table.withLock { $0.sessions(of: user, at: now) }
     }
 
+    /// How many sessions there are, those included that have ended by themselves and that nobody has looked at since.
+    public var count: Int { table.withLock(\.count) }
+
     /// Every session, in the order of users, each user's renewed last first.
     public var allSessions: [Session] {
         let now = clocks.wall()

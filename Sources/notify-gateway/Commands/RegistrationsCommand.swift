@@ -13,7 +13,12 @@ struct RegistrationsCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List registrations.",
-            discussion: "Example: notify-gateway registrations list --user alice --config gateway.yaml")
+            discussion: """
+                An unconfirmed registration was imported, and its device has not registered through the gateway yet. It is deleted at
+                the time under CONFIRM UNTIL unless its device registers again, logged in as its user.
+
+                Example: notify-gateway registrations list --user alice --config gateway.yaml
+                """)
 
         @Option(help: "Only this user's.") var user: String?
         @OptionGroup var gateway: ControlOption
@@ -24,6 +29,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
                 columns: [
                     .init("registration", "REGISTRATION"), .init("user", "USER"), .init("platform", "PLATFORM"),
                     .init("state", "STATE"), .init("last_seen", "LAST SEEN"), .init("hand_overs", "HAND-OVERS"),
+                    .init("confirm_until", "CONFIRM UNTIL"),
                 ])
         }
     }
@@ -53,15 +59,22 @@ struct RegistrationsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Take in the hub's registrations from before the gateway.",
             discussion: """
-                Reads an export of the hub, one Atom entry a line. Sound registrations are their owners' from then on; the others
-                are listed, each with the reason, and with --purge deleted at the backend. A second import changes nothing.
-                Recorded with your uid. Where no gateway runs, the backend is asked at its next start.
+                Reads an export of the hub, one Atom entry a line. Sound registrations are their owners' from then on, but
+                unconfirmed: before the gateway anybody could register a device under anybody's name. Each is deleted at the backend
+                unless its device registers again, logged in as its owner, within ledger.confirm-imported-within (30 days unless
+                configured). The others are listed, each with the reason, and with --purge deleted at the backend. A second
+                import changes nothing. Recorded with your uid. Where no gateway runs, the backend is asked at its next start.
 
                 Example: notify-gateway registrations import registrations.xml --purge --config gateway.yaml
                 """)
 
         @Argument(help: "The export; the gateway must be able to read it.") var file: String
         @Flag(help: "Have unsound registrations deleted at the backend.") var purge = false
+        @Flag(
+            help: ArgumentHelp(
+                "Vouch for every sound registration of the export: none of them is deleted for want of confirmation.",
+                discussion: "For hubs that nobody else could reach. Confirms those of earlier imports too."))
+        var confirmAll = false
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
@@ -69,7 +82,11 @@ struct RegistrationsCommand: AsyncParsableCommand {
             var items: [JSONValue] = []
             let fault = try await gateway.askEither(
                 ControlRequest(
-                    "registrations import", [.init("file", .string(path)), .init("purge", .bool(purge))])
+                    "registrations import",
+                    [
+                        .init("file", .string(path)), .init("purge", .bool(purge)),
+                        .init("confirm-all", .bool(confirmAll)),
+                    ])
             ) { items.append($0) }
             // The last one says how many; without it the import was broken off.
             let summary = items.last?["bound"] == nil ? nil : items.popLast()
@@ -80,10 +97,16 @@ struct RegistrationsCommand: AsyncParsableCommand {
                     .init("result", "RESULT"), .init("reason", "REASON"),
                 ])
             if let fault { throw fault }
-            let counts = ["bound", "known", "unsound", "purged", "left-alone"].map { name in
+            let counts = ["bound", "known", "unsound", "purged", "left-alone", "confirmed"].map { name in
                 "\(name) \(summary?[name]?.integer ?? 0)"
             }
             Console.complain("Registrations: \(counts.joined(separator: ", ")).")
+            let unconfirmed = summary?["unconfirmed"]?.integer ?? 0
+            if unconfirmed > 0 {
+                Console.complain(
+                    "\(unconfirmed) \(unconfirmed == 1 ? "is" : "are") unconfirmed: deleted unless the device registers "
+                        + "again in time; see \"registrations list\".")
+            }
         }
     }
 }

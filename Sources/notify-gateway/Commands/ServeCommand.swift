@@ -18,12 +18,20 @@ struct ServeCommand: AsyncParsableCommand {
                 "check prints whose names that changes: they are new users then, and the old ones as if removed."))
     var acceptIdentityChange = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Keep the sessions of a ledger that was restored from a copy; for one start.",
+            discussion:
+                "Otherwise all of them end, since the copy does not know which were ended after it was made. Users log in again."
+        ))
+    var keepRestoredSessions = false
+
     func run() async throws {
         let configuration = try file.load()
         let server = GatewayServer(
             configuration: configuration, from: ConfigurationSource(file: file.config, catalog: .all),
             logger: .server(configuration.log),
-            acceptsIdentityChange: acceptIdentityChange)
+            acceptsIdentityChange: acceptIdentityChange, keepsRestoredSessions: keepRestoredSessions)
         try await server.runReportingProblems()
     }
 }

@@ -262,7 +262,7 @@ extension LedgerFixture {
     fileprivate func notes() async throws -> [Int] { try await ledger.read { try $0.notes() } }
 
     /// Merges what SQLite's log holds into the database.
-    fileprivate func emptyLog() throws {
+    func emptyLog() throws {
         try ledger.database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 }

@@ -8,9 +8,14 @@ struct LedgerFixture {
     let directory: TemporaryDirectory
     let ledger: SQLiteLedger
 
-    init(_ directory: TemporaryDirectory = TemporaryDirectory(), limits: SQLiteLedger.Limits = .init()) throws {
+    init(
+        _ directory: TemporaryDirectory = TemporaryDirectory(), limits: SQLiteLedger.Limits = .init(),
+        proofLifetime: Duration = .seconds(86_400)
+    ) throws {
         self.directory = directory
-        ledger = try SQLiteLedger(file: directory("ledger.sqlite"), limits: limits)
+        // A commit proves for as long as any test runs that the next succeeds, so that none depends on how fast it runs.
+        ledger = try SQLiteLedger(
+            file: directory("ledger.sqlite"), limits: limits, now: Self.noon, proofLifetime: proofLifetime)
     }
 
     static let alice = UserName(canonical: "alice")!  // In the alphabet of names.

@@ -128,3 +128,51 @@ struct OwnershipTests {
         #expect(try await fixture.update(alice, Fixture.id(3), try Fixture.handle(2)) == .rotation(Fixture.id(3)))
     }
 }
+
+@Suite("Channels under several spellings, in the ledger")
+struct ChannelSpellingTests {
+    private static let host = "https://db5.notify.windows.com/?token="
+
+    private func channel(_ token: String) throws -> DeviceHandle {
+        try HandleRules().handle(Self.host + token, of: .wns)
+    }
+
+    @Test("A second account cannot bind another's channel under another spelling beside it")
+    func oneOwner() async throws {
+        let fixture = try LedgerFixture()
+        try await fixture.update(
+            LedgerFixture.alice, LedgerFixture.id(1), channel("A%2bB%3d"), fresh: LedgerFixture.id(1))
+        for token in ["A%2BB%3D", "%41%2bB=", "A%2Bb%3d".replacing("b", with: "B")] {
+            #expect(
+                try await fixture.look(
+                    .update(user: LedgerFixture.eve, label: LedgerFixture.id(9), handle: channel(token)))
+                    == .handOver(LedgerFixture.id(1), from: LedgerFixture.alice), "\(token)")
+            #expect(
+                try await fixture.look(.create(user: LedgerFixture.eve, handle: channel(token))) == .askWithoutHandle)
+        }
+    }
+
+    @Test("What an earlier version bound under a spelling of its own is found, by that spelling and by the usual one")
+    func formerSpelling() async throws {
+        for presented in ["A%2BB%3D", "A%2bB%3d"] {
+            let fixture = try LedgerFixture()
+            // As the earlier version did: the digest of the text as the client wrote it.
+            let written = try fixture.ledger.digester.formerKeys(of: channel("A%2BB%3D"))
+            let former = try #require(written.first)
+            try await fixture.ledger.write { tables in
+                try tables.put(
+                    .init(
+                        id: LedgerFixture.id(1), owner: LedgerFixture.alice, handle: former, state: .live,
+                        created: LedgerFixture.noon, lastSeen: LedgerFixture.noon))
+            }.get()
+            #expect(try await !fixture.ledger.isHeld(LedgerFixture.id(1), forAnotherThan: channel(presented)))
+            #expect(
+                try await fixture.update(LedgerFixture.eve, LedgerFixture.id(9), channel(presented))
+                    == .handOver(LedgerFixture.id(1), from: LedgerFixture.alice))
+            #expect(
+                try await fixture.look(
+                    .update(user: LedgerFixture.alice, label: LedgerFixture.id(1), handle: channel("A%2bB=")))
+                    == .handOver(LedgerFixture.id(1), from: LedgerFixture.eve))
+        }
+    }
+}

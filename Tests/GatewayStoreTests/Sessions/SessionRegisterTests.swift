@@ -205,6 +205,8 @@ struct SessionRegisterTests {
                 }
                 try database.execute(
                     sql: """
+                        DROP INDEX registration_import_unconfirmed;
+                        ALTER TABLE registration DROP COLUMN import_unconfirmed;
                         DROP INDEX registration_by_account;
                         ALTER TABLE registration DROP COLUMN authenticator;
                         ALTER TABLE registration DROP COLUMN login;

@@ -66,4 +66,22 @@ struct SessionCallTests {
         #expect(await bench.call("DELETE /auth/registrations/x", as: "alice").code == .malformedRequest)
         #expect(await bench.call("PUT /auth/registrations/\(Sample.label)", as: "alice").code == .methodNotAllowed)
     }
+
+    @Test(
+        "A device is given up by the id in the gateway's own path, wherever the profile's clients put ids",
+        arguments: [[.query], [.path], [.path, .query]] as [Set<BackendProfile.IDPlace>])
+    func ownPath(places: Set<BackendProfile.IDPlace>) async throws {
+        let gateway = TestGateway(
+            adjust: { $0.profile.client.idPlaces = places }, deciding: { _ in .owned(Sample.other) })
+        let answer = await gateway.serve(ReceivedRequest("DELETE /auth/registrations/\(Sample.other)", as: "alice"))
+        #expect(answer.status == 200)
+        #expect(
+            gateway.ledger.requests == [.delete(user: try #require(UserName(canonical: "alice")), label: Sample.other)])
+        #expect(gateway.backend.requests.map(\.method) == ["DELETE"])
+        for path in ["\(Sample.other)?id=\(Sample.other)", "?id=\(Sample.other)", "x"] {
+            let answer = await gateway.serve(ReceivedRequest("DELETE /auth/registrations/\(path)", as: "alice"))
+            #expect(answer.status >= 400, "\(path)")
+        }
+        #expect(gateway.backend.requests.count == 1)
+    }
 }

@@ -10,6 +10,7 @@ struct MetricsCollector: Sendable {
     let pulse: LoopPulse
     /// The gateway, once there is one.
     let running: Current<RunningGateway?>
+    let ledger: LedgerWatch
 
     /// Every metric.
     func families() async -> [MetricFamily] {
@@ -34,6 +35,7 @@ struct MetricsCollector: Sendable {
             families += await Self.upstream(running.upstreamReading())
         }
         families += journal
+        families += LedgerMetrics.families(ledger, sessions: parts.stores.sessions)
         families.append(
             MetricFamily(
                 "notify_gateway_loop_lag_seconds", .histogram,

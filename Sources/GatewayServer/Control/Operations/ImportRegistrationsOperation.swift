@@ -5,7 +5,7 @@ internal import GatewayStore
 /// `registrations import`: takes the hub's registrations from before the gateway in.
 struct ImportRegistrationsOperation: ControlOperation {
     static let name = "registrations import"
-    static let arguments: Set<String> = ["file", "purge"]
+    static let arguments: Set<String> = ["file", "purge", "confirm-all"]
 
     let ledger: SQLiteLedger
     let sweeper: RegistrationSweeper
@@ -23,15 +23,17 @@ struct ImportRegistrationsOperation: ControlOperation {
             throw .malformed("file must be an absolute path.")
         }
         let isPurging = try arguments.flag("purge")
+        let isConfirming = try arguments.flag("confirm-all")
         let export = RegistrationImport(try Self.read(file), judge: ExportJudge(names: names, handles: handles.value))
-        let record = try await context.record(.operatorImport, target: "\(isPurging ? "purge " : "")\(file)".cut)
+        let record = try await context.record(
+            .operatorImport, target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(file)".cut)
         var counts: [String: Int] = [:]
         do throws(ControlFault) {
             var rest = export.lines[...]
             while !rest.isEmpty {
                 let lines = rest.prefix(Self.batch)
                 rest = rest.dropFirst(Self.batch)
-                try await take(lines, isPurging: isPurging, &counts, in: context)
+                try await take(lines, isPurging: isPurging, isConfirming: isConfirming, &counts, in: context)
             }
             try await askingLedger { () async throws(LedgerUnavailable) in
                 try await ledger.noteImport(now: clocks.wall())
@@ -40,20 +42,22 @@ struct ImportRegistrationsOperation: ControlOperation {
             record.failed()
             throw error
         }
+        let state = try await askingLedger { () async throws(LedgerUnavailable) in try await ledger.migration() }
+        if case .imported(_, let unconfirmed) = state { counts["unconfirmed"] = unconfirmed }
         try await context.send(
             .object(
-                ["bound", "known", "unsound", "purged", "left-alone"].map {
+                ["bound", "known", "unsound", "purged", "left-alone", "confirmed", "unconfirmed"].map {
                     JSONValue.Member($0, .number(String(counts[$0] ?? 0)))
                 }))
     }
 
     private func take(
-        _ lines: ArraySlice<RegistrationImport.Line>, isPurging: Bool, _ counts: inout [String: Int],
-        in context: ControlContext
+        _ lines: ArraySlice<RegistrationImport.Line>, isPurging: Bool, isConfirming: Bool,
+        _ counts: inout [String: Int], in context: ControlContext
     ) async throws(ControlFault) {
         let entries = lines.compactMap(\.entry)
         let verdicts = try await askingLedger { () async throws(LedgerUnavailable) in
-            try await ledger.take(entries, purging: isPurging, now: clocks.wall())
+            try await ledger.take(entries, purging: isPurging, confirming: isConfirming, now: clocks.wall())
         }
         if verdicts.contains(.purged) { sweeper.wake() }
         var next = verdicts.makeIterator()
@@ -63,12 +67,13 @@ struct ImportRegistrationsOperation: ControlOperation {
             switch verdict {
             case nil: word = "left-alone"
             case .bound: word = "bound"
+            case .confirmed: word = "confirmed"
             case .known: word = "known"
             case .superseded, .unsound: word = "unsound"
             case .purged: word = "purged"
             }
             counts[word, default: 0] += 1
-            if verdict == .bound || verdict == .known { continue }
+            if verdict == .bound || verdict == .known || verdict == .confirmed { continue }
             var members: [JSONValue.Member] = [.init("line", .number(String(line.number)))]
             if let id = line.id { members.append(.init("registration", .string(id.text))) }
             if let handle = line.handle { members.append(.init("platform", .string(handle.service.rawValue))) }

@@ -36,16 +36,20 @@ struct ListRegistrationsOperation: ControlOperation {
     }
 
     private func send(_ registration: OwnedRegistration, in context: ControlContext) async throws(ControlFault) {
+        let isUnconfirmed = registration.unconfirmedSince != nil && registration.state == .live
         var members: [JSONValue.Member] = [
             .init("registration", .string(registration.id.text)), .init("user", .string(registration.owner.text)),
         ]
         if let service = registration.service { members.append(.init("platform", .string(service.rawValue))) }
         members += [
-            .init("state", .string(registration.state.rawValue)),
+            .init("state", .string(isUnconfirmed ? "unconfirmed" : registration.state.rawValue)),
             .init("created", .string(registration.created.description)),
             .init("last_seen", .string(registration.lastSeen.description)),
             .init("hand_overs", .number(String(registration.handOvers))),
         ]
+        if isUnconfirmed, let end = ledger.confirmationEnd(registration) {
+            members.append(.init("confirm_until", .string(end.description)))
+        }
         try await context.send(.object(members))
     }
 }

@@ -11,6 +11,8 @@ final class GroupCommit: Sendable {
     private typealias Acknowledgement = @Sendable () -> Void
 
     private struct Change: Sendable {
+        /// Whether it only shows that the ledger can be written.
+        let isTest: Bool
         /// Writes it, inside a transaction, and gives what tells its caller of it once that is on disk. May run again after
         /// it was undone.
         let apply: @Sendable (LedgerTables) throws -> Acknowledgement
@@ -33,19 +35,23 @@ final class GroupCommit: Sendable {
     }
 
     private let database: DatabasePool
+    private let health: LedgerHealth
     private let waiting = Mutex<[Change]>([])
 
-    init(_ database: DatabasePool) { self.database = database }
+    init(_ database: DatabasePool, health: LedgerHealth) {
+        self.database = database
+        self.health = health
+    }
 
     /// How many changes wait for the database.
     var count: Int { waiting.withLock(\.count) }
 
     /// Writes a change durably.
     func write<Value: Sendable>(
-        _ body: @escaping @Sendable (LedgerTables) throws -> Value
+        isTest: Bool = false, _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         await withCheckedContinuation { continuation in
-            let change = Change { tables in
+            let change = Change(isTest: isTest) { tables in
                 let value = try body(tables)
                 return { continuation.resume(returning: .success(value)) }
             } fail: {
@@ -59,18 +65,19 @@ final class GroupCommit: Sendable {
                     defer { waiting = [] }
                     return waiting
                 }
-                Self.commit(changes, to: database)
+                commit(changes, to: database)
             }
         }
     }
 
     /// Commits as many at a time as go together.
-    private static func commit(_ changes: [Change], to database: Database) {
+    private func commit(_ changes: [Change], to database: Database) {
         var rest = changes[...]
         var together = rest.count
         while !rest.isEmpty {
-            switch attempt(rest.prefix(together), on: database) {
+            switch Self.attempt(rest.prefix(together), on: database) {
             case .committed:
+                health.committed(isTest: rest.prefix(together).allSatisfy(\.isTest))
                 rest = rest.dropFirst(together)
                 together = rest.count
             case .undone(_, .change(let place)) where place > 0:
@@ -78,9 +85,11 @@ final class GroupCommit: Sendable {
             case .undone(_, .commit) where together > 1:
                 together /= 2
             case .undone(let error, .change), .undone(let error, .commit):
+                health.noteWrite(error)
                 rest.removeFirst().fail(LedgerUnavailable(describing: error))
                 together = rest.count
             case .undone(let error, .beginning):
+                health.noteWrite(error)
                 for change in rest { change.fail(LedgerUnavailable(describing: error)) }
                 return
             }

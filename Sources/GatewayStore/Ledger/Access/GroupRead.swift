@@ -9,17 +9,22 @@ final class GroupRead: Sendable {
     typealias Question = @Sendable (Result<LedgerTables, any Error>) -> Void
 
     private let database: DatabasePool
+    private let health: LedgerHealth
     let gathering = Gathering<Question>()
 
-    init(_ database: DatabasePool) { self.database = database }
+    init(_ database: DatabasePool, health: LedgerHealth) {
+        self.database = database
+        self.health = health
+    }
 
     /// Reads one state of the ledger.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         await withCheckedContinuation { continuation in
-            let question: Question = { tables in
+            let question: Question = { [health] tables in
                 let result = Result { try body(tables.get()) }
+                if case .failure(let error) = result { health.noteRead(error) }
                 continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
             }
             if gathering.add(question) { answer([question]) }

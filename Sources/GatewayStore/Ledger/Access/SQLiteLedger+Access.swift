@@ -17,8 +17,9 @@ extension SQLiteLedger {
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
         let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
-            database.asyncRead { access in
+            database.asyncRead { [health] access in
                 let result = Result { try body(LedgerTables(access.get())) }
+                if case .failure(let error) = result { health.noteRead(error) }
                 continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
             }
         }

@@ -27,8 +27,10 @@ public struct ImportEntry: Sendable, Hashable {
 
 /// What the ledger made of an entry.
 public enum ImportVerdict: String, Sendable, Hashable, CaseIterable {
-    /// It is the owner's from now on.
+    /// It is the owner's from now on; unconfirmed unless the operator vouches for it.
     case bound
+    /// An earlier import has bound it, its device has not registered since, and now the operator vouches for it.
+    case confirmed
     /// The ledger has had it before, be it from an import or because its device registered through the gateway. Nothing changed.
     case known
     /// It is sound, but its device is registered under another id by now: unsound, like what is so by itself.
@@ -43,6 +45,7 @@ public enum ImportVerdict: String, Sendable, Hashable, CaseIterable {
 public enum MigrationState: Sendable, Hashable {
     /// No import has run.
     case notImported
-    /// An import has run; so many of the registrations that were unsound then have neither been deleted nor made anew since.
-    case imported(unsound: Int)
+    /// An import has run; so many of the registrations that were unsound then have neither been deleted nor made anew since, and so
+    /// many that were sound have not been confirmed since.
+    case imported(unsound: Int, unconfirmed: Int = 0)
 }

@@ -8,6 +8,8 @@ struct KeyedImportEntry: Sendable {
     /// Nil for an unsound one.
     let owner: UserName?
     let handle: HandleKey?
+    /// The keys under which an earlier version may have bound the handle.
+    let formerKeys: [HandleKey]
     let content: KeyedDigest
 }
 
@@ -22,8 +24,21 @@ struct StrayRegistration: Sendable, Hashable {
 
 extension LedgerTables {
     /// Takes an entry in. What the ledger knows by itself is newer than any export and stays.
-    func take(_ entry: KeyedImportEntry, purging: Bool, now: WallTime) throws -> ImportVerdict {
-        if try registration(entry.id)?.isBound == true { return .known }
+    ///
+    /// - Parameter confirming: whether the operator vouches for sound entries. Else they stay unconfirmed until their devices
+    ///   register again: before the gateway anybody could register a device under anybody's name.
+    func take(
+        _ entry: KeyedImportEntry, purging: Bool, confirming: Bool, now: WallTime
+    ) throws -> ImportVerdict {
+        if let handle = entry.handle { try adopt(entry.formerKeys, as: handle) }
+        if var bound = try registration(entry.id), bound.isBound {
+            guard confirming, bound.importUnconfirmed != nil, bound.isLive, bound.owner == entry.owner,
+                bound.handle == entry.handle
+            else { return .known }
+            bound.importUnconfirmed = nil
+            try put(bound)
+            return .confirmed
+        }
         if try stray(entry.id) != nil { return .known }
         let before = try String.fetchOne(
             database, sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
@@ -35,7 +50,8 @@ extension LedgerTables {
             guard try registration(boundTo: handle) != nil else {
                 try put(
                     Registration(
-                        id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now))
+                        id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now,
+                        importUnconfirmed: confirming ? nil : now))
                 try note(.bound, of: entry)
                 return .bound
             }
@@ -55,17 +71,10 @@ extension LedgerTables {
 
     func stray(_ id: RegistrationID) throws -> StrayRegistration? {
         guard let row = try firstRow(sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
-            let reason = SweepReason(rawValue: row["reason"])
+            let reason = SweepReason(rawValue: try row.required("reason", as: String.self))
         else { return nil }
-        var handle: HandleKey?
-        if let service: String = row["service"], let digest: Data = row["handle"] {
-            guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
-                throw LedgerUnavailable("the ledger holds a handle that it did not write")
-            }
-            handle = HandleKey(service: service, digest: digest)
-        }
-        let owner = (row["owner"] as String?).flatMap(UserName.init(canonical:))
-        return StrayRegistration(id: id, handle: handle, reason: reason, owner: owner)
+        let owner = try row.optional("owner", as: String.self).flatMap(UserName.init(canonical:))
+        return StrayRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
     }
 
     func putStray(_ stray: StrayRegistration) throws {
@@ -102,7 +111,7 @@ extension LedgerTables {
                     AND NOT EXISTS (SELECT 1 FROM imported AS later
                         WHERE later.id = imported.id AND later.verdict = 'purged')
                 """)
-        return .imported(unsound: count ?? 0)
+        return .imported(unsound: count ?? 0, unconfirmed: try unconfirmedCount())
     }
 
     private func note(_ verdict: ImportVerdict, of entry: KeyedImportEntry) throws {

@@ -6,9 +6,10 @@ extension SQLiteLedger {
     /// Takes registrations from before the gateway in: binds what is sound, and where `purging` marks what is not to be deleted at
     /// the backend. All or nothing of them; to be called with so many at a time as a transaction may well hold, some hundreds.
     ///
+    /// - Parameter confirming: whether the operator vouches for what is sound; else it is unconfirmed.
     /// - Returns: what became of each, in order. The very same entry a second time changes nothing.
     public func take(
-        _ entries: [ImportEntry], purging: Bool, now: WallTime
+        _ entries: [ImportEntry], purging: Bool, confirming: Bool = false, now: WallTime
     ) async throws(LedgerUnavailable) -> [ImportVerdict] {
         var keyed: [KeyedImportEntry] = []
         for entry in entries {
@@ -17,16 +18,20 @@ extension SQLiteLedger {
             case .sound(let owner, let handle):
                 keyed.append(
                     KeyedImportEntry(
-                        id: entry.id, owner: owner, handle: try digester.key(of: handle), content: content))
+                        id: entry.id, owner: owner, handle: try digester.key(of: handle),
+                        formerKeys: try digester.formerKeys(of: handle), content: content))
             case .unsound(let handle):
                 var key: HandleKey?
                 if let handle { key = try digester.key(of: handle) }
-                keyed.append(KeyedImportEntry(id: entry.id, owner: nil, handle: key, content: content))
+                keyed.append(
+                    KeyedImportEntry(id: entry.id, owner: nil, handle: key, formerKeys: [], content: content))
             }
         }
         let all = keyed
         return try await write { tables in
-            try all.map { try tables.take($0, purging: purging, now: now) }
+            // What is unconfirmed already has waited up to now.
+            try tables.countRunningTime(until: now)
+            return try all.map { try tables.take($0, purging: purging, confirming: confirming, now: now) }
         }.get()
     }
 

@@ -1,0 +1,72 @@
+public import GatewayCore
+
+/// What the journal says of registrations and revoked users since a time: by this a restored ledger is brought up to date.
+public struct JournaledRegistrations: Sendable {
+    /// What was done last about a registration.
+    enum LastChange: Sendable, Hashable {
+        /// The backend has it for this user.
+        case registered(UserName)
+        /// The backend no longer has it, or was asked to delete it.
+        case deleted
+    }
+
+    private(set) var changes: [RegistrationID: LastChange] = [:]
+    /// Users of whom everything was taken back, and when.
+    private(set) var revoked: [UserName: WallTime] = [:]
+
+    /// Nothing.
+    public init() {}
+
+    /// Reads the segments of a journal that were written to since then. Blocks; called at the start with a restored ledger.
+    public init(directory: String, since: WallTime) throws(JournalUnavailable) {
+        let files = SystemFileSystem()
+        do throws(FileFailure) {
+            let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            for (index, segment) in segments.enumerated() {
+                let path = directory + "/" + segment.text
+                guard try files.modified(path) >= since else { continue }
+                // What a failed batch left in a sealed segment is void: the next segment has its numbers.
+                let end = index + 1 < segments.count ? segments[index + 1].first : .max
+                for line in try files.read(path).split(separator: UInt8(ascii: "\n")) {
+                    let line = JournalLineReader(bytes: line)
+                    guard let number = line.sequence, number < end, let at = line.time, at >= since else { continue }
+                    take(line, at)
+                }
+            }
+        } catch {
+            throw JournalUnavailable(error.description)
+        }
+    }
+
+    private mutating func take(_ line: JournalLineReader, _ at: WallTime) {
+        guard let action = line.text("action").flatMap(Action.init), let kind = line.kind else { return }
+        let user = line.text("user").flatMap { UserName(canonical: $0) }
+        switch (kind, action) {
+        case (.outcome, .registerUpdate), (.outcome, .handOver):
+            guard let user, let id = line.text("registration").flatMap(RegistrationID.init),
+                line.text("result").flatMap(CallResult.init)?.mayHaveActed == true
+            else { return }
+            changes[id] = .registered(user)
+        case (.outcome, .registerDelete):
+            if let id = line.text("registration").flatMap(RegistrationID.init) { changes[id] = .deleted }
+        case (.operator, .operatorRevoke):
+            // A record of one session or token names it.
+            guard let user, line.text("target") == nil, line.text("session") == nil else { return }
+            revoked[user] = at
+        default:
+            break
+        }
+    }
+}
+
+extension CallResult {
+    /// Whether the backend may have the registration after this.
+    fileprivate var mayHaveActed: Bool {
+        switch self {
+        case .accepted, .adopted, .healed, .revoked, .backendFailed, .backendTimedOut, .ledgerFailed, .unknownAtStop,
+            .unknownAfterCrash:
+            true
+        case .notIssued, .neutralised, .backendUnreachable, .overloaded: false
+        }
+    }
+}

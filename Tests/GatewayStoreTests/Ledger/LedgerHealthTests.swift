@@ -1,0 +1,116 @@
+import GRDB
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = LedgerFixture
+
+@Suite("Whether a ledger can be used")
+struct LedgerHealthTests {
+    /// Nothing can be written from now on, as on a full disk; or it can again.
+    private func fill(_ ledger: SQLiteLedger, _ isFull: Bool) async throws {
+        try await ledger.database.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA query_only = \(isFull ? 1 : 0)")
+        }
+    }
+
+    @Test("Where the ledger cannot be written no call gets as far as the backend, and afterwards it does again")
+    func unwritable() async throws {
+        let fixture = try Fixture(proofLifetime: .zero)
+        let handle = try Fixture.handle(1)
+        try await fixture.update(Fixture.alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+        #expect(fixture.ledger.fault == nil)
+        try await fill(fixture.ledger, true)
+        for request: LedgerRequest in [
+            .create(user: Fixture.alice, handle: handle),
+            .update(user: Fixture.alice, label: Fixture.id(1), handle: handle),
+            .delete(user: Fixture.alice, label: Fixture.id(1)), .sweep(Fixture.id(1)),
+        ] {
+            await #expect(throws: LedgerUnavailable.self) {
+                _ = try await fixture.ledger.begin(request, now: Fixture.noon)
+            }
+            #expect(fixture.ledger.fault?.hasPrefix("cannot be written: ") == true)
+        }
+        #expect(fixture.ledger.claims.heldKeys == 0)
+        try await fill(fixture.ledger, false)
+        // A test write finds out, without a call that comes first.
+        await fixture.ledger.testWrite()
+        #expect(fixture.ledger.fault == nil)
+        try await fixture.update(Fixture.alice, Fixture.id(1), handle)
+    }
+
+    @Test("A commit proves for a while that the next succeeds, and a failure ends that")
+    func proof() async throws {
+        let fixture = try Fixture()
+        _ = try await fixture.look(.create(user: Fixture.alice, handle: nil))
+        try fixture.emptyLog()
+        _ = try await fixture.look(.create(user: Fixture.alice, handle: nil))
+        #expect(try fixture.directory.bytes("ledger.sqlite-wal").isEmpty)
+        try await fill(fixture.ledger, true)
+        #expect((try? await fixture.ledger.write { try $0.noteTestWrite() }.get()) == nil)
+        #expect(fixture.ledger.fault != nil)
+        await #expect(throws: LedgerUnavailable.self) {
+            try await fixture.look(.create(user: Fixture.alice, handle: nil))
+        }
+    }
+
+    @Test("An error of a change is none of the ledger")
+    func changeErrors() async throws {
+        let fixture = try Fixture()
+        let failed = await fixture.ledger.write { _ in throw LedgerUnavailable("not this one") }
+        #expect(throws: LedgerUnavailable.self) { try failed.get() }
+        #expect(fixture.ledger.fault == nil)
+    }
+
+    @Test("A sound ledger is found to be sound while it is used, and damage in it is found and stays")
+    func integrity() async throws {
+        let fixture = try Fixture()
+        for number in 1...60 {
+            try await fixture.update(
+                UserName(canonical: "user\(number)")!, Fixture.id(number), Fixture.handle(number),
+                fresh: Fixture.id(number))
+        }
+        #expect(try await fixture.ledger.checkIntegrity() == nil)
+        #expect(fixture.ledger.fault == nil)
+        try await fixture.ledger.database.writeWithoutTransaction { database in
+            // An index that lacks a row: its handle would be anybody's.
+            try database.execute(
+                sql: """
+                    PRAGMA writable_schema = 1;
+                    UPDATE sqlite_master SET sql = replace(sql, '<> ''reserved''', '= ''nothing''')
+                        WHERE name = 'registration_of_handle';
+                    PRAGMA writable_schema = RESET;
+                    REINDEX registration_of_handle;
+                    PRAGMA writable_schema = 1;
+                    UPDATE sqlite_master SET sql = replace(sql, '= ''nothing''', '<> ''reserved''')
+                        WHERE name = 'registration_of_handle';
+                    PRAGMA writable_schema = RESET;
+                    """)
+        }
+        let damage = try await fixture.ledger.checkIntegrity()
+        #expect(damage != nil)
+        #expect(fixture.ledger.fault?.hasPrefix("damaged: ") == true)
+        await fixture.ledger.testWrite()
+        #expect(fixture.ledger.fault?.hasPrefix("damaged: ") == true)
+    }
+
+    @Test("Registrations are counted by state, and test writes are no changes")
+    func counts() async throws {
+        let fixture = try Fixture()
+        try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
+        try await fixture.update(Fixture.alice, Fixture.id(2), Fixture.handle(2), fresh: Fixture.id(2))
+        _ = try await fixture.create(Fixture.bob, nil, given: Fixture.id(3))
+        _ = try await fixture.ledger.write { try $0.doom(Fixture.id(2), because: .revoked) }.get()
+        let imported = try ImportEntry(
+            id: Fixture.id(4), judgement: .sound(owner: Fixture.bob, Fixture.handle(4)), content: [])
+        _ = try await fixture.ledger.take([imported], purging: false, now: Fixture.noon)
+        let counts = try await fixture.ledger.registrationCounts()
+        #expect(
+            Dictionary(uniqueKeysWithValues: counts.map { ($0.state, $0.count) })
+                == ["reserved": 1, "live": 1, "deleting": 1, "unconfirmed": 1])
+        let changes = fixture.ledger.changes
+        await fixture.ledger.testWrite()
+        #expect(fixture.ledger.changes == changes)
+    }
+}
