@@ -138,6 +138,8 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     case surplus
     /// Its owner gave it up, and the backend would not delete it then.
     case givenUp = "given-up"
+    /// Nobody can be asked about its owner's account, and it was last registered too long ago.
+    case loginTooOld = "login-too-old"
     /// An import found that notifications reach it that are not for its owner.
     case unsound
     /// Its device is registered under another id, and it is not known whether the backend has this one too.
