@@ -65,8 +65,9 @@ public struct Gateway: CallServing {
             profile: rules.profile, journal: ports.journal, ledger: ports.ledger, clocks: ports.clocks,
             challenges: challenges, logger: ports.logger)
         answering = Answering(
-            chain: rules.authenticators, sessions: ports.sessions, journal: ports.journal, clocks: ports.clocks,
-            randomness: ports.randomness, challenges: challenges, logger: ports.logger)
+            chain: rules.authenticators, authentication: rules.authentication, sessions: ports.sessions,
+            journal: ports.journal, clocks: ports.clocks, randomness: ports.randomness, challenges: challenges,
+            logger: ports.logger)
         refusing = Refusing(
             challenges: challenges,
             recording: former?.refusing.recording ?? RefusalRecording(journal: ports.journal, clocks: ports.clocks),

@@ -33,6 +33,21 @@ public final class MemorySessions: SessionStore {
         state.withLock { $0.table.isRevoked(token, of: user) }
     }
 
+    /// The groups that the token's account is in now.
+    public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
+        state.withLock { $0.table.groups(behind: token, of: user) }
+    }
+
+    /// Notes the groups of an account.
+    public func note(_ groups: Set<GroupName>, of account: Account) {
+        state.withLock { _ = $0.table.groups.note(groups, of: account.user, by: account.authenticator) }
+    }
+
+    /// Replaces the list of an authenticator.
+    public func list(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) {
+        state.withLock { _ = $0.table.groups.replace(groups, of: authenticator) }
+    }
+
     /// Whether the user has been revoked since.
     public func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool {
         state.withLock { $0.table.wasRevoked(user, since: since) }

@@ -8,7 +8,7 @@ struct LogInjectionTests {
     /// Each stands for a kind of secret, and occurs nowhere else.
     private enum Canary {
         static let password = "c4nary:pass word"
-        static let key = "Y2FuYXJ5IGtleSBvZiB0aGlydHktdHdvIGJ5dGVzISEh"
+        static let key = GatewayUnderTest.secret()
         static let message = "c4nary-message"
         static let handle = String(repeating: "C4A4", count: 16)
         static let idempotencyKey = "c4nary-idempotency-key"

@@ -51,11 +51,14 @@ final class AccountBench: Sendable {
 /// A list that says what the test says.
 final class ScriptedAccountList: AccountList {
     private let state = Mutex<(hashes: [UserName: String], expiries: [UserName: WallTime])>(([:], [:]))
+    private let groups = Mutex<[UserName: Set<GroupName>]>([:])
     let timesAsked = Atomic(0)
 
     func list(_ hashes: [UserName: String], expiries: [UserName: WallTime] = [:]) {
         state.withLock { $0 = (hashes, expiries) }
     }
+
+    func put(_ groups: [UserName: Set<GroupName>]) { self.groups.withLock { $0 = groups } }
 
     var files: [String] { [] }
     func reload() async -> [ConfigurationProblem] { [] }
@@ -69,7 +72,7 @@ final class ScriptedAccountList: AccountList {
         return state.withLock { state in
             let open = state.hashes.filter { state.expiries[$0.key].map { $0 > now } ?? true }
             return AccountSnapshot(
-                marks: open.compactMapValues { AccountMark(ofHash: $0) },
+                marks: open.compactMapValues { AccountMark(ofHash: $0) }, groups: groups.withLock(\.self),
                 holdsUntil: open.keys.compactMap { state.expiries[$0] }.min())
         }
     }

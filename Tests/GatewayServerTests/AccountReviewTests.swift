@@ -64,6 +64,76 @@ struct AccountReviewTests {
         return id
     }
 
+    @Test(
+        "A group that a reviewed account has lost is lost for its tokens, and whom nobody can judge keeps what is known"
+    )
+    func lostGroups() async throws {
+        let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
+        let session = try await bench.login(Bench.alice)
+        let now = bench.clock.clocks.wall()
+        let token = TokenReference(id: "t", session: session, issued: now, expires: now)
+        var suspects: Set<Account> = []
+        #expect(bench.sessions.groups(behind: token, of: Bench.alice) == nil)
+        for (standing, groups) in [
+            (AccountStanding.good(groups: [dispatch, sales]), Set([dispatch, sales])),
+            (.good(groups: [sales]), [sales]), (.unknown(.busy), [sales]), (.good(groups: [dispatch]), [dispatch]),
+        ] {
+            keeper.answer(standing, for: "alice")
+            await review.review(&suspects)
+            #expect(bench.sessions.groups(behind: token, of: Bench.alice) == groups)
+        }
+        #expect(bench.journal.records.map(\.result) == ["groups-lost", "groups-lost"])
+        #expect(bench.sessions.session(session) != nil)
+        // Without a session and a device nothing is kept of it.
+        _ = try await bench.sessions.end(session, of: Bench.alice)
+        await review.review(&suspects)
+        #expect(
+            bench.sessions.groups(
+                behind: TokenReference(id: "o", session: nil, issued: now, expires: now), of: Bench.alice) == nil)
+    }
+
+    @Test("What accounts without status were granted ends with time, by both clocks, and nothing of others does")
+    func oldGrants() async throws {
+        chain.value = AuthenticatorChain([
+            .init(name: "list", takes: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
+        ])
+        let old = try await bench.login(Bench.bob)
+        let device = try await register(1, Bench.bob)
+        let withoutAccount = try await register(2, Bench.bob, login: nil)
+        // Ahead by 60 days and back again: nothing has become older by that.
+        let wall = bench.clock.clocks.wall()
+        bench.clock.setWall(WallTime(seconds: wall.seconds + 60 * 86_400))
+        await review.endOldGrants()
+        bench.clock.setWall(wall)
+        await review.endOldGrants()
+        #expect(bench.sessions.session(old) != nil)
+        #expect(try await doomed().isEmpty)
+
+        bench.clock.advance(by: .seconds(43_200))
+        let fresh = try await bench.login(Bench.alice)
+        bench.clock.advance(by: .seconds(43_199))
+        await review.endOldGrants()
+        #expect(bench.journal.records.isEmpty)
+        bench.clock.advance(by: .seconds(1))
+        await review.endOldGrants()
+        #expect(bench.sessions.allSessions.map(\.id) == [fresh])
+        #expect(bench.journal.records.map(\.result).allSatisfy { $0 == "login-too-old" })
+
+        for _ in 0..<29 {
+            bench.clock.advance(by: .seconds(86_400))
+            await review.endOldGrants()
+        }
+        #expect(try await doomed() == [device])
+        #expect(try await bench.ledger.registrations(of: Bench.bob).map(\.id).contains(withoutAccount))
+        // Another kind of authenticator of the same name, whose accounts are asked about.
+        let kept = try await register(3, Bench.alice)
+        chain.value = AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)])
+        bench.clock.advance(by: .seconds(40 * 86_400))
+        await review.endOldGrants()
+        #expect(try await doomed() == [device])
+        #expect(try await bench.ledger.registrations(of: Bench.alice).map(\.id) == [kept])
+    }
+
     private var revoked: [UserName?] { bench.journal.records.map(\.facts?.user) }
     private func doomed() async throws -> [RegistrationID] { try await bench.ledger.doomed(limit: 100) }
 

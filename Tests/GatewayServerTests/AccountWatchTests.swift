@@ -40,6 +40,42 @@ struct AccountWatchTests {
         #expect(bench.journal.records.count == 2)
     }
 
+    @Test("Who loses a group keeps the session, and tokens lose the group at the next look, before anything is written")
+    func groups() async throws {
+        let bench = try AccountBench(TestFiles())
+        let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
+        bench.accounts.list([AccountBench.alice: "a", AccountBench.bob: "b"])
+        bench.accounts.put([AccountBench.alice: [dispatch, sales], AccountBench.bob: [dispatch]])
+        await bench.watch.look()
+        let session = try await bench.login(AccountBench.alice)
+        let now = bench.clock.clocks.wall()
+        func groups(_ session: SessionID?) -> Set<GroupName>? {
+            bench.sessions.groups(
+                behind: TokenReference(id: "t", session: session, issued: now, expires: now), of: AccountBench.alice)
+        }
+        #expect(groups(session) == [dispatch, sales] && groups(nil) == [dispatch, sales])
+        bench.accounts.put([AccountBench.alice: [sales], AccountBench.bob: [dispatch, sales]])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.look()
+        #expect(groups(session) == [sales] && groups(nil) == [sales])
+        #expect(bench.sessions.session(session) != nil)
+        #expect(bench.journal.records.map(\.result) == ["groups-lost"])
+        #expect(bench.journal.records.map(\.facts?.user) == [AccountBench.alice])
+        // A login was judged by the list before: what the list says now counts.
+        bench.sessions.note(
+            [dispatch, sales], of: Account(user: AccountBench.alice, login: LoginName("alice"), authenticator: "list"))
+        #expect(groups(session) == [sales])
+        // The ledger fails: in memory the group is lost all the same.
+        try bench.ledger.close()
+        bench.accounts.list([AccountBench.alice: "other"])
+        bench.accounts.put([:])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.look()
+        #expect(groups(nil) == [])
+        await bench.watch.watch([])
+        #expect(groups(nil) == nil)
+    }
+
     @Test("Who was removed while nothing ran has lost everything before the first call, and comes back with nothing")
     func restart() async throws {
         let files = try TestFiles()

@@ -40,14 +40,15 @@ struct AuthenticatorBoundsTests {
         #expect(read("fixed: { users: alice }").1.count == 1)
     }
 
-    @Test("Two that take the same kind of credential and may vouch for the same names are warned of")
+    @Test("Two that may vouch for the same names are warned of, whatever kinds of credential they take")
     func overlaps() {
         for (pair, warnings) in [
             ("{ fixed: {} }, { fixed: {} }", 1),
             (#"{ fixed: { users: ["svc-*"] } }, { fixed: {} }"#, 1),
             (#"{ fixed: { users: ["svc-*"] } }, { fixed: { users: ["svc-mail", alice] } }"#, 1),
             (#"{ fixed: { users: ["svc-*"] } }, { fixed: { users: [alice] } }"#, 0),
-            ("{ fixed: {} }, { token: {} }", 0),
+            ("{ fixed: {} }, { token: {} }", 1),
+            (#"{ fixed: { users: [alice] } }, { token: { users: [bob] } }"#, 0),
             ("{ fixed: {} }, { fixed: {} }, { fixed: {} }", 3),
         ] {
             let problems = read(pair).1
@@ -77,6 +78,7 @@ struct AuthenticatorBoundsTests {
 private enum TokenPlugin: AuthenticatorPlugin {
     static let name: PluginName = "token"
     static let takes: Set<CredentialKind> = [.bearer]
+    static let accountKnowledge = AccountKnowledge.status
 
     static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }
     static func problems(in settings: Bool, context: PluginContext) async -> [ConfigurationProblem] { [] }

@@ -4,6 +4,7 @@ internal import Logging
 /// In place of forwarding and settling: what the gateway answers itself, without the backend.
 struct Answering: Sendable {
     let chain: AuthenticatorChain
+    let authentication: AuthenticationRules
     let sessions: any SessionStore
     let journal: any Journal
     let clocks: Clocks
@@ -50,7 +51,7 @@ struct Answering: Sendable {
         let session = Session(
             id: SessionID(random: (randomness(), randomness())), user: caller.user, login: login,
             authenticator: caller.authenticator, device: device, began: now,
-            ends: WallTime(seconds: now.seconds + issuer.sessionLifetime.components.seconds), renewed: now)
+            ends: WallTime(seconds: now.seconds + lifetime(of: caller, by: issuer).components.seconds), renewed: now)
         var facts = facts
         facts.session = session.id
         let issued: IssuedToken
@@ -60,7 +61,9 @@ struct Answering: Sendable {
             return end(.notIssued, facts, error.detail)
         }
         return await conclude(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
-            try await sessions.start(session, since: epoch) ? .accepted : .revoked
+            guard try await sessions.start(session, since: epoch) else { return .revoked }
+            note(caller.groups, of: session)
+            return .accepted
         }
     }
 
@@ -74,8 +77,21 @@ struct Answering: Sendable {
             return end(.notIssued, facts, error.detail)
         }
         return await conclude(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
-            try await sessions.renew(session.id) ? .accepted : .revoked
+            guard try await sessions.renew(session.id) else { return .revoked }
+            note(groups, of: session)
+            return .accepted
         }
+    }
+
+    /// How long a session lasts. Where nobody can be asked whether the account is still good, only a new login tells.
+    private func lifetime(of caller: Identity, by issuer: any TokenIssuer) -> Duration {
+        chain.authenticatorsWithoutStatus.contains(caller.authenticator)
+            ? min(issuer.sessionLifetime, authentication.sessionWithoutStatus) : issuer.sessionLifetime
+    }
+
+    /// Notes the groups that the account was just found in, where its authenticator is asked for them again later.
+    private func note(_ groups: Set<GroupName>, of session: Session) {
+        if chain.mustReview(session.authenticator) { sessions.note(groups, of: session.account) }
     }
 
     /// Writes, and answers so where that went well.

@@ -37,6 +37,8 @@ public struct AuthenticatorChain: Sendable {
     private let links: [Link]
     /// The authenticators that only tell how an account stands when they are asked.
     private let reviewed: Set<PluginName>
+    /// The authenticators that say nothing of an account but at a login.
+    private let loginsOnly: Set<PluginName>
     /// Tells this chain from those of other configurations: what one of them said is never taken for the word of another.
     private let generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
@@ -52,6 +54,12 @@ public struct AuthenticatorChain: Sendable {
         reviewed = Set(
             links.lazy.filter { $0.authenticator is any AccountAuthenticator && !($0.authenticator is any AccountList) }
                 .map(\.name))
+        loginsOnly = Set(
+            links.lazy.filter { link in
+                !(link.authenticator is any AccountAuthenticator) && !(link.authenticator is any TokenIssuer)
+            }.map(\.name)
+        ).subtracting(
+            links.lazy.filter { $0.authenticator is any AccountAuthenticator }.map(\.name))
         tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) }, of: generation)
     }
 
@@ -61,6 +69,10 @@ public struct AuthenticatorChain: Sendable {
     /// Whether an authenticator must be asked from time to time how its accounts stand: it can say so without a password, and has
     /// no list of them whose changes would tell.
     public func mustReview(_ authenticator: PluginName) -> Bool { reviewed.contains(authenticator) }
+
+    /// The authenticators that tell only at a login whether an account is good. What their accounts were granted ends some time
+    /// after the last login (`AuthenticationRules`).
+    public var authenticatorsWithoutStatus: Set<PluginName> { loginsOnly }
 
     /// How an account stands; nil where nobody can say so without a password.
     ///

@@ -58,7 +58,7 @@ struct Authentication: Sendable {
         _ parsed: inout ParsedCall, _ outcome: AuthenticationOutcome, _ presented: PresentedCredential,
         _ epoch: RevocationEpoch
     ) throws(Refusal) -> IdentifiedCall {
-        let caller = try judged(outcome, of: presented.name)
+        let caller = withPresentGroups(try judged(outcome, of: presented.name))
         parsed.facts.establish {
             $0.user = caller.user
             $0.authenticator = caller.authenticator
@@ -66,6 +66,14 @@ struct Authentication: Sendable {
         }
         return IdentifiedCall(
             facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
+    }
+
+    /// The caller without the groups that a token lists and that its account has lost since. From memory; most tokens list none.
+    private func withPresentGroups(_ caller: Identity) -> Identity {
+        guard let token = caller.token, !caller.groups.isEmpty,
+            let groups = sessions.groups(behind: token, of: caller.user)
+        else { return caller }
+        return caller.limited(to: groups)
     }
 
     /// The call as if the caller had made it with a good password just now: for explaining, which has nothing to forward it with.

@@ -21,14 +21,19 @@ extension Authorization {
     }
 
     /// The account by which the caller was let in, now or for a session, where somebody has to ask later how it stands: a device
-    /// gets notifications also when its owner makes no call any more.
+    /// gets notifications also when its owner makes no call any more. Where nobody can be asked, the registration's age counts.
     func reviewedAccount(of caller: Identity, login: LoginName?) -> Account? {
         let account =
             if let login {
                 Account(user: caller.user, login: login, authenticator: caller.authenticator)
             } else {
+                // A bearer token that its authenticator was asked about just now is a login too.
                 caller.token?.session.flatMap(sessions.session)?.account
+                    ?? Account(
+                        user: caller.user, login: LoginName(caller.user.text), authenticator: caller.authenticator)
             }
-        return account.flatMap { chain.mustReview($0.authenticator) ? $0 : nil }
+        let isKept =
+            chain.mustReview(account.authenticator) || chain.authenticatorsWithoutStatus.contains(account.authenticator)
+        return isKept ? account : nil
     }
 }

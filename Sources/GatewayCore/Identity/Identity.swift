@@ -33,6 +33,13 @@ public struct Identity: Sendable, Hashable {
         storage = Storage(user, groups, authenticator, token)
     }
 
+    /// The same identity in those of its groups that are among these; itself where all are.
+    public func limited(to groups: Set<GroupName>) -> Identity {
+        if self.groups.isSubset(of: groups) { return self }
+        return Identity(
+            user: user, groups: self.groups.intersection(groups), authenticator: authenticator, token: token)
+    }
+
     /// Whether all of it is the same.
     public static func == (left: Identity, right: Identity) -> Bool {
         left.storage === right.storage

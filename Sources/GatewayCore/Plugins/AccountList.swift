@@ -9,12 +9,17 @@ public protocol AccountList: ReloadableAuthenticator, AccountAuthenticator {
 public struct AccountSnapshot: Sendable, Hashable {
     /// Each with a mark that stays the same as long as its password does.
     public let marks: [UserName: AccountMark]
+    /// The groups of each; a user without an entry is in none. Tokens lose the groups that their users lose here.
+    public let groups: [UserName: Set<GroupName>]
     /// When the next of them expires; nil where none does.
     public let holdsUntil: WallTime?
 
     /// A snapshot from its parts.
-    public init(marks: [UserName: AccountMark], holdsUntil: WallTime? = nil) {
+    public init(
+        marks: [UserName: AccountMark], groups: [UserName: Set<GroupName>] = [:], holdsUntil: WallTime? = nil
+    ) {
         self.marks = marks
+        self.groups = groups
         self.holdsUntil = holdsUntil
     }
 }
@@ -46,6 +51,10 @@ public enum AccountEnd: String, Sendable, Hashable, CaseIterable {
     case ended = "account-ended"
     /// It has another password.
     case passwordChanged = "password-changed"
+    /// It is in fewer groups: its tokens stay, and are worth less.
+    case groupsLost = "groups-lost"
+    /// Nobody can be asked about it, and its last login is too long ago.
+    case loginTooOld = "login-too-old"
     /// An operator said so.
     case byOperator = "by-operator"
 }

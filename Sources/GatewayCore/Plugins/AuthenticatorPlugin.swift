@@ -18,6 +18,9 @@ public protocol AuthenticatorPlugin: Sendable {
     /// Whether its answer may depend on the peer's address. If so, remembered verdicts are kept apart by address.
     static var verdictDependsOnPeer: Bool { get }
 
+    /// What it can say of the accounts that it vouches for, after a login.
+    static var accountKnowledge: AccountKnowledge { get }
+
     /// Reads the mapping that stands behind the plug-in's name. Every problem goes to the reader; nil if there was one
     /// that leaves no usable settings.
     static func readSettings(_ reader: ConfigurationReader) -> Settings?
@@ -33,6 +36,19 @@ extension AuthenticatorPlugin {
     /// All of `takes`.
     public static func takes(_ settings: Settings) -> Set<CredentialKind> { takes }
 
+    /// Only a login tells, unless the plug-in says otherwise.
+    public static var accountKnowledge: AccountKnowledge { .loginsOnly }
+
     /// Apart by address, unless the plug-in says otherwise.
     public static var verdictDependsOnPeer: Bool { true }
+}
+
+/// What a plug-in can say of the accounts that it vouches for, after a login.
+public enum AccountKnowledge: Sendable, Hashable {
+    /// Whether an account is still good, without a password: its authenticators are `AccountAuthenticator`s.
+    case status
+    /// Nothing until the next login. Sessions and registrations of its accounts end some time after the last login.
+    case loginsOnly
+    /// It has no accounts of its own: its credentials speak for accounts of other authenticators.
+    case ofOthers
 }

@@ -6,6 +6,8 @@ public struct PluginContext: Sendable {
     public let logger: Logger
     /// For work that blocks or takes more than some microseconds.
     public let blockingPool: BlockingPool
+    /// For reading files. Logins never wait here, so that however many passwords are being hashed a changed file is read at once.
+    public let filePool: BlockingPool
     /// The clocks.
     public let clocks: Clocks
     /// How names become canonical.
@@ -17,11 +19,13 @@ public struct PluginContext: Sendable {
 
     /// Puts a context together; the server and the test kit do.
     public init(
-        logger: Logger, blockingPool: BlockingPool, clocks: Clocks, names: NameRules, isLastOfItsKind: Bool,
+        logger: Logger, blockingPool: BlockingPool, filePool: BlockingPool? = nil, clocks: Clocks, names: NameRules,
+        isLastOfItsKind: Bool,
         revocations: any RevocationList = NothingRevoked()
     ) {
         self.logger = logger
         self.blockingPool = blockingPool
+        self.filePool = filePool ?? blockingPool
         self.clocks = clocks
         self.names = names
         self.isLastOfItsKind = isLastOfItsKind

@@ -22,6 +22,9 @@ public struct SessionTable: Sendable {
     /// Counts the revocations of users.
     public private(set) var epoch = RevocationEpoch(count: 0)
 
+    /// The groups that accounts are in now.
+    public var groups = AccountGroups()
+
     /// A table of nothing.
     public init() {}
 
@@ -49,6 +52,13 @@ public struct SessionTable: Sendable {
         }
         // Empty nearly always, and then not worth a hash.
         return !tokens.isEmpty && tokens[TokenKey(user: user, id: token.id)] != nil
+    }
+
+    /// The groups that the token's account is in now; nil where no authenticator tells.
+    public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
+        guard let id = token.session else { return groups.groups(of: user) }
+        guard let session = sessions[id] else { return nil }
+        return groups.groups(of: user, by: session.authenticator)
     }
 
     /// Whether the user has been revoked since.

@@ -23,6 +23,15 @@ public protocol RevocationList: Sendable {
     /// Whether the token is of no more worth: it was revoked itself, its session has ended or was never here, or it is without
     /// one and its user was revoked after it was issued. Some look-ups long, on any thread.
     func isRevoked(_ token: TokenReference, of user: UserName) -> Bool
+
+    /// The groups that the token's account is in now; nil where no authenticator tells. The token is worth no group beyond these.
+    /// Some look-ups long, on any thread.
+    func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>?
+}
+
+extension RevocationList {
+    /// Nobody tells.
+    public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? { nil }
 }
 
 /// A list on which nothing is: for tests, and for looking at tokens away from a gateway.

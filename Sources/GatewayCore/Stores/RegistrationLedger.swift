@@ -138,6 +138,8 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     case surplus
     /// Its owner gave it up, and the backend would not delete it then.
     case givenUp = "given-up"
+    /// Nobody can be asked about its owner's account, and it was last registered too long ago.
+    case loginTooOld = "login-too-old"
     /// An import found that notifications reach it that are not for its owner.
     case unsound
     /// An import bound it, and its owner's device has not registered again in time.

@@ -26,6 +26,9 @@ public protocol SessionStore: RevocationList {
     /// Ends a session, durably; false where the user has none of the id.
     func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool
 
+    /// Notes the groups that the account of a session has just been found in. In memory; tokens of the account are worth no more.
+    func note(_ groups: Set<GroupName>, of account: Account)
+
     /// Takes one token back, durably, until it has ended by itself.
     func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable)
 }

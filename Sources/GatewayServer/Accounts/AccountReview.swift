@@ -10,17 +10,21 @@ struct AccountReview: Service {
     let sessions: SessionRegister
     let chain: Current<AuthenticatorChain>
     let revocation: UserRevocation
+    /// How long what accounts without status were granted lasts.
+    let authentication: Current<AuthenticationRules>
     let logger: Logger
     var period = Duration.seconds(600)
     private let looks: AsyncStream<Void>
     private let look: AsyncStream<Void>.Continuation
 
     init(
-        sessions: SessionRegister, chain: Current<AuthenticatorChain>, revocation: UserRevocation, logger: Logger
+        sessions: SessionRegister, chain: Current<AuthenticatorChain>, revocation: UserRevocation,
+        authentication: Current<AuthenticationRules> = Current(AuthenticationRules()), logger: Logger
     ) {
         self.sessions = sessions
         self.chain = chain
         self.revocation = revocation
+        self.authentication = authentication
         self.logger = logger
         (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -43,7 +47,12 @@ struct AccountReview: Service {
                 }
                 tasks.addTask {
                     var suspects: Set<Account> = []
-                    for await _ in looks { await review(&suspects) }
+                    // Asks nobody, so that it need not wait for directories that start beside the gateway.
+                    await endOldGrants()
+                    for await _ in looks {
+                        await review(&suspects)
+                        await endOldGrants()
+                    }
                 }
             }
         }
@@ -61,6 +70,7 @@ struct AccountReview: Service {
         let found = await lookAt(accounts, chain)
         // Nothing can be concluded from a part of them.
         guard !Task.isCancelled else { return }
+        sessions.keepNotedGroups(of: accounts)
         var ending = withSession.intersection(found.ended.keys)
         // Who is denied may be so for the hour or the place, and who has another account that is good is still somebody.
         var deletable = Set(
@@ -129,7 +139,11 @@ struct AccountReview: Service {
             while let (account, standing) = await tasks.next(), !Task.isCancelled {
                 switch standing {
                 case .ended(let reason): ended[account] = reason
-                case .good: good.insert(account.user)
+                case .good(let groups):
+                    good.insert(account.user)
+                    if chain.mustReview(account.authenticator) {
+                        await revocation.noteGroups(groups, of: account)
+                    }
                 case .unknown: unknown += 1
                 case nil: break
                 }

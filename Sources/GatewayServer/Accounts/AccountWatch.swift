@@ -34,6 +34,7 @@ actor AccountWatch {
     /// Watches these lists from now on. What was settled of a kind that stays is gone on from.
     func watch(_ lists: [(name: PluginName, list: any AccountList)]) {
         let settled = Dictionary(watched.map { ($0.name, $0.settled) }) { first, _ in first }
+        sessions.keepGroupLists(of: Set(lists.map(\.name)))
         watched = Self.watched(lists)
         for index in watched.indices { watched[index].settled = settled[watched[index].name] ?? nil }
     }
@@ -64,6 +65,9 @@ actor AccountWatch {
         let snapshots = watched[index].lists.map { $0.accounts(at: now) }
         // Of two lists with one name the earlier decides on a login.
         let marks = snapshots.reduce(into: [UserName: AccountMark]()) { $0.merge($1.marks) { first, _ in first } }
+        let groups = snapshots.reduce(into: [UserName: Set<GroupName>]()) { $0.merge($1.groups) { first, _ in first } }
+        // In memory, and so before anything that can fail.
+        let fewerGroups = revocation.replaceGroups(groups, of: name)
         do throws(LedgerUnavailable) {
             let before: [UserName: AccountMark]
             if let settled = watched[index].settled {
@@ -83,5 +87,6 @@ actor AccountWatch {
             }
             watched[index].complaint = error.detail
         }
+        await revocation.recordLostGroups(of: fewerGroups, name)
     }
 }

@@ -27,14 +27,7 @@ struct UserRevocation: Sendable {
         if !records.isEmpty {
             logger.notice("Users were revoked", metadata: ["users": "\(records.count)"])
         }
-        // So many at a time as the journal surely has room for.
-        for start in stride(from: 0, to: records.count, by: 1000) {
-            do throws(JournalUnavailable) {
-                try await journal.record(Array(records[start..<min(start + 1000, records.count)]))
-            } catch {
-                logger.error("Revoked users were not recorded", metadata: ["detail": "\(error.detail)"])
-            }
-        }
+        await write(records)
     }
 
     /// Revokes one user, for an account that was found to have ended.
@@ -51,24 +44,64 @@ struct UserRevocation: Sendable {
     /// Ends the sessions that began with an account, and has its password asked about again. The user's devices stay.
     func endSessions(of account: Account) async throws(LedgerUnavailable) {
         verdicts.forget(account.user)
+        try await end(sessions.sessions(of: account.user).filter { $0.account == account }, because: .ended)
+        logger.notice("The sessions of an account were ended", metadata: ["user": "\(account.user)"])
+    }
+
+    /// Ends sessions, and records each.
+    func end(_ ending: [Session], because end: AccountEnd) async throws(LedgerUnavailable) {
         var records: [JournalRecord] = []
         var fault: LedgerUnavailable?
-        for session in sessions.sessions(of: account.user) where session.account == account {
+        for session in ending {
             do throws(LedgerUnavailable) {
-                guard try await sessions.end(session.id, of: account.user) else { continue }
+                guard try await sessions.end(session.id, of: session.user) else { continue }
             } catch {
                 // In memory it has ended all the same.
                 fault = error
             }
-            records.append(record(account.user, .ended, authenticator: account.authenticator, session: session.id))
+            records.append(record(session.user, end, authenticator: session.authenticator, session: session.id))
         }
-        logger.notice("The sessions of an account were ended", metadata: ["user": "\(account.user)"])
         do throws(JournalUnavailable) {
             if !records.isEmpty { try await journal.record(records) }
         } catch {
             logger.error("Ended sessions were not recorded", metadata: ["detail": "\(error.detail)"])
         }
         if let fault { throw fault }
+    }
+
+    /// Has tokens lose the groups that the accounts of an authenticator's list have lost, at once.
+    ///
+    /// - Returns: who has lost one; `recordLostGroups` follows.
+    func replaceGroups(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) -> Set<UserName> {
+        let users = sessions.replaceGroups(groups, of: authenticator)
+        // A remembered password stands for the groups that it was found with.
+        for user in users { verdicts.forget(user) }
+        return users
+    }
+
+    /// Has the tokens of one account lose the groups that it has lost, at once.
+    func noteGroups(_ groups: Set<GroupName>, of account: Account) async {
+        guard sessions.noteGroups(groups, of: account) else { return }
+        verdicts.forget(account.user)
+        await recordLostGroups(of: [account.user], account.authenticator)
+    }
+
+    /// Writes down who has lost groups.
+    func recordLostGroups(of users: Set<UserName>, _ authenticator: PluginName) async {
+        if users.isEmpty { return }
+        logger.notice("Users have lost groups", metadata: ["users": "\(users.count)"])
+        await write(users.sorted().map { record($0, .groupsLost, authenticator: authenticator) })
+    }
+
+    /// Writes the records, so many at a time as the journal surely has room for.
+    private func write(_ records: [JournalRecord]) async {
+        for start in stride(from: 0, to: records.count, by: 1000) {
+            do throws(JournalUnavailable) {
+                try await journal.record(Array(records[start..<min(start + 1000, records.count)]))
+            } catch {
+                logger.error("Revoked users were not recorded", metadata: ["detail": "\(error.detail)"])
+            }
+        }
     }
 
     /// Takes back what one user was granted; the record is the caller's.

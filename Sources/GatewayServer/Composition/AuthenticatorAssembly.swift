@@ -7,6 +7,8 @@ struct AuthenticatorAssembly {
     let plugins: [ConfiguredPlugin]
     let names: NameRules
     let pool: BlockingPool
+    /// Where files are read; with the other work where there is none.
+    var filePool: BlockingPool?
     let clocks: Clocks
     let logger: Logger
     /// Where what they say is counted; nil for nowhere.
@@ -67,7 +69,7 @@ struct AuthenticatorAssembly {
         logger[metadataKey: "authenticator"] = "\(plugins[index].name)"
         let later = plugins[(index + 1)...].reduce(into: Set<CredentialKind>()) { $0.formUnion($1.takes) }
         return PluginContext(
-            logger: logger, blockingPool: pool, clocks: clocks, names: names,
+            logger: logger, blockingPool: pool, filePool: filePool, clocks: clocks, names: names,
             isLastOfItsKind: plugins[index].takes.isDisjoint(with: later), revocations: revocations)
     }
 }

@@ -17,6 +17,7 @@ struct GatewayParts: Sendable {
     let metrics: CallMetrics
     let reloads = Reloads()
     let pool: BlockingPool
+    let filePool: BlockingPool
     let clocks: Clocks
     let logger: Logger
 
@@ -34,12 +35,14 @@ struct GatewayParts: Sendable {
         let explainer: Current<CallExplainer>
         let limiter: Current<Limiter>
         let drain: Current<ServerConfiguration.DrainSection>
+        let authentication: Current<AuthenticationRules>
     }
 
     /// The authenticators of a configuration, to be validated and made.
     func assembly(of configuration: ServerConfiguration) -> AuthenticatorAssembly {
         AuthenticatorAssembly(
-            plugins: configuration.authenticators, names: configuration.names, pool: pool, clocks: clocks,
+            plugins: configuration.authenticators, names: configuration.names, pool: pool, filePool: filePool,
+            clocks: clocks,
             logger: logger, metrics: metrics)
     }
 

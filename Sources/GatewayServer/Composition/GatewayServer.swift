@@ -53,12 +53,16 @@ public struct GatewayServer: Sendable {
         }
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
+        // Files have a thread of their own: a changed users file must not wait for the passwords that are being hashed.
+        let fileThreads = NIOThreadPool(numberOfThreads: 1)
+        fileThreads.start()
         let group = try await EventLoops.makeGroup(threads: configuration.eventLoops)
         let pulse = LoopPulse(group: group, clocks: clocks)
         let outcome: Result<Void, any Error>
         do {
             try await run(
-                group: group, shares: shares, pulse: pulse, pool: BlockingPool(threads: threads, capacity: 256))
+                group: group, shares: shares, pulse: pulse, pool: BlockingPool(threads: threads, capacity: 256),
+                filePool: BlockingPool(threads: fileThreads, capacity: 256))
             outcome = .success(())
         } catch {
             outcome = .failure(error)
@@ -66,24 +70,26 @@ public struct GatewayServer: Sendable {
         pulse.stop()
         try? await group.shutdownGracefully()
         try? await threads.shutdownGracefully()
+        try? await fileThreads.shutdownGracefully()
         // The last lines say why it stopped.
         LogWriter.standardError.flush()
         try outcome.get()
     }
 
     private func run(
-        group: MultiThreadedEventLoopGroup, shares: FileDescriptorLimit.Shares, pulse: LoopPulse, pool: BlockingPool
+        group: MultiThreadedEventLoopGroup, shares: FileDescriptorLimit.Shares, pulse: LoopPulse, pool: BlockingPool,
+        filePool: BlockingPool
     ) async throws {
         let environment = ProcessInfo.processInfo.environment
         let inherited = try InheritedSockets(environment: environment)
         let notifier = ServiceNotifier(environment: environment, clocks: clocks)
         let metrics = CallMetrics(clocks: clocks)
         let assembly = AuthenticatorAssembly(
-            plugins: configuration.authenticators, names: configuration.names, pool: pool, clocks: clocks,
-            logger: logger, metrics: metrics)
+            plugins: configuration.authenticators, names: configuration.names, pool: pool, filePool: filePool,
+            clocks: clocks, logger: logger, metrics: metrics)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
-        let tls = try ConfiguredTLS(configuration, pool: pool, clocks: clocks, logger: logger)
+        let tls = try ConfiguredTLS(configuration, pool: filePool, clocks: clocks, logger: logger)
         let stores = try OpenStores(
             configuration, acceptsIdentityChange: acceptsIdentityChange,
             restore: keepsRestoredSessions ? .kept : .ended, clocks: clocks, logger: logger)
@@ -102,7 +108,7 @@ public struct GatewayServer: Sendable {
         let ledgerWatch = LedgerWatch(ledger: stores.ledger, logger: logger)
         let history = RecordedHistory(
             directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
-        let (parts, rules, revocation) = makeParts(stores, made, history, metrics, pool)
+        let (parts, rules, revocation) = makeParts(stores, made, history, metrics, pool, filePool)
         // What ended while nothing ran is over before the first call.
         await parts.accounts.look()
         let reload = source.map {
@@ -171,7 +177,7 @@ public struct GatewayServer: Sendable {
     /// What lasts, and what the gateway begins to decide by.
     private func makeParts(
         _ stores: OpenStores, _ made: AuthenticatorAssembly.Made, _ history: RecordedHistory,
-        _ metrics: CallMetrics, _ pool: BlockingPool
+        _ metrics: CallMetrics, _ pool: BlockingPool, _ filePool: BlockingPool
     ) -> (GatewayParts, GatewayRules, UserRevocation) {
         let (verdicts, throttle) = (VerdictCache(clocks: clocks), LoginThrottle(clocks: clocks))
         let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
@@ -181,6 +187,7 @@ public struct GatewayServer: Sendable {
             sessions: stores.sessions, verdicts: verdicts, throttle: throttle, sends: sends, journal: stores.journal,
             sweeper: sweeper, logger: logger)
         let chain = Current(made.chain)
+        let authentication = Current(configuration.authentication)
         let limiter = Limiter(configuration.limits, clocks: clocks)
         let rules = configuration.rules(
             chain: made.chain, limiter: limiter, throttle: throttle, verdicts: verdicts, sends: sends)
@@ -192,12 +199,13 @@ public struct GatewayServer: Sendable {
             accounts: AccountWatch(
                 made.lists, sessions: stores.sessions, revocation: revocation, clocks: clocks, logger: logger),
             review: AccountReview(
-                sessions: stores.sessions, chain: chain, revocation: revocation, logger: logger),
+                sessions: stores.sessions, chain: chain, revocation: revocation, authentication: authentication,
+                logger: logger),
             current: GatewayParts.CurrentRules(
                 chain: chain, made: Current(made), handles: Current(configuration.backend.handles),
                 explainer: Current(explainer),
-                limiter: Current(limiter), drain: Current(configuration.drain)),
-            metrics: metrics, pool: pool, clocks: clocks, logger: logger)
+                limiter: Current(limiter), drain: Current(configuration.drain), authentication: authentication),
+            metrics: metrics, pool: pool, filePool: filePool, clocks: clocks, logger: logger)
         return (parts, rules, revocation)
     }
 

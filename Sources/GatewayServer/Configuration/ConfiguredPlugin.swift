@@ -7,6 +7,8 @@ public struct ConfiguredPlugin: Sendable {
     public let name: PluginName
     /// The kinds of credential that it takes with these settings.
     public let takes: Set<CredentialKind>
+    /// What it can say of an account after a login.
+    public let accountKnowledge: AccountKnowledge
     /// For whom it may vouch.
     public let bounds: VouchingBounds
     /// Whether its answer may depend on the peer's address.
@@ -44,7 +46,7 @@ public struct PluginCatalog: Sendable {
     ) -> ConfiguredPlugin? {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
-            name: plugin.name, takes: plugin.takes(settings), bounds: bounds,
+            name: plugin.name, takes: plugin.takes(settings), accountKnowledge: plugin.accountKnowledge, bounds: bounds,
             verdictDependsOnPeer: plugin.verdictDependsOnPeer, settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })

@@ -26,9 +26,17 @@ extension ServerConfiguration {
             defer { reader.finish() }
             guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
             for earlier in located where earlier.plugin.mayVouchForTheSame(as: plugin) {
+                let order = earlier.plugin.takes.isDisjoint(with: plugin.takes) ? "" : ", which is asked first"
                 reader.report(
-                    "may vouch for the same names as \(earlier.path), which is asked first; give both \"users\" that "
-                        + "no name fits twice",
+                    "may vouch for the same names as \(earlier.path)\(order): whoever has a name there and here is one user; "
+                        + "give both \"users\" that no name fits twice",
+                    severity: .warning)
+            }
+            if plugin.accountKnowledge == .loginsOnly {
+                reader.report(
+                    "tells only at a login whether an account is still good: what an account that has ended was granted "
+                        + "lasts until its sessions (authentication.session-without-status) and its devices "
+                        + "(authentication.device-without-status) are too old",
                     severity: .warning)
             }
             located.append((plugin, reader.path))
@@ -64,12 +72,22 @@ extension ServerConfiguration {
         var rules = AuthenticationRules()
         // How long all authenticators together may take for one call, waiting included; 10s unless given.
         if let deadline = reader?.duration("deadline", in: .seconds(1) ... .seconds(60)) { rules.deadline = deadline }
+        // How long after its login a session ends where nobody can be asked about the account; 24h unless given.
+        let days = Duration.seconds(86_400)
+        if let time = reader?.duration("session-without-status", in: .seconds(60)...days * 365) {
+            rules.sessionWithoutStatus = time
+        }
+        // How long after its last registration a device is deleted, for the same accounts; 30d unless given.
+        if let time = reader?.duration("device-without-status", in: .seconds(3600)...days * 3650) {
+            rules.deviceWithoutStatus = time
+        }
         return rules
     }
 }
 
 extension ConfiguredPlugin {
     fileprivate func mayVouchForTheSame(as other: ConfiguredPlugin) -> Bool {
-        !takes.isDisjoint(with: other.takes) && bounds.overlap(other.bounds)
+        // Tokens that are issued here have the names of those whom they were issued to, and are meant to.
+        accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && bounds.overlap(other.bounds)
     }
 }

@@ -74,7 +74,7 @@ actor GatewayReload {
         let remade: AuthenticatorAssembly.Made
         let renewed: ConfiguredTLS
         do {
-            renewed = try tls.renewed(from: configuration, to: new, pool: parts.pool)
+            renewed = try tls.renewed(from: configuration, to: new, pool: parts.filePool)
             remade = try await assembly.make(revocations: parts.stores.sessions, keepingFrom: made)
             try await running.exchange(new, tls: renewed.backend, remade.chain)
         } catch let fault as ConfigurationFault {
@@ -92,7 +92,7 @@ actor GatewayReload {
     }
 
     private func certificateProblems(_ new: ServerConfiguration) async -> [ConfigurationProblem] {
-        let problems = try? await parts.pool.run { [clocks = parts.clocks] in
+        let problems = try? await parts.filePool.run { [clocks = parts.clocks] in
             ConfiguredTLS.problems(new, clocks: clocks)
         }
         return problems
@@ -109,6 +109,7 @@ actor GatewayReload {
         parts.current.chain.value = remade.chain
         parts.current.made.value = remade
         parts.current.drain.value = new.drain
+        parts.current.authentication.value = new.authentication
         parts.current.handles.value = new.backend.handles
         await parts.accounts.watch(remade.lists)
         do throws(LedgerUnavailable) {

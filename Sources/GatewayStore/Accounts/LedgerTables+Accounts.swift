@@ -56,6 +56,17 @@ extension LedgerTables {
         WHERE state = 'live' AND login IS NOT NULL
         """
 
+    /// Marks the live registrations that were made by accounts of the authenticator and not seen since the time.
+    func doomRegistrations(of authenticator: PluginName, notSeenSince time: WallTime) throws -> Int {
+        try execute(
+            sql: """
+                UPDATE registration SET state = 'deleting', reason = ?
+                WHERE authenticator = ? AND login IS NOT NULL AND state = 'live' AND last_seen <= ?
+                """,
+            arguments: [SweepReason.loginTooOld.rawValue, authenticator.text, time.microseconds])
+        return database.changesCount
+    }
+
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {
         try execute(
             sql: "DELETE FROM account WHERE authenticator = ? AND user = ?",

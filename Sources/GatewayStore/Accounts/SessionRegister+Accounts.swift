@@ -17,6 +17,17 @@ extension SessionRegister {
         try await ledger.readAtLength { try $0.registeringAccounts() }
     }
 
+    /// Marks to be deleted at the backend what accounts of these authenticators registered and what was not seen since the time.
+    ///
+    /// - Returns: how many registrations.
+    public func doomRegistrations(
+        of authenticators: Set<PluginName>, notSeenSince time: WallTime
+    ) async throws(LedgerUnavailable) -> Int {
+        try await ledger.write { tables in
+            try authenticators.reduce(0) { try $0 + tables.doomRegistrations(of: $1, notSeenSince: time) }
+        }.get()
+    }
+
     /// Settles what became of an authenticator's accounts. Who ended or has another password loses at once what they were
     /// granted, and then on disk: sessions, tokens, labels; registrations are marked to be deleted at the backend.
     public func settle(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {

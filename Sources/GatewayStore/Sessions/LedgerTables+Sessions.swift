@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
@@ -90,6 +91,21 @@ extension LedgerTables {
         try execute(
             sql: "DELETE FROM revoked_user WHERE at <= ?",
             arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])
+    }
+
+    /// The time that the clocks agreed on when it was kept last; nil in a ledger without one.
+    func agreedTime() throws -> WallTime? {
+        try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'agreed-time'")
+            .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))
+    }
+
+    func keepAgreedTime(_ time: WallTime) throws {
+        try execute(
+            sql: """
+                INSERT INTO property (name, value) VALUES ('agreed-time', ?)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                """,
+            arguments: [Data(String(time.microseconds).utf8)])
     }
 
     static func user(_ row: Row) throws -> UserName {

@@ -8,17 +8,24 @@ internal import Synchronization
 public final class SessionRegister: SessionStore {
     let ledger: SQLiteLedger
     let clocks: Clocks
-    private let table: Mutex<SessionTable>
+    let table: Mutex<SessionTable>
     /// The table's, for those who only want to know whether anything has happened.
     private let revocations: Atomic<UInt64>
+    private let agreed: Mutex<AgreedTime>
+
+    /// For how long after its end anything is kept, in microseconds: a difference that is believed at once forgets nothing.
+    private static let margin: Int64 = 86_400_000_000
 
     /// Reads what the ledger has. Blocks; called at start.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
         self.ledger = ledger
         self.clocks = clocks
-        let now = clocks.wall()
         do {
-            let found = try ledger.database.read { try LedgerTables($0).sessionTable(at: now) }
+            let last = try ledger.database.read { try LedgerTables($0).agreedTime() }
+            let time = AgreedTime(keptFrom: last, clocks: clocks)
+            agreed = Mutex(time)
+            let end = time.time.adding(-Self.margin)
+            let found = try ledger.database.read { try LedgerTables($0).sessionTable(at: end) }
             table = Mutex(found)
             revocations = Atomic(found.epoch.count)
         } catch {
@@ -32,6 +39,11 @@ public final class SessionRegister: SessionStore {
     /// Whether a token is of no more worth.
     public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
         table.withLock { $0.isRevoked(token, of: user) }
+    }
+
+    /// The groups that the token's account is in now; nil where no authenticator tells.
+    public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
+        table.withLock { $0.groups(behind: token, of: user) }
     }
 
     /// Whether the user has been revoked since.
@@ -108,10 +120,17 @@ public final class SessionRegister: SessionStore {
         }
     }
 
-    /// Forgets sessions and revocations whose time is over.
+    /// The time by which something is old: what the wall clock and the monotonic clock agree on. Waits for neither.
+    public var agreedTime: WallTime { agreed.withLock { $0.advance(clocks) } }
+
+    /// Forgets sessions and revocations whose time is over by both clocks.
     public func forgetEnded() async throws(LedgerUnavailable) {
-        let now = clocks.wall()
-        table.withLock { $0.forget(before: now) }
-        try await ledger.write { try $0.forgetSessions(before: now) }.get()
+        let now = agreedTime
+        let end = now.adding(-Self.margin)
+        table.withLock { $0.forget(before: end) }
+        try await ledger.write {
+            try $0.keepAgreedTime(now)
+            try $0.forgetSessions(before: end)
+        }.get()
     }
 }

@@ -1,7 +1,8 @@
 /// A PAM module in C that does what nobody should do, and some things by which tests see what happens.
 ///
 /// The first word of its line in the stack says what it does; see `act` at the end. `hang`, `hang-in-child`, `segfault`, `exit`,
-/// `print`, `speak` and `close` break its process or its socket; `user`, `no-user` and `binary-user` change who logs in; `host`,
+/// `print`, `speak` and `close` break its process or its socket; `chroot`, `become`, `groups`, `limit`, `chdir`, `umask` and `block`
+/// change its process for good; `daemon` and `daemon-and-hang` leave processes behind in sessions of their own; `user`, `no-user` and `binary-user` change who logs in; `host`,
 /// `tty`, `alone` and `below` succeed where what they look at is as it should be; `password`, `any-password`, `echo`, `radio` and
 /// `many` ask questions; `hang-for NAME` hangs for one user; `by-name` does what stands before the user's first `-`; `note FILE`
 /// writes a line with the user's name and lets the stack go on.
@@ -10,12 +11,14 @@ enum MisbehavingModule {
     static let source = #"""
         #define _GNU_SOURCE
         #include <fcntl.h>
+        #include <grp.h>
         #include <security/pam_modules.h>
         #include <security/pam_appl.h>
         #include <signal.h>
         #include <stdio.h>
         #include <stdlib.h>
         #include <string.h>
+        #include <sys/resource.h>
         #include <sys/socket.h>
         #include <sys/stat.h>
         #include <unistd.h>
@@ -112,6 +115,43 @@ enum MisbehavingModule {
             if (strcmp(what, "close") == 0) {
                 close(3);
                 return PAM_SUCCESS;
+            }
+            // These change the worker's process, and say that all is well.
+            if (strcmp(what, "chroot") == 0) return chroot(value) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
+            if (strcmp(what, "become") == 0) {
+                return setresuid(atoi(value), atoi(value), atoi(value)) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
+            }
+            if (strcmp(what, "groups") == 0) {
+                gid_t group = atoi(value);
+                return setgroups(1, &group) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
+            }
+            if (strcmp(what, "limit") == 0) {
+                struct rlimit limit = {60, 60};
+                return setrlimit(RLIMIT_CPU, &limit) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
+            }
+            if (strcmp(what, "chdir") == 0) return chdir(value) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
+            if (strcmp(what, "umask") == 0) {
+                umask(0);
+                return PAM_SUCCESS;
+            }
+            if (strcmp(what, "block") == 0) {
+                sigset_t all;
+                sigfillset(&all);
+                return sigprocmask(SIG_SETMASK, &all, NULL) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
+            }
+            if (strcmp(what, "daemon") == 0 || strcmp(what, "daemon-and-hang") == 0) {
+                // A child of a child, in a session of its own, that hears no signal.
+                if (fork() == 0) {
+                    setsid();
+                    if (fork() == 0) {
+                        setsid();
+                        for (int i = 1; i < 32; i++) signal(i, SIG_IGN);
+                        for (;;) pause();
+                    }
+                    for (;;) pause();
+                }
+                if (strcmp(what, "daemon") == 0) return PAM_SUCCESS;
+                for (;;) pause();
             }
             if (strcmp(what, "user") == 0) {
                 pam_set_item(handle, PAM_USER, value);

@@ -13,7 +13,7 @@ struct KeysCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Put a fresh key first; the former one verifies until its last token has ended.",
             discussion: """
-                Makes the key file where there is none.
+                Makes the key file where there is none. Keys with weak secrets, with which the gateway does not start, are removed.
 
                 Example: notify-gateway keys rotate --algorithm HS512 --config gateway.yaml
                 """)
@@ -30,14 +30,20 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try file.settings(of: HMACTokenPlugin.self)
             let fresh: TokenKey
+            let weak: [String]
             do {
-                var keys = try TokenKeysFile.load(settings.keys)
+                var keys = try TokenKeysFile.load(settings.keys, dropsWeakKeys: true)
+                weak = keys.weakIDs
                 fresh = try keys.rotate(
                     now: Clocks.system.wall(), overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
                     algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
                 try keys.write()
             } catch {
                 throw CommandFailure.refused(error.description)
+            }
+            for id in weak {
+                Console.complain(
+                    "\(settings.keys): \(id) was removed, its secret was weak; its tokens are refused from now on.")
             }
             Console.complain(
                 "\(settings.keys): \(fresh.id) signs from \(fresh.notBefore.map(\.description) ?? "now") on.")

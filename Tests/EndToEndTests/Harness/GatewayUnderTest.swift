@@ -35,9 +35,14 @@ struct GatewayUnderTest {
 
         """
 
+    /// Random bytes in base64, as keys are made.
+    static func secret(_ count: Int = 32) -> String {
+        Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
+    }
+
     static let keys = """
         keys:
-          - { id: k1, algorithm: HS256, secret: "bm90aWZ5IGdhdGV3YXkgdGVzdCBrZXkgbnVtYmVyIDE=" }
+          - { id: k1, algorithm: HS256, secret: "\(secret())" }
 
         """
 

@@ -8,6 +8,7 @@ import GatewayTesting
 enum PAMOfTests: AuthenticatorPlugin {
     static let name = PAMPlugin.name
     static let takes = PAMPlugin.takes
+    static let accountKnowledge = PAMPlugin.accountKnowledge
     static let verdictDependsOnPeer = PAMPlugin.verdictDependsOnPeer
 
     static func readSettings(_ reader: ConfigurationReader) -> PAMPlugin.Settings? {

@@ -26,6 +26,41 @@ struct SessionRegisterTests {
         return (fixture, try SessionRegister(fixture.ledger, clocks: clock.clocks))
     }
 
+    @Test(
+        "A clock that jumps ahead and back forgets no revocation, over a restart neither", arguments: [8, 400],
+        [false, true])
+    func clockJumps(days: Int64, restarts: Bool) async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let now = clock.clocks.wall()
+        let kept = session(1, Fixture.bob)
+        let started = try await register.start(kept, since: register.epoch)
+        #expect(started)
+        let week = WallTime(seconds: now.seconds + 7 * 86_400)
+        try await register.revoke(token: "t", of: Fixture.bob, until: week)
+        try await register.revoke(Fixture.alice)
+        try await register.forgetEnded()
+        clock.setWall(WallTime(seconds: now.seconds + days * 86_400))
+        if restarts { (fixture, register) = try reopened(fixture) }
+        for _ in 0..<6 {
+            clock.advance(by: .seconds(600))
+            try await register.forgetEnded()
+        }
+        clock.setWall(WallTime(seconds: now.seconds + 3600))
+        for _ in 0..<2 {
+            let token = TokenReference(id: "t", session: nil, issued: now, expires: week)
+            #expect(register.isRevoked(token, of: Fixture.bob))
+            #expect(register.isRevoked(token, of: Fixture.alice))
+            #expect(register.session(kept.id) == kept)
+            try await register.forgetEnded()
+            (fixture, register) = try reopened(fixture)
+        }
+        // Time that passes for both clocks ends it.
+        clock.advance(by: .seconds(9 * 86_400))
+        try await register.forgetEnded()
+        #expect(!register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: week), of: Fixture.bob))
+    }
+
     @Test("A session is there after a restart as it was, and an ended one is not")
     func restart() async throws {
         var fixture = try Fixture()
@@ -52,6 +87,8 @@ struct SessionRegisterTests {
         // Time passes, and nothing of it matters any more.
         clock.advance(by: .seconds(86_400))
         #expect(register.session(kept.id) == nil)
+        // What has ended is kept for a day more, in case the clock was wrong.
+        clock.advance(by: .seconds(86_400))
         try await register.forgetEnded()
         let rows = try await fixture.ledger.database.read { database in
             try Int.fetchOne(

@@ -18,7 +18,8 @@ final class TokenBench: Sendable {
 
     init(
         deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing,
-        answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent
+        answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent,
+        adjust: (inout GatewayRules) -> Void = { _ in }
     ) {
         journal = MemoryJournal(timeline: timeline)
         sessions = MemorySessions(clock: clock)
@@ -34,6 +35,7 @@ final class TokenBench: Sendable {
             .init(name: FixedAuthenticator.name, takes: [.password], authenticator: passwords),
             .init(name: TestIssuer.name, takes: [.bearer], authenticator: issuer),
         ])
+        adjust(&rules)
         var ports = TestGateway.ports(
             clock: clock, ledger: ledger, sessions: sessions, journal: journal, backend: backend)
         ports.randomness = Counter().next

@@ -45,6 +45,49 @@ struct TokenCallTests {
         #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).count == 1)
     }
 
+    @Test("A session of an account that nobody can be asked about ends the configured time after its login")
+    func sessionWithoutStatus() async throws {
+        let bench = TokenBench(adjust: { $0.authentication.sessionWithoutStatus = .seconds(1800) })
+        _ = try await bench.login()
+        bench.clock.advance(by: .seconds(1799))
+        #expect(await bench.call("POST /auth/token", token: "token-1").status == 200)
+        bench.clock.advance(by: .seconds(1))
+        #expect(await bench.call("POST /auth/token", token: "token-2").status == 401)
+        #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).isEmpty)
+        #expect(AuthenticationRules().sessionWithoutStatus == .seconds(86_400))
+    }
+
+    @Test(
+        "A group that the account has lost is lost for its tokens at once; one that it gained comes with the next token"
+    )
+    func lostGroup() async throws {
+        let bench = TokenBench()
+        let alice = UserName(canonical: "alice")!
+        _ = try await bench.login()
+        func groups(_ token: String) async -> JSONValue? {
+            await bench.call("GET /auth/whoami", token: token).json?["groups"]
+        }
+        let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
+        bench.sessions.list([alice: [dispatch, sales]], of: FixedAuthenticator.name)
+        #expect(await groups("token-1") == .array([.string("dispatch")]))
+        bench.sessions.list([alice: [sales]], of: FixedAuthenticator.name)
+        #expect(await groups("token-1") == .array([]))
+        // An operator's token, and one for a name that no list has.
+        let now = bench.clock.clocks.wall()
+        for user in ["alice", "service"] {
+            bench.issuer.add(
+                "of-\(user)",
+                Identity(
+                    user: UserName(canonical: user)!, groups: [dispatch], authenticator: TestIssuer.name,
+                    token: TokenReference(
+                        id: user, session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))))
+        }
+        #expect(await groups("of-alice") == .array([]))
+        #expect(await groups("of-service") == .array([.string("dispatch")]))
+        bench.sessions.list([alice: [dispatch]], of: FixedAuthenticator.name)
+        #expect(await groups("token-1") == .array([.string("dispatch")]))
+    }
+
     @Test("A session is renewed only while its account is good")
     func standing() async throws {
         let clock = ManualClock()

@@ -85,10 +85,18 @@ struct ReviewedAccountTests {
             ])
     }
 
-    @Test("is told to nobody where a list tells when it ends, or nothing does")
+    @Test("is told to nobody where a list tells when it ends")
     func kept() async throws {
         #expect(try await Self.accounts(by: Lister()) == [nil, nil, nil])
+    }
+
+    @Test("is told to the ledger where nobody can be asked, so that the registration ends with time")
+    func withoutStatus() async throws {
         let plain = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
-        #expect(try await Self.accounts(by: plain) == [nil, nil, nil])
+        #expect(
+            try await Self.accounts(by: plain) == [
+                Account(user: Self.alice, login: LoginName("alice"), authenticator: FixedAuthenticator.name),
+                Account(user: Self.alice, login: LoginName("ALICE"), authenticator: FixedAuthenticator.name), nil,
+            ])
     }
 }

@@ -51,7 +51,7 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
     /// may start after the gateway. Connects to nothing.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         let fault: SocketFile.Fault?
-        do { fault = try await context.blockingPool.run { SocketFile.fault(at: settings.socket) } } catch {
+        do { fault = try await context.filePool.run { SocketFile.fault(at: settings.socket) } } catch {
             fault = .unreadable("too much work is waiting")
         }
         guard let fault else { return [] }

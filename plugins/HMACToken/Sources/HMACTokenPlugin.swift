@@ -6,6 +6,8 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
     public static let name: PluginName = "hmac-token"
     /// Bearer tokens.
     public static let takes: Set<CredentialKind> = [.bearer]
+    /// Tokens speak for the accounts that they were issued to.
+    public static let accountKnowledge = AccountKnowledge.ofOthers
     /// The verdict is the token's, the keys' and the clock's alone.
     public static let verdictDependsOnPeer = false
 

@@ -1,3 +1,4 @@
+import Foundation
 import GatewayCore
 import GatewayTesting
 import HMACToken
@@ -10,7 +11,19 @@ struct ReadmeTests {
         let readme = try PluginReadme()
         try #require(readme.examples.count == 2)
         let files = try TestFiles()
-        try files.write(readme.examples[1])
+        // As it stands nobody can use it; with a secret for each place the file is good.
+        let example = readme.examples[1]
+        let placeholder = "<openssl rand -base64 48>"
+        #expect(example.components(separatedBy: placeholder).count == 4)
+        try files.write(example)
+        let refused = try readme.settings(of: HMACTokenPlugin.self, directory: files.path)
+        #expect(await HMACTokenPlugin.problems(in: refused, context: .test()).count == 3)
+        var filled = example
+        while let place = filled.range(of: placeholder) {
+            let bytes = (0..<48).map { _ in UInt8.random(in: .min ... .max) }
+            filled.replaceSubrange(place, with: Data(bytes).base64EncodedString())
+        }
+        try files.write(filled)
         let settings = try readme.settings(of: HMACTokenPlugin.self, directory: files.path)
         #expect(await HMACTokenPlugin.problems(in: settings, context: .test()) == [])
         let alice = try #require(UserName(canonical: "alice"))

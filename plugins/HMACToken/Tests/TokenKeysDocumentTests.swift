@@ -49,6 +49,7 @@ struct TokenKeysDocumentTests {
             key: x
             """
         let found = try await problems(text)
+        let remedy = "make one with `openssl rand -base64 48`, or run `notify-gateway keys rotate`"
         let pattern = "is no user name in canonical form, nor the beginning of one with a * behind"
         #expect(
             found == [
@@ -60,7 +61,7 @@ struct TokenKeysDocumentTests {
                 "token-keys.yaml:6:40: keys[4].secret: has only 7 different bytes; a random key has at least 12",
                 "token-keys.yaml:7:40: keys[5].secret: repeats a part of 16 bytes; a random key does not",
                 "token-keys.yaml:8:40: keys[6].secret: is 6 bytes long; HS256 needs at least 32",
-                "token-keys.yaml:9:40: keys[7].secret: is not base64 (RFC 4648, section 4)",
+                "token-keys.yaml:9:40: keys[7].secret: is neither base64 (RFC 4648, section 4) nor hex; \(remedy)",
                 "token-keys.yaml:10:5: keys[8]: \"secret\" is missing",
                 "token-keys.yaml:11:5: keys[9]: \"id\" is missing",
                 "token-keys.yaml:11:5: keys[9]: \"algorithm\" is missing",

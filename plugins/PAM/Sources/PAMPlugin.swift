@@ -6,6 +6,8 @@ public enum PAMPlugin: AuthenticatorPlugin {
     public static let name: PluginName = "pam"
     /// Passwords.
     public static let takes: Set<CredentialKind> = [.password]
+    /// Accounts are looked at again without a password.
+    public static let accountKnowledge = AccountKnowledge.status
     /// Modules see the peer's address and may decide by it.
     public static let verdictDependsOnPeer = true
 
@@ -38,11 +40,11 @@ public enum PAMPlugin: AuthenticatorPlugin {
         return settings
     }
 
-    /// Everything wrong with the service's stack, or with the socket that is there in place of one. Reads on the blocking
+    /// Everything wrong with the service's stack, or with the socket that is there in place of one. Reads on the file
     /// pool, asks no module.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         do {
-            return try await context.blockingPool.run { settings.problems() }
+            return try await context.filePool.run { settings.problems() }
         } catch {
             return [settings.place.problem("was not looked at: too much other work is waiting")]
         }

@@ -41,7 +41,7 @@ public final class StaticUsersAuthenticator: AccountList {
         switch match {
         case .undecided: return .unavailable(.failed)
         case .different: return .rejected(.wrong)
-        case .same: return user.map(verdict) ?? .rejected(.wrong)
+        case .same: return user.map { verdict(on: $0, ifStill: hash) } ?? .rejected(.wrong)
         }
     }
 
@@ -52,7 +52,8 @@ public final class StaticUsersAuthenticator: AccountList {
     /// as they were and the problems are the answer.
     public func reload() async -> [ConfigurationProblem] {
         do {
-            let fresh = try await UserTable.load(settings.file, context: context)
+            let tried = table.withLock(\.triedCosts)
+            let fresh = try await UserTable.load(settings.file, context: context, tried: tried)
             table.withLock { $0 = fresh }
             context.logger.info("users reloaded", metadata: ["users": "\(fresh.users.count)"])
             return []
@@ -61,8 +62,12 @@ public final class StaticUsersAuthenticator: AccountList {
         }
     }
 
-    /// What a right password gets.
-    private func verdict(on user: UserTable.User) -> AuthenticationOutcome {
+    /// What a right password gets. A login may have waited for a thread while the file was read again: what counts is what the
+    /// file says now.
+    private func verdict(on former: UserTable.User, ifStill hash: PasswordHash) -> AuthenticationOutcome {
+        guard let user = table.withLock({ $0.users[former.name] }), user.hash.text == hash.text else {
+            return .rejected(.wrong)
+        }
         if let bar = user.bar(at: context.clocks.wall()) { return .rejected(bar) }
         return .accepted(Identity(user: user.name, groups: user.groups, authenticator: StaticUsersPlugin.name))
     }
@@ -82,6 +87,7 @@ public final class StaticUsersAuthenticator: AccountList {
         let open = table.users.values.filter { $0.bar(at: now) == nil }
         return AccountSnapshot(
             marks: table.marks.filter { table.users[$0.key]?.bar(at: now) == nil },
+            groups: Dictionary(uniqueKeysWithValues: open.map { ($0.name, $0.groups) }),
             holdsUntil: open.compactMap(\.expires).min())
     }
 

@@ -6,6 +6,8 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
     public static let name: PluginName = "static-users"
     /// Passwords.
     public static let takes: Set<CredentialKind> = [.password]
+    /// Accounts are looked at again without a password.
+    public static let accountKnowledge = AccountKnowledge.status
     /// The verdict is the file's alone.
     public static let verdictDependsOnPeer = false
 

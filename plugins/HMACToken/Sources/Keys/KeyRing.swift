@@ -16,11 +16,11 @@ struct KeyRing: Sendable {
     /// By the first part of tokens, in its usual spellings.
     let entriesByHeader: [String: Entry]
 
-    /// Reads a key file on the blocking pool.
+    /// Reads a key file on the file pool.
     static func load(_ file: String, context: PluginContext) async throws(ConfigurationFault) -> KeyRing {
         let result: Result<KeyRing, ConfigurationFault>
         do {
-            result = try await context.blockingPool.run {
+            result = try await context.filePool.run {
                 do throws(ConfigurationFault) { return .success(try KeyRing(file)) } catch { return .failure(error) }
             }
         } catch {

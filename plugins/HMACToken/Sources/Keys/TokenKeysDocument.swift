@@ -4,12 +4,18 @@ internal import GatewayCore
 struct TokenKeysDocument {
     /// The keys, in the order of the file.
     private(set) var keys: [TokenKey] = []
+    /// The ids of keys that were left out because their secrets are weak; only where that was asked for.
+    private(set) var weakIDs: [String] = []
     private let problems: ConfigurationProblems
+    private let dropsWeakKeys: Bool
     private var linesByID: [String: Int] = [:]
 
     /// Reads the text of a file; everything wrong with it goes to `problems`.
-    init(_ text: String, file: String, problems: ConfigurationProblems) {
+    ///
+    /// - Parameter dropsWeakKeys: whether a key with a weak secret is left out, and no problem.
+    init(_ text: String, file: String, problems: ConfigurationProblems, dropsWeakKeys: Bool = false) {
         self.problems = problems
+        self.dropsWeakKeys = dropsWeakKeys
         let root: ConfigurationNode
         do { root = try YAMLDocument.parse(text, file: file) } catch {
             problems.add(error)
@@ -30,8 +36,9 @@ struct TokenKeysDocument {
         // `algorithm`: HS256, HS384 or HS512. Required.
         if reader.node("algorithm") == nil { reader.report("\"algorithm\" is missing") }
         let algorithm = reader.word("algorithm", of: TokenAlgorithm.self)
-        // `secret`: base64 (RFC 4648, section 4) of at least as many random bytes as the hash has. Required, secret.
-        let secret = reader.required("secret").flatMap { Self.secret($0, for: algorithm, reader) }
+        // `secret`: base64 (RFC 4648, section 4) or hex of at least as many random bytes as the hash has. Required, secret.
+        var secret: Secret?
+        if let text = reader.required("secret") { secret = strongSecret(text, of: id, for: algorithm, reader) }
         // `not-before`, `not-after`: times of RFC 3339. Default: always a key.
         let notBefore = Self.time("not-before", reader)
         let notAfter = Self.time("not-after", reader)
@@ -67,19 +74,46 @@ struct TokenKeysDocument {
         return id
     }
 
-    private static func secret(
-        _ text: String, for algorithm: TokenAlgorithm?, _ reader: ConfigurationReader
+    private mutating func strongSecret(
+        _ text: String, of id: String?, for algorithm: TokenAlgorithm?, _ reader: ConfigurationReader
     ) -> Secret? {
-        guard let bytes = Base64.decode(Array(text.utf8).span, .standard) else {
-            reader.report("secret", "is not base64 (RFC 4648, section 4)")
-            return nil
-        }
         // Of a key without an algorithm, what no algorithm would take is said all the same.
-        if let weakness = KeyStrength.weakness(of: bytes, for: algorithm ?? .hs256) {
-            reader.report("secret", weakness)
+        switch Self.secret(text, for: algorithm ?? .hs256) {
+        case .success(let secret): return secret
+        case .failure(let weakness):
+            if dropsWeakKeys, let id {
+                weakIDs.append(id)
+            } else {
+                reader.report("secret", weakness.message)
+            }
             return nil
         }
-        return Secret(bytes)
+    }
+
+    private struct Weakness: Error { let message: String }
+
+    private static func secret(_ text: String, for algorithm: TokenAlgorithm) -> Result<Secret, Weakness> {
+        let hex = bytes(ofHex: text)
+        guard let bytes = hex ?? Base64.decode(Array(text.utf8).span, .standard) else {
+            return .failure(
+                Weakness(message: "is neither base64 (RFC 4648, section 4) nor hex; \(KeyStrength.remedy)"))
+        }
+        if let message = KeyStrength.weakness(of: bytes, for: algorithm) { return .failure(Weakness(message: message)) }
+        if hex == nil, TypedWords.isTyped(text.utf8) {
+            return .failure(
+                Weakness(message: "was typed as words, not made of random bytes; \(KeyStrength.remedy)"))
+        }
+        return .success(Secret(bytes))
+    }
+
+    /// The bytes of hexadecimal digits in one case, at least 32 of them; nil for other text. Base64 of random bytes never is that.
+    private static func bytes(ofHex text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count >= 64, digits.count.isMultiple(of: 2), text == text.lowercased() || text == text.uppercased()
+        else { return nil }
+        let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map(UInt8.init) }
+        guard values.count == digits.count else { return nil }
+        return stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] }
     }
 
     private static func time(_ name: String, _ reader: ConfigurationReader) -> WallTime? {

@@ -11,6 +11,8 @@ public struct TokenKeysFile: Sendable {
     public let path: String
     /// The keys, in the order of the file.
     public private(set) var keys: [TokenKey]
+    /// The keys that were left out because their secrets are weak: the gateway would not start with them.
+    public private(set) var weakIDs: [String] = []
     private let stamp: SecretFile.Stamp?
 
     /// How long a key stays in the file after its end: long enough to see in the file what became of a token.
@@ -18,16 +20,19 @@ public struct TokenKeysFile: Sendable {
 
     /// Reads the file. One that does not exist is one without keys.
     ///
+    /// - Parameter dropsWeakKeys: whether keys with weak secrets are left out, to be gone when the file is written.
     /// - Throws: everything that is wrong with the file: what the gateway would not start with is not edited either.
-    public static func load(_ path: String) throws(ConfigurationFault) -> TokenKeysFile {
+    public static func load(
+        _ path: String, dropsWeakKeys: Bool = false
+    ) throws(ConfigurationFault) -> TokenKeysFile {
         let stamp = SecretFile.Stamp(path)
         if stamp == nil, SecretFile.isAbsent(path) { return TokenKeysFile(path: path, keys: [], stamp: nil) }
         let text: String
         do { text = try SecretFile.text(at: path) } catch { throw ConfigurationFault([error]) }
         let problems = ConfigurationProblems()
-        let document = TokenKeysDocument(text, file: path, problems: problems)
+        let document = TokenKeysDocument(text, file: path, problems: problems, dropsWeakKeys: dropsWeakKeys)
         guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
-        return TokenKeysFile(path: path, keys: document.keys, stamp: stamp)
+        return TokenKeysFile(path: path, keys: document.keys, weakIDs: document.weakIDs, stamp: stamp)
     }
 
     /// How long the former key is still good when nothing else is said: as long as a token that it signed a moment ago.
@@ -86,10 +91,18 @@ public struct TokenKeysFile: Sendable {
     private func freshSecret(for algorithm: TokenAlgorithm) throws(ConfigurationFault) -> Secret {
         var bytes = [UInt8](repeating: 0, count: algorithm.keyByteCount)
         defer { OPENSSL_cleanse(&bytes, bytes.count) }
-        guard RAND_priv_bytes(&bytes, Int32(bytes.count)) == 1 else {
-            throw fault("the system's libcrypto has no randomness")
+        // Random bytes that look weak are rarer than one in a million, and the gateway would not start with them.
+        for _ in 0..<8 {
+            guard RAND_priv_bytes(&bytes, Int32(bytes.count)) == 1 else {
+                throw fault("the system's libcrypto has no randomness")
+            }
+            if KeyStrength.weakness(of: bytes, for: algorithm) == nil,
+                !TypedWords.isTyped(Base64.encode(bytes, .standard))
+            {
+                return Secret(bytes)
+            }
         }
-        return Secret(bytes)
+        throw fault("the system's libcrypto gives bytes that are not random")
     }
 
     private func fault(_ message: String) -> ConfigurationFault { ConfigurationFault(file: path, message) }

@@ -2,8 +2,8 @@ import GatewayCore
 
 /// Makes tokens of any kind, good ones too.
 struct Forge {
-    /// The keys of the tests: 64 bytes that repeat nothing, from which shorter ones are cut.
-    static let bytes = (0..<64).map { UInt8(($0 * 37 + 11) % 251) }
+    /// The keys of the tests: 64 random bytes, from which shorter ones are cut.
+    static let bytes = (0..<64).map { _ in UInt8.random(in: .min ... .max) }
 
     static func secret(_ count: Int = 32, offset: Int = 0) -> String {
         String(decoding: Base64.encode((bytes + bytes)[offset..<offset + count], .standard), as: UTF8.self)

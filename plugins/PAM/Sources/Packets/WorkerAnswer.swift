@@ -2,7 +2,7 @@ internal import GatewayCore
 
 /// A worker's answer, in one packet:
 ///
-/// version (1 byte), kind (1), the request's nonce (16); of a refusal then its number (1); of findings the two codes (1 each,
+/// version (1 byte), kind (1), the request's nonce (16), what modules have changed of the worker (1); of a refusal then its number (1); of findings the two codes (1 each,
 /// 255 for what was not asked), the user with a length of two bytes, the entry's kind (1), and of an account the uid (4),
 /// the number of groups (2) and each group with a length of two bytes.
 enum WorkerAnswer: Sendable, Hashable {
@@ -16,31 +16,41 @@ enum WorkerAnswer: Sendable, Hashable {
     private enum Kind: UInt8 { case findings = 1, refusal = 2 }
     private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
 
-    func packet(_ nonce: Nonce) -> [UInt8] {
+    /// What modules have changed of the worker that sent the packet.
+    static func changes(in packet: UnsafeRawBufferPointer) -> WorkerChanges {
+        packet.count > 2 + Nonce.count ? WorkerChanges(rawValue: packet[2 + Nonce.count]) : []
+    }
+
+    func packet(_ nonce: Nonce, after changes: WorkerChanges = []) -> [UInt8] {
         var writer = PacketWriter()
         writer.byte(WorkerRequest.version)
         switch self {
         case .refusal(let refusal):
             writer.byte(Kind.refusal.rawValue)
             writer.bytes(nonce.bytes)
+            writer.byte(changes.rawValue)
             writer.byte(refusal.rawValue)
         case .findings(let findings):
             writer.byte(Kind.findings.rawValue)
             writer.bytes(nonce.bytes)
+            writer.byte(changes.rawValue)
             writer.byte(findings.authentication?.number ?? Self.notAsked)
             writer.byte(findings.account?.number ?? Self.notAsked)
-            guard findings.user.utf8.count <= 1024 else { return Self.refusal(.unreadableUser).packet(nonce) }
+            guard findings.user.utf8.count <= 1024 else {
+                return Self.refusal(.unreadableUser).packet(nonce, after: changes)
+            }
             writer.text(findings.user)
             Self.write(findings.entry, to: &writer)
         }
-        return writer.packet.count <= Self.longest ? writer.packet : Self.refusal(.tooManyGroups).packet(nonce)
+        return writer.packet.count <= Self.longest
+            ? writer.packet : Self.refusal(.tooManyGroups).packet(nonce, after: changes)
     }
 
     /// The answer to the request with the nonce, or nil for anything else.
     static func read(_ packet: UnsafeRawBufferPointer, to nonce: Nonce) -> WorkerAnswer? {
         var reader = PacketReader(packet)
         guard reader.byte() == WorkerRequest.version, let kind = reader.byte().flatMap(Kind.init(rawValue:)),
-            Nonce(&reader) == nonce
+            Nonce(&reader) == nonce, reader.byte() != nil
         else { return nil }
         let answer: WorkerAnswer?
         switch kind {

@@ -16,7 +16,7 @@ struct WorkerFindings: Sendable, Hashable {
         let groups: Set<GroupName>
     }
 
-    /// What `pam_authenticate` returned; nil where it was not asked.
+    /// What `pam_authenticate` returned; nil where it was not asked. Neither was where the account's uid is too low.
     var authentication: PAMCode?
     /// What `pam_acct_mgmt` returned; nil where it was not asked.
     var account: PAMCode?
@@ -38,4 +38,6 @@ enum WorkerRefusal: UInt8, Sendable, CaseIterable {
     case unreadableUser = 4
     /// The account has more groups than a packet holds.
     case tooManyGroups = 5
+    /// A module has changed whom the worker runs as, or its root directory.
+    case changedProcess = 6
 }

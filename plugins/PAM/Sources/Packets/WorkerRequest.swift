@@ -2,7 +2,8 @@ internal import GatewayCore
 
 /// One question to a worker, in one packet:
 ///
-/// version (1 byte), operation (1), nonce (16), then with a length of two bytes each: service, user, remote host, password.
+/// version (1 byte), operation (1), nonce (16), least uid (4), then with a length of two bytes each: service, user, account, remote
+/// host, password.
 /// The password ends with a NUL, the only one, so that the worker can lend it to C as it stands; a look at an account has
 /// none. Numbers are most significant byte first.
 struct WorkerRequest: Sendable {
@@ -13,7 +14,7 @@ struct WorkerRequest: Sendable {
         case standing = 2
     }
 
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
     /// More than any packet has: names and passwords have bounds of their own.
     static let longest = 4096
 
@@ -24,6 +25,10 @@ struct WorkerRequest: Sendable {
     let remoteHost: String
     /// Empty for a look at an account.
     let password: Secret
+    /// The name that the account may have besides: the canonical one. Empty for none.
+    var account = ""
+    /// The modules are not asked about accounts with a smaller uid, nor about root.
+    var minimumUID: UInt32 = 1
 
     /// The packet, or nil where a part is longer than any that the gateway makes.
     func packet(_ nonce: Nonce) -> WipedBuffer? {
@@ -31,7 +36,8 @@ struct WorkerRequest: Sendable {
         head.byte(Self.version)
         head.byte(operation.rawValue)
         head.bytes(nonce.bytes)
-        for text in [service, user, remoteHost] {
+        head.number(minimumUID)
+        for text in [service, user, account, remoteHost] {
             guard text.utf8.count <= 512 else { return nil }
             head.text(text)
         }
@@ -53,8 +59,9 @@ struct WorkerRequest: Sendable {
     static func read(_ packet: UnsafeRawBufferPointer) -> (request: WorkerRequest, nonce: Nonce)? {
         var reader = PacketReader(packet)
         guard reader.byte() == version, let operation = reader.byte().flatMap(Operation.init(rawValue:)),
-            let nonce = Nonce(&reader), let service = reader.text(), let user = reader.text(),
-            let host = reader.text(), let length = reader.number(UInt16.self),
+            let nonce = Nonce(&reader), let minimumUID = reader.number(UInt32.self), let service = reader.text(),
+            let user = reader.text(), let account = reader.text(), let host = reader.text(),
+            let length = reader.number(UInt16.self),
             let secret = reader.bytes(Int(length)), reader.isAtEnd
         else { return nil }
         switch operation {
@@ -62,7 +69,9 @@ struct WorkerRequest: Sendable {
         case .standing: guard secret.isEmpty else { return nil }
         }
         let request = WorkerRequest(
-            operation: operation, service: service, user: user, remoteHost: host, password: Secret(secret))
+            operation: operation, service: service, user: user, remoteHost: host, password: Secret(secret),
+            account: account,
+            minimumUID: minimumUID)
         return (request, nonce)
     }
 }

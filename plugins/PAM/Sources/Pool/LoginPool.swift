@@ -113,7 +113,11 @@ final class LoginPool: Sendable {
     private func judge(_ login: PendingLogin, by slot: inout WorkerSlot) -> Result<WorkerAnswer, LoginFault> {
         guard clock() < login.deadline else { return .failure(.worker(.timedOut)) }
         do {
-            return .success(try slot.ask(login.request, until: login.deadline))
+            let (answer, changes) = try slot.ask(login.request, until: login.deadline)
+            if !changes.isEmpty {
+                logger.warning("A module changed its worker, which was replaced", metadata: ["changed": "\(changes)"])
+            }
+            return .success(answer)
         } catch {
             logger.warning("a worker gave no answer", metadata: ["reason": "\(error.rawValue)"])
             return .failure(.worker(error))

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Synchronization
 
-/// Killed workers that have not ended yet. One that hangs in the kernel, in a file system that has gone away, ends when that
+/// Workers that were told to end and have not ended yet. One that hangs in the kernel, in a file system that has gone away, ends when that
 /// lets it; nobody waits for it until then.
 enum UnreapedProcesses {
     private static let pids = Mutex<[pid_t]>([])
 
-    /// Waits for a killed process to end, at most a second, which is a thousand times what it takes.
+    /// Waits for a process that was told to end, at most a second, which is a thousand times what it takes.
     static func reap(_ pid: pid_t) {
         var microseconds: useconds_t = 100
         while microseconds < 500_000 {

@@ -45,7 +45,7 @@ struct WorkerConnection: ~Copyable {
     /// asked again: its answer could still come.
     func ask(
         _ request: WorkerRequest, until deadline: MonotonicInstant, clock: () -> MonotonicInstant
-    ) throws(WorkerFault) -> WorkerAnswer {
+    ) throws(WorkerFault) -> (answer: WorkerAnswer, changes: WorkerChanges) {
         let nonce = Nonce()
         guard let packet = request.packet(nonce) else { throw .unsendable }
         let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
@@ -58,10 +58,10 @@ struct WorkerConnection: ~Copyable {
             socket, answer.bytes.baseAddress, answer.bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         guard count > 0 else { throw .ended }
         // With MSG_TRUNC the count is the packet's own length, which can be more than there was room for.
-        guard count <= answer.bytes.count,
-            let read = WorkerAnswer.read(UnsafeRawBufferPointer(rebasing: answer.bytes[..<count]), to: nonce)
-        else { throw .garbage }
-        return read
+        guard count <= answer.bytes.count else { throw .garbage }
+        let bytes = UnsafeRawBufferPointer(rebasing: answer.bytes[..<count])
+        guard let read = WorkerAnswer.read(bytes, to: nonce) else { throw .garbage }
+        return (read, WorkerAnswer.changes(in: bytes))
     }
 
     private func waitForPacket(until deadline: MonotonicInstant, clock: () -> MonotonicInstant) throws(WorkerFault) {

@@ -1,8 +1,10 @@
 internal import CPAM
 internal import Foundation
 
-/// A worker that this process started. It is killed and reaped when the value goes, so that none can be left behind.
+/// A worker that this process started, with a guardian between them (`guardian.h`). Both end when the value goes, with all that
+/// modules have started, so that nothing can be left behind.
 struct WorkerProcess: ~Copyable {
+    /// The guardian's.
     let pid: pid_t
 
     /// Starts the program as a worker, in a session of its own, with the socket as its only descriptor beside the standard
@@ -24,9 +26,9 @@ struct WorkerProcess: ~Copyable {
     }
 
     deinit {
-        // The whole session's first group, what modules forked included. The pid is not reaped yet, so it is nobody else's.
-        kill(-pid, SIGKILL)
-        kill(pid, SIGKILL)
+        // The guardian ends the worker and what modules forked, then itself. Killed, it could not. The pid is not reaped yet, so it
+        // is nobody else's.
+        kill(pid, NOTIFY_GATEWAY_END_WORKER)
         UnreapedProcesses.reap(pid)
     }
 

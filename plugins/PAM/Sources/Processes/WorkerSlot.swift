@@ -18,15 +18,19 @@ struct WorkerSlot: ~Copyable {
     }
 
     /// Has a worker judge. Blocks until the deadline at most, and a moment more where the worker has to be killed.
-    mutating func ask(_ request: WorkerRequest, until deadline: MonotonicInstant) throws(WorkerFault) -> WorkerAnswer {
+    ///
+    /// - Returns: the answer, and what a module has changed of the worker, which is then replaced.
+    mutating func ask(
+        _ request: WorkerRequest, until deadline: MonotonicInstant
+    ) throws(WorkerFault) -> (answer: WorkerAnswer, changes: WorkerChanges) {
         do {
             let worker = try quietWorker()
-            let answer = try worker.ask(request, until: deadline, clock: clock)
+            let (answer, changes) = try worker.ask(request, until: deadline, clock: clock)
             backOff.succeeded()
             served += 1
             // Only a worker that has answered is kept. Any other goes with this scope, and is killed by that.
-            if served < loginsPerWorker { self.worker = consume worker } else { served = 0 }
-            return answer
+            if served < loginsPerWorker, changes.isEmpty { self.worker = consume worker } else { served = 0 }
+            return (answer, changes)
         } catch {
             served = 0
             // One that was slow has used up its time already; starting the next at once does no harm.

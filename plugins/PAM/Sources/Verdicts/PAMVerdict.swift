@@ -12,6 +12,13 @@ enum PAMVerdict: Sendable, Hashable {
     /// The verdict: a login needs two successes, a look at the account one.
     init(_ findings: WorkerFindings, of operation: WorkerRequest.Operation, minimumUID: UInt32) {
         let isKnown = findings.entry != .absent
+        // The modules were not asked at all. A login gets what a wrong password gets.
+        if findings.authentication == nil, findings.account == nil, case .found(let account) = findings.entry,
+            Self.isTooLow(account, minimumUID)
+        {
+            self = .refused(operation == .login ? .wrong : .disabled, isKnown: true)
+            return
+        }
         switch operation {
         case .login:
             switch findings.authentication?.meaning {
@@ -61,8 +68,12 @@ enum PAMVerdict: Sendable, Hashable {
         case .absent: .refused(.disabled, isKnown: false)
         case .unreadable: .undecided
         case .found(let account):
-            account.uid != 0 && account.uid >= minimumUID
-                ? .granted(name: findings.user, groups: account.groups) : .refused(.disabled, isKnown: true)
+            isTooLow(account, minimumUID)
+                ? .refused(.disabled, isKnown: true) : .granted(name: findings.user, groups: account.groups)
         }
+    }
+
+    private static func isTooLow(_ account: WorkerFindings.Account, _ minimumUID: UInt32) -> Bool {
+        account.uid == 0 || account.uid < minimumUID
     }
 }

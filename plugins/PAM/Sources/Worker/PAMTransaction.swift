@@ -21,7 +21,11 @@ struct PAMTransaction: ~Copyable {
 
     /// Asks the modules, then the account database, and ends the transaction before it answers: a module that crashes when it
     /// is closed has vouched for nobody.
-    static func answer(to request: WorkerRequest, directory: String?) -> WorkerAnswer {
+    ///
+    /// - Parameter state: the process before any module was asked.
+    static func answer(
+        to request: WorkerRequest, directory: String?, in state: WorkerState
+    ) -> WorkerAnswer {
         guard RemoteHost.isAddress(request.remoteHost) else { return .refusal(.notStarted) }
         return request.password.withUnsafeBytes { secret in
             let password = secret.assumingMemoryBound(to: CChar.self).baseAddress
@@ -29,11 +33,11 @@ struct PAMTransaction: ~Copyable {
                 var transaction = PAMTransaction(
                     request, password: secret.isEmpty ? nil : password, directory: directory)
             else { return .refusal(.notStarted) }
-            return transaction.judge(request)
+            return transaction.judge(request, in: state)
         }
     }
 
-    private mutating func judge(_ request: WorkerRequest) -> WorkerAnswer {
+    private mutating func judge(_ request: WorkerRequest, in state: WorkerState) -> WorkerAnswer {
         guard set(PAM_RHOST, request.remoteHost), set(PAM_TTY, "notify-gateway") else { return .refusal(.notStarted) }
         let flags = CInt(bitPattern: PAM_SILENT | PAM_DISALLOW_NULL_AUTHTOK)
         var authentication: PAMCode?
@@ -47,6 +51,8 @@ struct PAMTransaction: ~Copyable {
             account = PAMCode(status)
         }
         guard let user = finalUser else { return .refusal(.unreadableUser) }
+        // The account would be looked up in another place, or by somebody who may not.
+        guard state.changes().isDisjoint(with: .misleading) else { return .refusal(.changedProcess) }
         // For refused logins too: how long an answer takes must not depend on what was wrong.
         let entry = SystemAccounts.entry(of: user, mustBeSure: request.operation == .standing)
         return .findings(

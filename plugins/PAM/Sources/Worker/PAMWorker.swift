@@ -21,6 +21,7 @@ public enum PAMWorker {
             guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
                 throw WorkerArguments.Mistake(message: "a worker is started by the gateway, or with --listen")
             }
+            guard notify_gateway_guard_worker(NOTIFY_GATEWAY_WORKER_SOCKET) == 0 else { exit(1) }
             notify_gateway_harden_worker()
             exit(serve(NOTIFY_GATEWAY_WORKER_SOCKET, arguments))
         } catch {
@@ -35,6 +36,7 @@ public enum PAMWorker {
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         umask(0o077)
         let buffer = WipedBuffer(count: WorkerRequest.longest)
+        let state = WorkerState()
         while true {
             let count = recv(socket, buffer.bytes.baseAddress, buffer.bytes.count, CInt(MSG_TRUNC))
             if count < 0, errno == EINTR { continue }
@@ -43,16 +45,21 @@ public enum PAMWorker {
                 let (request, nonce) = WorkerRequest.read(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
             else { return 1 }
             buffer.wipe()
-            let answer = answer(to: request, arguments).packet(nonce)
+            let answer = answer(to: request, arguments, state).packet(nonce, after: state.changes())
             guard send(socket, answer, answer.count, CInt(MSG_NOSIGNAL)) == answer.count else { return 1 }
         }
     }
 
-    private static func answer(to request: WorkerRequest, _ arguments: WorkerArguments) -> WorkerAnswer {
+    private static func answer(
+        to request: WorkerRequest, _ arguments: WorkerArguments, _ state: WorkerState
+    ) -> WorkerAnswer {
         guard request.service == arguments.service else { return .refusal(.otherService) }
         let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
         guard stack.file != nil else { return .refusal(.noSuchService) }
-        return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory)
+        if let entry = SystemAccounts.entryBelowMinimum(request) {
+            return .findings(WorkerFindings(authentication: nil, account: nil, user: request.user, entry: entry))
+        }
+        return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory, in: state)
     }
 
     private static func isPacketSocket(_ descriptor: CInt) -> Bool {

@@ -19,6 +19,21 @@ enum SystemAccounts {
         }
     }
 
+    /// The account that a request is for where nobody may log in by it: then no module is asked, since modules that count wrong
+    /// passwords would count them for root. Nil where the modules are to be asked.
+    static func entryBelowMinimum(_ request: WorkerRequest) -> WorkerFindings.Entry? {
+        for name in Set([request.user, request.account]) where !name.isEmpty {
+            var record = passwd()
+            switch look({ getpwnam_r(name, &record, $0, $1, $2) }) {
+            case .found(let (uid, _)):
+                if uid == 0 || uid < request.minimumUID { return .found(.init(uid: uid, groups: [])) }
+            case .unreadable: return .unreadable
+            case .absent, .notFound: continue
+            }
+        }
+        return nil
+    }
+
     /// The uid behind a name or a number.
     static func uid(of user: String) -> uid_t? {
         if let number = uid_t(user) { return number }

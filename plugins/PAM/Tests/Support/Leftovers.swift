@@ -6,11 +6,11 @@ enum Leftovers {
     /// Workers of this process, zombies included.
     static func workers() -> Int { ObservedProcess.own.workers.count }
 
-    /// Kills them, waits for their end, which leaves zombies, and answers how many there were.
+    /// Kills the workers behind their guardians, waits for the guardians' end, which leaves zombies, and answers how many there were.
     static func killWorkers() -> Int {
         let pids = ObservedProcess.own.workers
         for pid in pids {
-            kill(pid, SIGKILL)
+            for worker in ObservedProcess(pid: pid).children { kill(worker, SIGKILL) }
             var information = siginfo_t()
             waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT)
         }
@@ -19,7 +19,7 @@ enum Leftovers {
 
     /// Whether the bytes are anywhere in the memory of a worker that it can write.
     static func workersHold(_ bytes: String) throws -> Bool {
-        for pid in ObservedProcess.own.workers {
+        for pid in ObservedProcess.own.workers.flatMap({ [$0] + ObservedProcess(pid: $0).children }) {
             let maps = try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8)
             let memory = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(pid)/mem"))
             for line in maps.split(separator: "\n") where line.contains(" rw") {

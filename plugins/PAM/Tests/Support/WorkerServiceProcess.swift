@@ -37,6 +37,12 @@ final class WorkerServiceProcess {
         process.waitUntilExit()
     }
 
+    /// As nobody should.
+    func kill() {
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
     /// Its workers, zombies included.
     ///
     /// The service looks after ends of connections before it takes a new one. Whoever has been served by it therefore finds

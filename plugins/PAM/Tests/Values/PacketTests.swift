@@ -53,7 +53,7 @@ struct PacketTests {
         }
         #expect(Self.isNone(packet + [0]))
         var other = packet
-        other[0] = 2
+        other[0] = 1
         #expect(Self.isNone(other))
         other = packet
         other[1] = 3

@@ -24,13 +24,19 @@ struct UserTable: Sendable {
     let hashes: [PasswordHash]
     /// What stands for each user's password, whether it may log in or not.
     let marks: [UserName: AccountMark]
+    /// The costs of which a hash was found to compute: they need no second trial when the file is read again.
+    let triedCosts: Set<String>
 
-    /// Reads and tries a users file on the blocking pool.
-    static func load(_ file: String, context: PluginContext) async throws(ConfigurationFault) -> UserTable {
+    /// Reads and tries a users file on the file pool.
+    ///
+    /// - Parameter tried: the costs that need no trial.
+    static func load(
+        _ file: String, context: PluginContext, tried: Set<String> = []
+    ) async throws(ConfigurationFault) -> UserTable {
         let names = context.names
         let result: Result<UserTable, ConfigurationFault>
         do {
-            result = try await context.blockingPool.run { read(file, names: names) }
+            result = try await context.filePool.run { read(file, names: names, tried: tried) }
         } catch {
             throw ConfigurationFault(file: file, "was not read: too much other work is waiting")
         }
@@ -38,7 +44,9 @@ struct UserTable: Sendable {
     }
 
     /// Reads and tries a users file. Blocks.
-    private static func read(_ file: String, names: NameRules) -> Result<UserTable, ConfigurationFault> {
+    private static func read(
+        _ file: String, names: NameRules, tried: Set<String>
+    ) -> Result<UserTable, ConfigurationFault> {
         let problems = ConfigurationProblems()
         do throws(ConfigurationProblem) {
             let text = try SecretFile.text(at: file)
@@ -46,7 +54,7 @@ struct UserTable: Sendable {
             if problems.all.isEmpty, document.records.isEmpty {
                 problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
             }
-            if problems.all.isEmpty { tryOut(document.records, problems: problems) }
+            if problems.all.isEmpty { tryOut(document.records, besides: tried, problems: problems) }
             guard problems.all.isEmpty else { return .failure(ConfigurationFault(problems.all)) }
             let table = UserTable(document.records)
             // Whoever had no mark would pass for gone, and lose every session.
@@ -61,8 +69,10 @@ struct UserTable: Sendable {
 
     /// Tries one hash of each cost. The grammar has seen every hash to its last bit, so what is left to find out is what
     /// libcrypt here makes of the parameters; trying all would keep a start with thousands of users waiting for minutes.
-    private static func tryOut(_ records: [UserRecord], problems: ConfigurationProblems) {
-        var tried: Set<String> = []
+    private static func tryOut(
+        _ records: [UserRecord], besides known: Set<String>, problems: ConfigurationProblems
+    ) {
+        var tried = known
         for record in records where tried.insert(record.hash.costKey).inserted {
             do { try record.hash.tryOut() } catch {
                 problems.add(
@@ -81,6 +91,7 @@ struct UserTable: Sendable {
                 // The document keeps canonical names unique.
                 return (record.canonicalName, user)
             })
+        triedCosts = Set(records.map(\.hash.costKey))
         hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
         marks = users.compactMapValues { AccountMark(ofHash: $0.hash.text) }
     }

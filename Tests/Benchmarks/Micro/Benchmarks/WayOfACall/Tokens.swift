@@ -14,7 +14,7 @@ final class Tokens {
     init(count: Int) async throws {
         let files = try TestFiles()
         let key = String(
-            decoding: Base64.encode(Array("a key of 32 bytes, for measuring".utf8), .standard), as: UTF8.self)
+            decoding: Base64.encode((0..<32).map { _ in UInt8.random(in: .min ... .max) }, .standard), as: UTF8.self)
         let path = try files.write("keys: [{ id: k1, algorithm: HS256, secret: \"\(key)\" }]\n", to: "keys.yaml")
         let settings = HMACTokenPlugin.Settings(keys: path)
         authenticator = try await HMACTokenPlugin.makeAuthenticator(settings, context: .test(clocks: .system))

@@ -40,7 +40,7 @@ package struct GatewaySetup {
     }
 
     private static let key = String(
-        decoding: Base64.encode(Array("a key of more than 32 bytes, for benchmarks".utf8), .standard), as: UTF8.self)
+        decoding: Base64.encode((0..<32).map { _ in UInt8.random(in: .min ... .max) }, .standard), as: UTF8.self)
     private var keys: String { "\(directory)/keys.yaml" }
 
     /// Writes the configuration and the keys.

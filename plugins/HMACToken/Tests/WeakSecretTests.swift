@@ -1,0 +1,113 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import HMACToken
+
+@Suite("Secrets that are not random")
+struct WeakSecretTests {
+    /// What is wrong with a key file of one key, without the place.
+    private static func problem(_ secret: String, _ algorithm: String = "HS256") async throws -> String? {
+        let files = try TestFiles()
+        let file = try files.write("keys: [{ id: a, algorithm: \(algorithm), secret: \"\(secret)\" }]")
+        let problems = await HMACTokenPlugin.problems(in: .init(keys: file), context: .test())
+        #expect(problems.count <= 1)
+        return problems.first?.message
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+
+    @Test(
+        "Text is refused, however long, and encoded twice too",
+        arguments: [
+            "CHANGE_ME_TO_A_COMPLEX_RANDOM_SECRET", "your-256-bit-secret-your-256-bit-secret!",
+            "Zq4t7w!z%C*F-JaNdRgUkXp2s5u8x/A?D(G+KbPeShVmYq3t6w9y$B&E)H@McQfT\n",
+            "3d5a6e0b0c9a4d1f8e7b2c6a5f4e3d2c1b0a9f8e7d6c5b4a39281706f5e4d3c2",
+            "\u{43F}\u{430}\u{440}\u{43E}\u{43B}\u{44C} \u{434}\u{43B}\u{44F} \u{432}\u{441}\u{435}\u{445}",
+        ])
+    func text(secret: String) async throws {
+        #expect(try await Self.problem(Self.base64(Array(secret.utf8)))?.hasPrefix("is text in base64") == true)
+        #expect(
+            try await Self.problem(Self.base64(Array(Self.base64(Array(secret.utf8)).utf8)))?
+                .hasPrefix("is text in base64") == true)
+    }
+
+    @Test("Bytes with a pattern are refused")
+    func patterns() async throws {
+        let patterns: [[UInt8]] = [
+            (0..<64).map { UInt8($0) }, (0..<64).map { UInt8(($0 * 37 + 11) % 251) },
+            // UTF-16, padding, a part that comes again with something between, bytes of sixteen kinds.
+            Array("correct horse battery staple".utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }),
+            Forge.bytes[0..<16] + Array(repeating: 0, count: 48),
+            Forge.bytes[0..<14] + [7] + Forge.bytes[0..<14] + [9, 8, 1],
+            (0..<40).map { Forge.bytes[$0] & 15 },
+        ]
+        for pattern in patterns {
+            #expect(
+                try await Self.problem(Self.base64(pattern))?.hasPrefix("has a pattern: about") == true, "\(pattern)")
+        }
+    }
+
+    @Test(
+        "What is base64 by chance, typed as words, is refused",
+        arguments: [
+            "YourSuperSecretKeyForJwtAuthentication123456", "thisismysupersecretkeyforthejsonwebtoken1234",
+            "ThisIsTheSecretKeyThatWeUseForAllOfOurServices20", "MySuperSecretKeyForTheApplication12345678901",
+        ])
+    func words(text: String) async throws {
+        #expect(Base64.decode(Array(text.utf8).span, .standard) != nil)
+        #expect(try await Self.problem(text)?.hasPrefix("was typed as words") == true)
+    }
+
+    @Test("Random bytes are taken, in base64 and in hex, and have nearly all their bits")
+    func random() async throws {
+        var least = Double.infinity
+        for _ in 0..<20_000 {
+            let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+            #expect(KeyStrength.weakness(of: bytes, for: .hs256) == nil)
+            #expect(!TypedWords.isTyped(Self.base64(bytes).utf8))
+            least = min(least, KeyStrength.estimatedBits(of: bytes))
+        }
+        #expect(least > 215, "\(least)")
+        for (count, algorithm) in [(32, "HS256"), (48, "HS384"), (64, "HS512")] {
+            let hex = Forge.bytes[..<count].map { String(format: "%02x", $0) }.joined()
+            #expect(try await Self.problem(Self.base64(Array(Forge.bytes[..<count])), algorithm) == nil)
+            #expect(try await Self.problem(hex, algorithm) == nil)
+            #expect(try await Self.problem(hex.uppercased(), algorithm) == nil)
+        }
+        // 31 bytes in hex, and a digit too few, are no hex; as base64 they are too short or have a pattern.
+        let hex = Forge.bytes[..<32].map { String(format: "%02x", $0) }.joined()
+        #expect(try await Self.problem(String(hex.dropLast())) != nil)
+    }
+
+    @Test("A key in hex verifies what is signed with its bytes")
+    func hexBytes() async throws {
+        let hex = Forge.bytes[..<32].map { String(format: "%02x", $0) }.joined()
+        let authenticator = try await testAuthenticator(
+            keys: "keys: [{ id: k2, algorithm: HS256, secret: \"\(hex)\" }]")
+        #expect(await authenticator.present(Forge.token()) == identity("alice"))
+    }
+
+    @Test("Rotating replaces weak keys and keeps the others")
+    func rotate() throws {
+        let files = try TestFiles()
+        let path = try files.write(
+            """
+            keys:
+              - { id: weak, algorithm: HS256, secret: "\(Self.base64(Array("CHANGE_ME_TO_A_COMPLEX_RANDOM_SECRET".utf8)))", groups: [x] }
+              - { id: strong, algorithm: HS256, secret: "\(Forge.secret())", issue: false }
+              - { id: typed, algorithm: HS256, secret: "YourSuperSecretKeyForJwtAuthentication123456" }
+            """)
+        #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path) }
+        var file = try TokenKeysFile.load(path, dropsWeakKeys: true)
+        #expect(file.weakIDs == ["weak", "typed"])
+        try file.rotate(now: .test, overlap: .seconds(60), id: "fresh")
+        try file.write()
+        let written = try TokenKeysFile.load(path)
+        #expect(written.keys.map(\.id) == ["fresh", "strong"])
+        // Other mistakes are not edited away.
+        try files.write("keys: [{ id: weak, algorithm: HS256, secret: \"c2VjcmV0\", colour: red }]")
+        #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path, dropsWeakKeys: true) }
+    }
+}

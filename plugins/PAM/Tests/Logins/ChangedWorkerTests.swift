@@ -1,0 +1,121 @@
+import Foundation
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import PAM
+
+extension WorkerTests {
+    /// Modules that change the process of their worker, or leave processes behind.
+    @Suite("Changed workers", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
+    struct ChangedWorkerTests {
+        @Test(
+            "one whose limits, directory, umask or signals a module has changed is replaced; the login stands",
+            arguments: ["limit", "chdir /", "chdir /tmp", "umask", "block"])
+        func harmless(_ word: String) async throws {
+            let stack = try PAMStack()
+            let authenticator = stack.authenticator { $0.workers = 1 }
+            try stack.useModule(auth: "succeed")
+            #expect(await authenticator.login("nobody", "x").isGrant)
+            #expect(Leftovers.workers() == 1)
+            for _ in 0..<3 {
+                try stack.useModule(auth: word)
+                #expect(await authenticator.login("nobody", "x").isGrant)
+                // Where the tests run there already nothing has changed.
+                let isChange = word != "chdir \(FileManager.default.currentDirectoryPath)"
+                #expect(Leftovers.workers() == (isChange ? 0 : 1))
+            }
+            try stack.useModule(auth: "succeed")
+            #expect(await authenticator.login("nobody", "x").isGrant)
+            await authenticator.stop()
+            #expect(Leftovers.workers() == 0)
+        }
+
+        @Test(
+            "one that a module has put into another root directory or under another user lets nobody in",
+            .enabled(if: SystemTools.isRoot, "needs root"),
+            arguments: ["chroot", "become 65534", "groups 65534"], [true, false])
+        func misleading(_ word: String, inAuth: Bool) async throws {
+            let stack = try PAMStack()
+            // In that directory nobody is a user like others.
+            try FileManager.default.createDirectory(atPath: stack.path + "/etc", withIntermediateDirectories: true)
+            try stack.write("nobody:x:1000:1000::/:/bin/sh", to: "etc/passwd")
+            let word = word == "chroot" ? "chroot \(stack.path)" : word
+            let authenticator = stack.authenticator { $0.workers = 1 }
+            for _ in 0..<2 {
+                try stack.useModule(auth: inAuth ? word : "succeed", account: inAuth ? "succeed" : word)
+                #expect(await authenticator.login("nobody", "x") == .unavailable(.failed))
+                #expect(Leftovers.workers() == 0)
+                try stack.useModule(auth: "succeed")
+                #expect(await authenticator.login("nobody", "x").isGrant)
+            }
+            await authenticator.stop()
+        }
+
+        @Test(
+            "what modules leave in sessions of their own ends with the worker",
+            arguments: ["daemon", "daemon-and-hang"])
+        func daemons(_ word: String) async throws {
+            let stack = try PAMStack()
+            try stack.useModule(auth: word)
+            let authenticator = stack.authenticator {
+                $0.workers = 4
+                $0.loginsPerWorker = 3
+                $0.deadline = word == "daemon" ? .seconds(60) : .milliseconds(300)
+            }
+            for number in 0..<12 {
+                let answer = await authenticator.login("nobody", "x", from: .documentation(UInt32(number)))
+                #expect(answer.isGrant == (word == "daemon"))
+            }
+            await authenticator.stop()
+            #expect(Leftovers.workers() == 0)
+            #expect(stack.lastingProcesses() == 0)
+        }
+
+        @Test("it ends also where the worker is killed, or the worker service is")
+        func killed() async throws {
+            let stack = try PAMStack()
+            try stack.useModule(auth: "daemon")
+            let authenticator = stack.authenticator { $0.workers = 1 }
+            #expect(await authenticator.login("nobody", "x").isGrant)
+            #expect(stack.lastingProcesses(patience: .zero) > 2)
+            #expect(Leftovers.killWorkers() == 1)
+            await authenticator.stop()
+            #expect(stack.lastingProcesses() == 0)
+
+            let service = try WorkerServiceProcess(stack)
+            let remote = service.authenticator { $0.workers = 1 }
+            #expect(await remote.login("nobody", "x").isGrant)
+            service.kill()
+            #expect(stack.lastingProcesses() == 0)
+            await remote.stop()
+        }
+
+        @Test("modules are not asked about root, nor about any account with a uid that is too low, by whatever name")
+        func tooLow() async throws {
+            let stack = try PAMStack()
+            let file = stack.path + "/asked"
+            let module = try stack.misbehavingModule()
+            try stack.write(
+                """
+                auth required \(module) note \(file)
+                auth required \(module) succeed
+                account required \(module) note \(file)
+                account required \(module) succeed
+                """)
+            let names = NameRules(suffixes: ["@example.com"])
+            let authenticator = stack.authenticator(.inRealTime(names: names)) {
+                $0.workers = 1
+                $0.minimumUID = 1000
+            }
+            for login in ["root", "daemon", "ROOT", "root@example.com"] {
+                #expect(await authenticator.login(login, "x", names: names) == .rejected(.wrong), "\(login)")
+            }
+            #expect(await authenticator.standing(of: LoginName("root")) == .ended(.disabled))
+            #expect(!FileManager.default.fileExists(atPath: file))
+            #expect(await authenticator.login("nobody", "x", names: names).isGrant)
+            #expect(try stack.text(of: "asked") == "nobody\nnobody\n")
+            await authenticator.stop()
+        }
+    }
+}

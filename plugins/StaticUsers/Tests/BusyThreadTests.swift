@@ -1,0 +1,77 @@
+import Dispatch
+import GatewayCore
+import GatewayTesting
+import NIOPosix
+import Testing
+
+@testable import StaticUsers
+
+@Suite("The users file while all threads hash passwords")
+struct BusyThreadTests {
+    /// A context whose one hashing thread is held by the test.
+    private static func context(_ hashing: NIOThreadPool, capacity: Int) -> PluginContext {
+        let base = PluginContext.test()
+        return PluginContext(
+            logger: base.logger, blockingPool: BlockingPool(threads: hashing, capacity: capacity),
+            filePool: base.filePool, clocks: base.clocks, names: base.names, isLastOfItsKind: true)
+    }
+
+    // The password is the name.
+    private static let alice =
+        #"users: { alice: { hash: "$5$rounds=1000$alice$20.kuhUgjZX.hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3""#
+
+    private static func made(_ file: String, _ context: PluginContext) async throws -> StaticUsersAuthenticator {
+        try #require(
+            try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: context)
+                as? StaticUsersAuthenticator)
+    }
+
+    @Test("It is read all the same")
+    func reads() async throws {
+        let files = try TestFiles()
+        let file = try files.write(Self.alice + "} }", to: "users.yaml")
+        let authenticator = try await Self.made(file, Self.context(.singleton, capacity: 0))
+        #expect(await authenticator.login("alice", "alice") == .unavailable(.busy))
+        try files.write(Self.alice + ", disabled: true } }", to: "users.yaml")
+        #expect(await authenticator.reload() == [])
+        #expect(authenticator.accounts(at: .test).marks.isEmpty)
+    }
+
+    @Test(
+        "A login that waits for a thread meanwhile is judged by what the file says when its turn has come",
+        arguments: [
+            (alice + ", disabled: true } }", AuthenticationOutcome.rejected(.disabled)),
+            (alice.replacing("alice: {", with: "bob: {") + "} }", .rejected(.wrong)),
+            (alice.replacing("20.kuh", with: "20.kuH") + "} }", .rejected(.wrong)),
+            (alice + ", groups: [staff] } }", .accepted("alice", groups: ["staff"], by: "static-users")),
+        ])
+    func waits(text: String, outcome: AuthenticationOutcome) async throws {
+        let files = try TestFiles()
+        let file = try files.write(Self.alice + "} }", to: "users.yaml")
+        let hashing = NIOThreadPool(numberOfThreads: 1)
+        hashing.start()
+        let authenticator = try await Self.made(file, Self.context(hashing, capacity: 64))
+        let (gate, open) = (Gate(), Gate())
+        // Holds the only thread until the file has been read again.
+        hashing.submit { _ in
+            open.signal()
+            gate.wait()
+        }
+        open.wait()
+        // It has looked into the file and waits for the thread when this returns.
+        let waiting = Task.immediate { await authenticator.login("alice", "alice") }
+        try files.write(text, to: "users.yaml")
+        #expect(await authenticator.reload() == [])
+        gate.signal()
+        #expect(await waiting.value == outcome)
+        try await hashing.shutdownGracefully()
+    }
+}
+
+/// A semaphore that a test waits for on a thread of its own.
+private final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func signal() { semaphore.signal() }
+    func wait() { semaphore.wait() }
+}
