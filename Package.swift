@@ -108,7 +108,7 @@ let package = Package(
             name: "StaticUsers", dependencies: ["GatewayCore", "SecretFiles", "CLibcrypt", logging],
             path: "plugins/StaticUsers/Sources", swiftSettings: strict),
         .testTarget(
-            name: "StaticUsersTests", dependencies: ["StaticUsers", "GatewayCore", "GatewayTesting"],
+            name: "StaticUsersTests", dependencies: ["StaticUsers", "GatewayCore", "GatewayTesting", "SecretFiles"],
             path: "plugins/StaticUsers/Tests", swiftSettings: strict),
         .target(
             name: "HMACToken", dependencies: ["GatewayCore", "SecretFiles", "CLibcrypto", logging],

@@ -31,11 +31,12 @@ struct KeysCommand: AsyncParsableCommand {
             let settings = try file.settings(of: HMACTokenPlugin.self)
             let fresh: TokenKey
             do {
-                var keys = try TokenKeysFile.load(settings.keys)
-                fresh = try keys.rotate(
-                    now: Clocks.system.wall(), overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
-                    algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
-                try keys.write()
+                fresh = try TokenKeysFile.edit(settings.keys) { keys throws(ConfigurationFault) in
+                    try keys.rotate(
+                        now: Clocks.system.wall(),
+                        overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
+                        algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
+                }
             } catch {
                 throw CommandFailure.refused(error.description)
             }
