@@ -122,6 +122,10 @@ public final class SQLiteLedger: Sendable {
 extension LedgerUnavailable {
     /// What SQLite or the file system says. Statements are in it, their arguments never are.
     init(describing error: any Error) {
-        if let known = error as? LedgerUnavailable { self = known } else { self.init("\(error)") }
+        switch error {
+        case let known as LedgerUnavailable: self = known
+        case let error as DatabaseError: self.init(DatabaseMessage.of(error))
+        default: self.init("\(error)")
+        }
     }
 }

@@ -79,6 +79,8 @@ enum AuditQuestion {
         _ configuration: ServerConfiguration, _ body: (AuditIndex) throws -> Answer
     ) throws -> Answer {
         let directory = configuration.journal.directory
+        // The index lies beside the journal, and the gateway must be able to go on with it.
+        try StoresOwner(of: configuration).assumeForCommand()
         do {
             let index = try AuditIndex(directory: directory)
             defer { index.close() }

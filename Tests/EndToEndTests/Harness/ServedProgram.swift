@@ -34,10 +34,13 @@ struct ServedProgram {
 
     /// Runs the body while the gateway of `gateway.yaml` serves on a port of 127.0.0.1, and then stops it as an operator would.
     ///
-    /// - Parameter descriptors: how many it may have open; nil for as many as the system allows.
+    /// - Parameters:
+    ///   - descriptors: how many it may have open; nil for as many as the system allows.
+    ///   - asServiceAccount: Whether it runs as the account of `ServiceAccount`; only root can do that.
     /// - Returns: what the body returns, and the status that the process ended with.
     static func run<Result>(
-        in directory: TestFiles, descriptors: Int? = nil, _ body: (ServedProgram) async throws -> Result
+        in directory: TestFiles, descriptors: Int? = nil, asServiceAccount: Bool = false,
+        _ body: (ServedProgram) async throws -> Result
     ) async throws -> (result: Result, status: Int32) {
         let configuration = try directory.text(of: "gateway.yaml")
         // Nobody in these tests watches whether it is ready.
@@ -46,7 +49,8 @@ struct ServedProgram {
         }
         let process = Process()
         let command = [Program.path, "serve", "--config", "\(directory.path)/gateway.yaml"]
-        let limited = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0):\($0)"] + command } ?? command
+        let limits = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0):\($0)"] } ?? []
+        let limited = limits + (asServiceAccount ? ServiceAccount.prefix : []) + command
         process.executableURL = URL(filePath: limited[0])
         process.arguments = Array(limited.dropFirst())
         let pipe = Pipe()
