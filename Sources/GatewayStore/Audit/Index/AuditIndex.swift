@@ -15,7 +15,10 @@ public final class AuditIndex: Sendable {
         /// What was tried, and what the system or SQLite says of it.
         public let description: String
 
-        init(_ error: any Error) { description = (error as? Failure)?.description ?? "\(error)" }
+        init(_ error: any Error) {
+            description =
+                (error as? Failure)?.description ?? (error as? DatabaseError).map(DatabaseMessage.of) ?? "\(error)"
+        }
         init(_ description: String) { self.description = description }
     }
 
