@@ -99,8 +99,8 @@ struct CertificateFilesTests {
             texts == [
                 "D/expired.key: is not the key of the certificate in D/one.pem",
                 "D/expired.pem: warning: ended at 2021-01-01T00:00:00.000000Z; clients refuse it",
-                "D/none.key: cannot be read: No such file or directory",
-                "D/none.pem: cannot be read",
+                "D/none.key: does not exist",
+                "D/none.pem: does not exist",
             ])
     }
 }
