@@ -85,7 +85,10 @@ struct ServedProgram {
     }
 
     /// Runs a command for this gateway.
-    func command(_ arguments: String...) async throws -> Program.Outcome {
+    func command(_ arguments: String...) async throws -> Program.Outcome { try await command(arguments) }
+
+    /// Runs a command for this gateway.
+    func command(_ arguments: [String]) async throws -> Program.Outcome {
         try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
     }
 

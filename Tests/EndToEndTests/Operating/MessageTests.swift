@@ -123,7 +123,17 @@ struct MessageTests {
         #expect(isPlain(missing.errors))
     }
 
-    @Test("tokens revoke counts what it ended, and says where nothing was there")
+    @Test("demo blames the argument that is wrong")
+    func demo() async throws {
+        let profile = try await Program.run(["demo", "--profile", "foo"])
+        #expect(profile.status == 2)
+        #expect(profile.errors.contains("foo") && profile.errors.contains("--profile"), "\(profile.errors)")
+        let listen = try await Program.run(["demo", "--listen", "example.org:80"])
+        #expect(listen.status == 2)
+        #expect(listen.errors.contains("--listen example.org:80 is no address of this machine"), "\(listen.errors)")
+    }
+
+    @Test("tokens revoke counts what it ended, and says where nothing was there; explain says who is unknown")
     func revoking() async throws {
         let directory = try TestFiles.ofGateway(
             "authenticators: [{ static-users: { file: users.yaml } }, { hmac-token: { keys: token-keys.yaml } }]")
@@ -136,6 +146,13 @@ struct MessageTests {
             let some = try await gateway.command("tokens", "revoke", "--user", "bob")
             #expect(some.status == 0)
             #expect(some.errors == "Revoked: all of bob: 2 sessions, 0 registrations.\n")
+            let call = ["--body", #""hi""#, "POST /api/notifications?pns=apns&to_tag=bob"]
+            let stranger = try await gateway.command(["explain", "--user", "nosuch"] + call)
+            #expect(
+                stranger.output.contains("none: unknown to static-users; a login would be refused"),
+                "\(stranger.output)")
+            let known = try await gateway.command(["explain", "--user", "alice"] + call)
+            #expect(!known.output.contains("unknown to"))
         }
         #expect(try await directory.command("tokens", "revoke", "--user", "bob").status == 1)
     }
