@@ -110,7 +110,7 @@ let package = Package(
             path: "plugins/StaticUsers/Sources", swiftSettings: strict),
         .testTarget(
             name: "StaticUsersTests",
-            dependencies: ["StaticUsers", "GatewayCore", "GatewayTesting", nioPosix],
+            dependencies: ["StaticUsers", "GatewayCore", "GatewayTesting", "SecretFiles", nioPosix],
             path: "plugins/StaticUsers/Tests", swiftSettings: strict),
         .target(
             name: "HMACToken", dependencies: ["GatewayCore", "SecretFiles", "CLibcrypto", logging],

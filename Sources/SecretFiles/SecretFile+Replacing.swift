@@ -29,22 +29,29 @@ extension SecretFile {
 
     /// Replaces the file, or makes it: whoever reads it sees the old text or the new one, whatever happens meanwhile.
     ///
-    /// A new file has mode 0600, or 0640 where its directory hands its group down (setgid). One that is replaced keeps its owner
-    /// and its group, and the group its reading. So a gateway under another user than the operator's still reads it.
+    /// A new file has mode 0600, or 0640 where its directory hands its group down (setgid); made by root, it gets the owner of its
+    /// directory. One that is replaced keeps its owner and its group, and the group its reading. So a gateway under another user
+    /// than the operator's still reads it.
     public static func replace(_ path: String, with text: String) throws(ConfigurationProblem) {
-        let target = resolved(path)
+        try replace(path, with: text, holding: Lock(path))
+    }
+
+    /// The same for a caller that has held the lock since it read the old text.
+    public static func replace(
+        _ path: String, with text: String, holding lock: Lock
+    ) throws(ConfigurationProblem) {
+        let target = lock.target
         var old = stat()
         let hasOld = stat(target, &old) == 0
-        let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
-        let slash = target.lastIndex(of: "/")
-        let directory = slash.map { String(target[...$0]) } ?? "./"
-        let name = slash.map { String(target[target.index(after: $0)...]) } ?? target
-        let temporary = "\(directory).\(name).\(suffix)"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let directory = directory(of: target)
+        // Always the same name: what a killed command has left goes with the next change, and only the holder of the lock has one.
+        let temporary = "\(directory).\(target.dropFirst(directory == "./" ? 0 : directory.count)).notify-gateway-new"
+        unlink(temporary)
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw problem(path, "cannot be written: \(lastError())") }
         let isWritten =
             store(text, to: descriptor)
-            && (hasOld ? handOver(descriptor, old) : shareWithGroup(descriptor, of: directory))
+            && (hasOld ? handOver(descriptor, old) : adopt(descriptor, from: directory))
             && fsync(descriptor) == 0
             && rename(temporary, target) == 0
         guard isWritten else {
@@ -58,10 +65,15 @@ extension SecretFile {
     }
 
     /// The file that a symbolic link stands for: replacing the link itself would leave the file behind it as it was.
-    private static func resolved(_ path: String) -> String {
+    static func resolved(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }
         defer { free(real) }
         return String(cString: real)
+    }
+
+    /// The directory of a path, with the slash at its end.
+    static func directory(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
     }
 
     private static func store(_ text: String, to descriptor: Int32) -> Bool {
@@ -84,10 +96,13 @@ extension SecretFile {
         return fchmod(descriptor, 0o600 | old.st_mode & S_IRGRP) == 0
     }
 
-    /// Lets the group read a new file where the directory's mode says that what is made in it is the group's.
-    private static func shareWithGroup(_ descriptor: Int32, of directory: String) -> Bool {
+    /// Gives a new file to the owner of its directory where root makes it, and lets the group read it where the directory's mode
+    /// says that what is made in it is the group's.
+    private static func adopt(_ descriptor: Int32, from directory: String) -> Bool {
         var status = stat()
-        guard stat(directory, &status) == 0, status.st_mode & S_ISGID != 0 else { return true }
+        guard stat(directory, &status) == 0 else { return true }
+        if geteuid() == 0, status.st_uid != 0, fchown(descriptor, status.st_uid, status.st_gid) != 0 { return false }
+        guard status.st_mode & S_ISGID != 0 else { return true }
         return fchmod(descriptor, 0o640) == 0
     }
 

@@ -9,10 +9,20 @@ internal import Musl
 /// Reads and replaces files that hold keys or hashes. Blocks; never called on an event loop.
 public enum SecretFile {
     /// The text of a regular file that only its owner may write, and that others may not read.
-    public static func text(at path: String) throws(ConfigurationProblem) -> String {
+    ///
+    /// - Parameter remedy: The command that makes the file, for the message about a missing one.
+    public static func text(at path: String, remedy: String? = nil) throws(ConfigurationProblem) -> String {
         // Non-blocking, or a FIFO of that name would be waited for.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw problem(path, "cannot be read: \(lastError())") }
+        guard descriptor >= 0 else {
+            let isMissing = errno == ENOENT
+            let isForbidden = errno == EACCES
+            let hint =
+                isMissing
+                ? remedy.map { "; `\($0)` makes it" } ?? ""
+                : isForbidden ? " for uid \(geteuid()); run this as root or as the gateway's user" : ""
+            throw problem(path, isMissing ? "does not exist\(hint)" : "cannot be read: \(lastError())\(hint)")
+        }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw problem(path, "cannot be read: \(lastError())") }

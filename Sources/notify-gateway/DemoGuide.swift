@@ -37,6 +37,9 @@ struct DemoGuide {
             3. what bob's phone received:
             curl -sS '\(inbox)'
 
+            4. who notified bob, from the journal:
+            notify-gateway audit who-notified bob --config \(directory)/gateway.yaml
+
             Who notified whom: \(directory)/journal    Health: curl -sS http://\(started.admin)/health/ready
 
             """

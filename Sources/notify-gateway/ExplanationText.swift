@@ -9,6 +9,10 @@ struct ExplanationText {
         var lines = [("user", item["user"]?.string ?? "-")]
         let groups = Self.items(item["groups"]).compactMap(\.string)
         if !groups.isEmpty { lines.append(("groups", groups.joined(separator: ", "))) }
+        let strangers = Self.items(item["unknown_to"]).compactMap(\.string)
+        if !strangers.isEmpty {
+            lines.append(("account", "none: unknown to \(strangers.joined(separator: ", ")); a login would be refused"))
+        }
         lines.append(("action", item["action"]?.string ?? "-"))
         if case .object(let parameters)? = item["call"] {
             lines += parameters.map { ($0.name, Self.word($0.value)) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GatewayServer
 import PAM
 
 /// The program: a command and its sub-commands. Results go to standard output, everything else to standard error.
@@ -15,6 +16,14 @@ struct NotifyGateway: AsyncParsableCommand {
             Then write:   /etc/notify-gateway/gateway.yaml
             Look it over: notify-gateway check
             Run it:       notify-gateway serve
+
+            Log in for a token, and register a device with it:
+
+            TOKEN=$(curl -sS -u alice -X POST http://127.0.0.1:8080/auth/token | jq -r .access_token)
+            ID=$(curl -sS -H "Authorization: Bearer $TOKEN" -X POST \\
+              'http://127.0.0.1:8080/api/register?handle=HANDLE' | tr -d '"')
+            curl -sS -H "Authorization: Bearer $TOKEN" -X PUT "http://127.0.0.1:8080/api/register/$ID" \\
+              -H 'Content-Type: application/json' -d '{"Platform":"apns","Handle":"HANDLE","Tags":[]}'
             """,
         version: Version.text,
         subcommands: [
@@ -70,5 +79,5 @@ struct NotifyGateway: AsyncParsableCommand {
 /// What the program is called after.
 enum Version {
     /// The version, as `version` prints it.
-    static let text = "0.1.0"
+    static let text = ProgramVersion.text
 }

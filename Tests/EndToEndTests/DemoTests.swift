@@ -7,7 +7,7 @@ struct DemoTests {
     func pastedLines(profile: String) async throws {
         let process = Process()
         process.executableURL = URL(filePath: Program.path)
-        process.arguments = ["demo", "--listen", "127.0.0.1:0", "--profile", profile]
+        process.arguments = ["demo", "--listen", "localhost:0", "--profile", profile]
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
@@ -25,6 +25,7 @@ struct DemoTests {
         #expect(outcomes.map(\.output).dropLast() == ["registered: 200\n", "sent: 200\n"])
         #expect(outcomes.last?.output.contains(#"From alice: He said \\\"hi\\\" & left"#) == true)
 
+        #expect(guide.contains("notify-gateway audit who-notified bob --config "))
         let directory = try #require(guide.firstMatch(of: /Everything is in (\S+) until/)?.1)
         #expect(FileManager.default.fileExists(atPath: String(directory)))
         process.interrupt()

@@ -115,6 +115,17 @@ public struct AuthenticatorChain: Sendable {
         return nil
     }
 
+    /// The authenticators that have no account of the user; nil where one has it, or may have it and cannot say so.
+    func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
+        var names: [PluginName] = []
+        for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
+            guard let keeper = link.authenticator as? any AccountAuthenticator else { continue }
+            guard case .ended(.wrong) = await keeper.standing(of: login) else { return nil }
+            names.append(link.name)
+        }
+        return names.isEmpty ? nil : names
+    }
+
     /// The kinds of credential that anybody takes: a 401 challenges for these.
     var takes: [CredentialKind] {
         CredentialKind.allCases.filter { kind in links.contains { $0.takes.contains(kind) } }

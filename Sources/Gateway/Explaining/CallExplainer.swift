@@ -36,6 +36,11 @@ public struct CallExplainer: Sendable {
         await rules.authenticators.groups(of: user, login: login)
     }
 
+    /// The authenticators that can tell without a password that they have no account of the user, where none has one.
+    public func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
+        await rules.authenticators.strangers(to: user, login: login)
+    }
+
     /// What would become of the request, were it the caller's. What it says of credentials is not looked at.
     ///
     /// - Parameter login: the name that the caller would have logged in with, by a password.

@@ -59,7 +59,8 @@ public final class ConfigurationReader {
         let known = Set(known)
         let hint = known.isEmpty ? "nothing is" : "known are: \(known.sorted().joined(separator: ", "))"
         for entry in entriesInOrder where !known.contains(entry.name) {
-            report(at: entry.location, under: entry.name, "is not known here; \(hint)")
+            let meant = Misspelling.nearest(to: entry.name, among: known).map { "did you mean `\($0)`? " } ?? ""
+            report(at: entry.location, under: entry.name, "is not known here; \(meant)\(hint)")
         }
     }
 

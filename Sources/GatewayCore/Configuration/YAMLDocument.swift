@@ -22,13 +22,13 @@ public enum YAMLDocument {
         } catch let problem as ConfigurationProblem {
             throw problem
         } catch let error as YamlError {
-            throw problem(for: error, file: file)
+            throw problem(for: error, in: text, file: file)
         } catch {
             throw ConfigurationProblem(at: start, path: "", "is not YAML: \(error)")
         }
     }
 
-    private static func problem(for error: YamlError, file: String) -> ConfigurationProblem {
+    private static func problem(for error: YamlError, in text: String, file: String) -> ConfigurationProblem {
         func at(_ mark: Mark, _ message: String) -> ConfigurationProblem {
             ConfigurationProblem(
                 at: SourceLocation(file: file, line: mark.line, column: mark.column), path: "", message)
@@ -39,7 +39,14 @@ public enum YAMLDocument {
             return at(mark, "is not YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
             let names = duplicates.map { "\"\($0)\"" }.joined(separator: ", ")
-            return at(context.mark, "stands more than once in this mapping: \(names)")
+            let first = context.mark
+            guard let name = duplicates.first, let second = YAMLDuplicate.second(of: name, after: first, in: text)
+            else {
+                return at(first, "stands more than once in this mapping: \(names)")
+            }
+            return ConfigurationProblem(
+                at: SourceLocation(file: file, line: second.line, column: second.column), path: "",
+                "stands more than once in this mapping: \(names); first in line \(first.line)")
         default:
             return ConfigurationProblem(
                 at: SourceLocation(file: file, line: 1, column: 1), path: "", "is not YAML: \(error)")

@@ -1,3 +1,4 @@
+public import GatewayCore
 internal import NIOSSL
 internal import Synchronization
 
@@ -18,6 +19,8 @@ public final class ServerTLS: Sendable {
         let both: NIOSSLContext
         /// For the others.
         let first: NIOSSLContext
+        /// What the contexts were made of.
+        let identity: TLSIdentity
     }
 
     private let contexts: Mutex<Contexts>
@@ -28,13 +31,22 @@ public final class ServerTLS: Sendable {
     }
 
     /// Goes by another identity from the next handshake on; connections that are there stay as they are. Blocks for a moment.
-    public func replace(_ identity: TLSIdentity) throws(TLSFault) {
+    ///
+    /// - Returns: Whether it has other certificates than before.
+    @discardableResult
+    public func replace(_ identity: TLSIdentity) throws(TLSFault) -> Bool {
         let new = try Self.contexts(of: identity)
-        contexts.withLock { $0 = new }
+        return contexts.withLock { contexts in
+            defer { contexts = new }
+            return contexts.identity.chain != identity.chain
+        }
     }
 
     /// The protocols that are offered by ALPN (RFC 7301), the preferred one first.
     static func protocols(speaksHTTP2: Bool) -> [String] { speaksHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"] }
+
+    /// When the certificate that it goes by ends, or the first one of its chain that does.
+    public var certificateEnd: WallTime { contexts.withLock { $0.identity.end } }
 
     /// The handler of one connection. `speaksHTTP2` is whether HTTP/2 is offered by ALPN (RFC 7301) beside HTTP/1.1.
     func handler(speaksHTTP2: Bool) -> NIOSSLServerHandler {
@@ -53,7 +65,8 @@ public final class ServerTLS: Sendable {
         first.applicationProtocols = protocols(speaksHTTP2: false)
         do {
             return Contexts(
-                both: try NIOSSLContext(configuration: configuration), first: try NIOSSLContext(configuration: first))
+                both: try NIOSSLContext(configuration: configuration), first: try NIOSSLContext(configuration: first),
+                identity: identity)
         } catch {
             // All but whether the two belong together was found out when the identity was made.
             throw .mismatch

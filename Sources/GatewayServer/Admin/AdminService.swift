@@ -32,7 +32,11 @@ struct AdminService: Service {
             configuration: ApplicationConfiguration(address: bind, serverName: nil),
             onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port) },
             logger: logger)
-        try await application.run()
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            throw AddressFault(error, at: address)
+        }
     }
 
     private func router() -> Router<BasicRequestContext> {

@@ -87,6 +87,7 @@ public struct GatewayServer: Sendable {
         let assembly = AuthenticatorAssembly(
             plugins: configuration.authenticators, names: configuration.names, pool: pool, filePool: filePool,
             clocks: clocks, logger: logger, metrics: metrics)
+        try requireFreeAddresses(inherited)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
         let tls = try ConfiguredTLS(configuration, pool: filePool, clocks: clocks, logger: logger)
@@ -130,7 +131,10 @@ public struct GatewayServer: Sendable {
             AdminService(
                 address: configuration.admin, readiness: readiness,
                 metrics: MetricsCollector(
-                    parts: parts, readiness: readiness, pulse: pulse, running: serving, ledger: ledgerWatch),
+                    parts: parts, readiness: readiness, pulse: pulse, running: serving, ledger: ledgerWatch,
+                    certificates: zip(configuration.listeners, tls.listeners).compactMap { section, tls in
+                        tls.map { (section.address.description, $0) }
+                    }),
                 logger: logger
             ) { adminPort.yield($0) })
         services += [
@@ -172,6 +176,21 @@ public struct GatewayServer: Sendable {
         history.close()
         await stores.close(logger: logger)
         try outcome.get()
+    }
+
+    /// Sees to it that every address can be listened on, before anything is opened or logged.
+    private func requireFreeAddresses(_ inherited: InheritedSockets) throws(AddressFault) {
+        var sockets = inherited
+        var addresses = configuration.listeners.map(\.address).filter { sockets.take($0) == nil }
+        addresses.append(configuration.admin)
+        if configuration.backend.address == .embedded {
+            addresses.append(.tcp(host: "127.0.0.1", port: configuration.backend.embeddedPort))
+        }
+        var faults: [AddressFault] = []
+        for address in addresses {
+            do throws(AddressFault) { try address.requireFree() } catch { faults.append(error) }
+        }
+        if !faults.isEmpty { throw AddressFault(faults.map(\.description).joined(separator: "\n")) }
     }
 
     /// What lasts, and what the gateway begins to decide by.

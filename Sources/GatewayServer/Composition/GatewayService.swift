@@ -48,12 +48,15 @@ struct GatewayService: Service {
             let ids = Mutex(CallIDs())
             await sweeper.run { id in await running.current.value.sweep(id, as: ids.withLock { $0.next() }) }
         }
-        let merging = Task { [history = parts.history] in
+        let merging = Task { [history = parts.history, tls, configuration, parts] in
             var seconds = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
                 running.current.value.settleRefusals()
                 seconds += 1
                 if seconds % 60 == 0 { history.refresh() }
+                if seconds % 86_400 == 0 {
+                    tls.logExpiring(configuration, now: parts.clocks.wall(), logger: parts.logger)
+                }
             }
             running.current.value.settleRefusals(all: true)
         }
@@ -89,7 +92,9 @@ struct GatewayService: Service {
             await onStarted(started)
             try? await gracefulShutdown()
         } catch {
-            await stop(listeners, running, sweeping)
+            // Nobody has been served: there is no grace to give.
+            await cut(listeners)
+            await stop([], running, sweeping, isGraceful: false)
             await finish(merging)
             throw error
         }
@@ -103,13 +108,15 @@ struct GatewayService: Service {
         await merging.value
     }
 
-    private func stop(_ listeners: [Listener], _ running: RunningGateway, _ sweeping: Task<Void, Never>) async {
+    private func stop(
+        _ listeners: [Listener], _ running: RunningGateway, _ sweeping: Task<Void, Never>, isGraceful: Bool = true
+    ) async {
         // What it has begun is finished, or cut with the connections.
         sweeping.cancel()
         readiness.enter(.draining)
         notifier.stopping()
         await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await drain(listeners) }
+            tasks.addTask { if isGraceful { await drain(listeners) } }
             tasks.addTask {
                 for await _ in haste {
                     await cut(listeners)
@@ -160,9 +167,13 @@ struct GatewayService: Service {
         listener.speaksHTTP2 = section.speaksHTTP2
         listener.trust = section.trust
         listener.plaintextCredentials = section.allowsPlaintextCredentials
-        return try await Listener.start(
-            configuration: listener, serving: serving, group: group, clocks: parts.clocks, caps: caps,
-            inherited: inherited)
+        do {
+            return try await Listener.start(
+                configuration: listener, serving: serving, group: group, clocks: parts.clocks, caps: caps,
+                inherited: inherited)
+        } catch {
+            throw AddressFault(error, at: section.address)
+        }
     }
 }
 

@@ -38,6 +38,22 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether two sockets cannot listen at both: the same path, or the same port where one address includes the other.
+    func overlaps(_ other: ListenAddress) -> Bool {
+        switch (self, other) {
+        case (.unix(let path), .unix(let otherPath)): path == otherPath
+        case (.tcp(let host, let port), .tcp(let otherHost, let otherPort)):
+            port == otherPort && port != 0
+                && (Self.includes(host, otherHost) || Self.includes(otherHost, host))
+        case (.unix, .tcp), (.tcp, .unix): false
+        }
+    }
+
+    /// Whether a socket of the host listens at the other host too: `::` takes IPv4 as well.
+    private static func includes(_ host: String, _ other: String) -> Bool {
+        host == other || host == "::" || (host == "0.0.0.0" && !other.contains(":"))
+    }
+
     /// As it is written.
     public var description: String {
         switch self {

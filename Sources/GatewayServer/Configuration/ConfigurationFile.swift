@@ -36,8 +36,15 @@ public enum ConfigurationFile {
     }
 
     static func document(_ path: String) throws(ConfigurationProblem) -> ConfigurationNode {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationProblem(at: SourceLocation(file: path), path: "", "cannot be read")
+        let data: Data
+        do {
+            data = try TextFile.bytes(path)
+        } catch {
+            guard access(path, F_OK) != 0, errno == ENOENT else { throw error }
+            throw ConfigurationProblem(
+                at: SourceLocation(file: path), path: "",
+                "does not exist; --config names another, the package has examples in /usr/share/doc/notify-gateway/examples, "
+                    + "and `notify-gateway demo` needs none")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
             throw ConfigurationProblem(at: SourceLocation(file: path), path: "", "is not UTF-8")

@@ -8,6 +8,7 @@ extension ServerConfiguration {
             speaksHTTP2: false, trust: ProxyTrust())
         guard let values = root.sequence("listen") else { return [standard] }
         if values.isEmpty { root.report("listen", "must name at least one listener") }
+        var taken: [(address: ListenAddress, path: String)] = []
         return values.compactMap { value in
             let reader = root.reader(of: value.node, under: value.path)
             defer { reader.finish() }
@@ -19,6 +20,10 @@ extension ServerConfiguration {
             let speaksHTTP2 = reader.bool("http2") ?? isSecure
             let trust = readTrust(reader)
             guard let address = readListenAddress(reader) else { return nil }
+            if let other = taken.first(where: { $0.address.overlaps(address) }) {
+                reader.report("address", "\(address) is taken by \(other.path) already")
+            }
+            taken.append((address, value.path))
             if isSecure, plaintext == .allow {
                 reader.report("plaintext-credentials", "is for listeners without tls")
             }

@@ -14,7 +14,7 @@ extension ServerConfiguration {
         // How many connections of clients there may be.
         let connections = readConnections(root.mapping("connections"))
         // Where health and metrics are asked; by default 127.0.0.1:9090.
-        let admin = readAdmin(root.mapping("admin"))
+        let admin = readAdmin(root.mapping("admin"), beside: listeners)
         // Where operators' commands reach the running gateway.
         let control = ControlSocketPath.read(root, toListen: true)
         let backend = readBackend(root)
@@ -59,11 +59,23 @@ extension ServerConfiguration {
         return address
     }
 
-    private static func readAdmin(_ reader: ConfigurationReader?) -> ListenAddress {
+    private static func readAdmin(
+        _ reader: ConfigurationReader?, beside listeners: [ListenerSection]
+    ) -> ListenAddress {
         let standard = ListenAddress.tcp(host: "127.0.0.1", port: 9090)
         guard let reader else { return standard }
         defer { reader.finish() }
-        return readListenAddress(reader) ?? standard
+        guard let address = readListenAddress(reader) else { return standard }
+        if listeners.contains(where: { $0.address.overlaps(address) }) {
+            reader.report("address", "\(address) is taken by a listener of `listen` already")
+        }
+        if !address.isLocal {
+            reader.report(
+                "address",
+                "others than this machine reach the admin listener, which asks nobody for a password; health and metrics "
+                    + "are for a network of the operators' alone", severity: .warning)
+        }
+        return address
     }
 
     static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {

@@ -68,7 +68,7 @@ final class ProbeClient: Sendable {
         } catch let fault as ProbeFault {
             throw fault
         } catch {
-            throw ProbeFault("\(error)")
+            throw ProbeFault("\(target.address): \(OperatorMessage.of(error))")
         }
     }
 

@@ -74,7 +74,8 @@ actor GatewayReload {
         let remade: AuthenticatorAssembly.Made
         let renewed: ConfiguredTLS
         do {
-            renewed = try tls.renewed(from: configuration, to: new, pool: parts.filePool)
+            renewed = try tls.renewed(
+                from: configuration, to: new, pool: parts.filePool, clocks: parts.clocks, logger: logger)
             remade = try await assembly.make(revocations: parts.stores.sessions, keepingFrom: made)
             try await running.exchange(new, tls: renewed.backend, remade.chain)
         } catch let fault as ConfigurationFault {
@@ -82,7 +83,7 @@ actor GatewayReload {
         } catch let problem as ConfigurationProblem {
             return kept(problems + [problem])
         } catch {
-            return kept(problems + [fault("cannot be put to use: \(error)")])
+            return kept(problems + [fault("cannot be put to use: \(OperatorMessage.of(error))")])
         }
         tls = renewed
         await settle(new, remade)

@@ -38,13 +38,22 @@ enum CertificateFiles {
 
     /// What is to be said of an identity that can be used: that it has ended, or will before long, or has not begun.
     static func warnings(of identity: TLSIdentity, in files: TLSFiles, now: WallTime) -> [ConfigurationProblem] {
+        guard identity.beginning > now, identity.end > now else {
+            return warnings(end: identity.end, in: files, now: now)
+        }
+        return [
+            problem(
+                files.certificate, "begins at \(identity.beginning); until then clients refuse it", severity: .warning)
+        ]
+    }
+
+    /// What is to be said of a certificate by its end alone.
+    static func warnings(end: WallTime, in files: TLSFiles, now: WallTime) -> [ConfigurationProblem] {
         let message: String? =
-            if identity.end <= now {
-                "ended at \(identity.end); clients refuse it"
-            } else if identity.beginning > now {
-                "begins at \(identity.beginning); until then clients refuse it"
-            } else if identity.end.seconds - now.seconds < notice {
-                "ends at \(identity.end)"
+            if end <= now {
+                "ended at \(end); clients refuse it"
+            } else if end.seconds - now.seconds < notice {
+                "ends at \(end)"
             } else {
                 nil
             }
@@ -52,7 +61,7 @@ enum CertificateFiles {
     }
 
     private static func text(_ path: String) throws(ConfigurationProblem) -> String {
-        guard let data = FileManager.default.contents(atPath: path) else { throw problem(path, "cannot be read") }
+        let data = try TextFile.bytes(path)
         guard data.count <= YAMLDocument.longest else {
             throw problem(path, "is longer than \(YAMLDocument.longest) bytes")
         }

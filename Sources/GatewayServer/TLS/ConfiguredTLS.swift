@@ -29,7 +29,8 @@ struct ConfiguredTLS {
                 do throws(TLSFault) {
                     let tls = try ServerTLS(identity)
                     listeners[listeners.count - 1] = tls
-                    reloadable.append(ReloadableCertificates(files, for: tls, pool: pool))
+                    reloadable.append(
+                        ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
                 } catch { throw files.problem(error) }
             } catch { problems.append(error) }
         }
@@ -50,13 +51,14 @@ struct ConfiguredTLS {
     /// The TLS of another configuration with as many listeners: theirs goes on with whatever files it names now, and that towards
     /// the backend too, unless it is another backend. The files are read when what lives on them is reloaded. Blocks for a moment.
     func renewed(
-        from old: ServerConfiguration, to new: ServerConfiguration, pool: BlockingPool
+        from old: ServerConfiguration, to new: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
     ) throws(ConfigurationProblem) -> ConfiguredTLS {
         var renewed = self
         renewed.reloadable = []
         for (section, tls) in zip(new.listeners, listeners) {
             guard let files = section.tls, let tls else { continue }
-            renewed.reloadable.append(ReloadableCertificates(files, for: tls, pool: pool))
+            renewed.reloadable.append(
+                ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
         }
         if new.backend.tls != old.backend.tls {
             renewed.backend = nil
@@ -72,6 +74,16 @@ struct ConfiguredTLS {
             if !certificates.files.isEmpty { renewed.reloadable.append(certificates) }
         }
         return renewed
+    }
+
+    /// Logs each certificate of a listener that has ended or ends soon. Called once a day: a gateway may run for months.
+    func logExpiring(_ configuration: ServerConfiguration, now: WallTime, logger: Logger) {
+        for (section, tls) in zip(configuration.listeners, listeners) {
+            guard let tls, let files = section.tls else { continue }
+            for warning in CertificateFiles.warnings(end: tls.certificateEnd, in: files, now: now) {
+                logger.warning("A certificate wants attention", metadata: ["problem": "\(warning)"])
+            }
+        }
     }
 
     /// Everything wrong with the files, and what is to be said of their certificates, without anything being started. Blocks.

@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewayHTTP
+internal import Logging
 
 /// Certificates and keys in files, and the TLS that goes by them: read again while the gateway serves, for the connections that
 /// come after. A pair that is no pair changes nothing.
@@ -9,12 +10,19 @@ struct ReloadableCertificates: ReloadableFiles {
     private let pool: BlockingPool
 
     /// Those of a listener.
-    init(_ files: TLSFiles, for tls: ServerTLS, pool: BlockingPool) {
+    init(_ files: TLSFiles, for tls: ServerTLS, pool: BlockingPool, clocks: Clocks, logger: Logger) {
         self.files = [files.certificate, files.key]
         self.pool = pool
         take = { () throws(ConfigurationProblem) in
             let identity = try CertificateFiles.identity(files)
-            do throws(TLSFault) { try tls.replace(identity) } catch { throw files.problem(error) }
+            do throws(TLSFault) {
+                guard try tls.replace(identity) else { return }
+                logger.notice(
+                    "Certificate replaced", metadata: ["file": "\(files.certificate)", "expires": "\(identity.end)"])
+                for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
+                    logger.warning("A certificate wants attention", metadata: ["problem": "\(warning)"])
+                }
+            } catch { throw files.problem(error) }
         }
     }
 

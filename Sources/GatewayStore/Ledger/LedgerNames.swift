@@ -12,6 +12,10 @@ public struct LedgerNames: Sendable, Hashable {
     /// Reads them, or nil where there is no ledger yet. Writes nothing to the ledger. Blocks.
     public init?(file: String) throws(LedgerUnavailable) {
         guard access(file, F_OK) == 0 else { return nil }
+        // Where no gateway has it open, SQLite would make files beside the ledger to read it.
+        let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
+        defer { copy?.remove() }
+        let file = copy?.file ?? file
         do {
             var configuration = Configuration()
             configuration.readonly = true

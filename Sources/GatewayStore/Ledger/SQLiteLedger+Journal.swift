@@ -36,11 +36,14 @@ extension KnownCheckpoint {
     /// ledger or none was kept. Blocks; for commands.
     public init?(ledger file: String) throws(LedgerUnavailable) {
         guard access(file, F_OK) == 0 else { return nil }
+        // A ledger that nobody has open is read from a copy: SQLite would make files beside it.
+        let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
+        defer { copy?.remove() }
         do {
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(5)
-            let queue = try DatabaseQueue(path: file, configuration: configuration)
+            let queue = try DatabaseQueue(path: copy?.file ?? file, configuration: configuration)
             let read = try queue.read { database -> KnownCheckpoint? in
                 guard (5...LedgerSchema.version).contains(try LedgerSchema.version(of: database)) else { return nil }
                 return try LedgerTables(database).journalCheckpoint()

@@ -144,7 +144,7 @@ extension LedgerUnavailable {
     init(describing error: any Error) {
         switch error {
         case let known as LedgerUnavailable: self = known
-        case let error as DatabaseError: self.init(error.words)
+        case let error as DatabaseError: self.init(DatabaseMessage.of(error))
         default: self.init("\(error)")
         }
     }

@@ -98,6 +98,8 @@ enum AuditQuestion {
     static func ask<Answer>(
         _ configuration: ServerConfiguration, _ body: (AuditTrail) throws -> Answer
     ) throws -> Answer {
+        // The index lies beside the journal, and the gateway must be able to go on with it.
+        try StoresOwner(of: configuration).assumeForCommand()
         let trail = AuditTrail(directory: configuration.journal.directory)
         defer { trail.close() }
         var progress = ProgressLine("Reading the journal")

@@ -27,9 +27,12 @@ struct BackendCommand: AsyncParsableCommand {
             Console.complain("The \(profile.rawValue) backend listens on http://127.0.0.1:\(port)")
         }
         do {
+            try ListenAddress.tcp(host: "127.0.0.1", port: port).requireFree()
             try await EmbeddedBackendRun(backend, logger: logger).run()
+        } catch let fault as AddressFault {
+            throw CommandFailure.refused(fault.description)
         } catch {
-            throw CommandFailure.unavailable("The backend stopped: \(error)")
+            throw CommandFailure.unavailable("The backend stopped: \(OperatorMessage.of(error))")
         }
     }
 }

@@ -34,7 +34,9 @@ struct ControlOption: ParsableArguments {
 
     /// Asks the running gateway, or where none runs, works on its stores.
     ///
-    /// - Parameter readingOnly: whether it is a request that changes nothing, and has no need of the journal either.
+    /// The stores of a stopped gateway are changed as the user that they belong to, and read from a private copy.
+    ///
+    /// - Parameter readingOnly: Whether the request changes nothing.
     func askEither(
         _ request: ControlRequest, readingOnly: Bool = false, onItem: (JSONValue) throws -> Void
     ) async throws -> CommandFailure? {
@@ -49,17 +51,17 @@ struct ControlOption: ParsableArguments {
         let configuration = try file.load()
         let gateway = StoppedGateway(
             configuration: configuration, logger: .server(.init(level: .warning, format: .text)))
-        let fault =
-            readingOnly
-            ? try await gateway.explain(request, by: getuid(), onItem: onItem)
-            : try await gateway.ask(request, by: getuid(), onItem: onItem)
-        return fault.map(CommandFailure.init)
+        if readingOnly {
+            return try await gateway.read(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
+        }
+        try StoresOwner(of: configuration).assumeForCommand()
+        return try await gateway.ask(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
     }
 
-    /// The same, and prints the results.
+    /// The same for a request that changes nothing, and prints the results.
     func printEither(_ request: ControlRequest, columns: [ResultTable.Column]) async throws {
         var items: [JSONValue] = []
-        let fault = try await askEither(request) { items.append($0) }
+        let fault = try await askEither(request, readingOnly: true) { items.append($0) }
         try results.say(items, columns: columns)
         if let fault { throw fault }
     }
@@ -75,6 +77,13 @@ struct ControlOption: ParsableArguments {
             if !table.isEmpty { try Console.say(table.text) }
         }
         if let fault { throw fault }
+    }
+}
+
+extension StoresOwner {
+    /// Makes root the owner of the stores, or ends the command.
+    func assumeForCommand() throws {
+        do { try assume() } catch { throw CommandFailure.refused("\(error)") }
     }
 }
 

@@ -3,6 +3,7 @@ import Foundation
 import GatewayCore
 import GatewayServer
 import Logging
+import NotifyBackend
 import StaticUsers
 
 /// `demo`: the whole of it in a temporary directory, with the embedded backend behind.
@@ -20,13 +21,29 @@ struct DemoCommand: AsyncParsableCommand {
     var listen = "127.0.0.1:8080"
 
     @Option(help: "Whose quirks the backend has: classic, core or net6.")
-    var profile = "classic"
+    var profile: BackendFlavor = .classic
+
+    func validate() throws {
+        guard let address = Self.address(listen), address.isLocal else {
+            throw ValidationError(
+                "--listen \(listen) is no address of this machine and a port, such as 127.0.0.1:8080 or localhost:8080."
+            )
+        }
+    }
+
+    /// The address, with the name that every machine has for itself.
+    private static func address(_ text: String) -> ListenAddress? {
+        ListenAddress(text.hasPrefix("localhost:") ? "127.0.0.1:" + text.dropFirst(10) : text)
+    }
 
     func run() async throws {
-        guard let address = ListenAddress(listen), address.isLocal else {
-            throw ValidationError("The demo listens to this machine only, such as 127.0.0.1:8080.")
+        let address = Self.address(listen)?.description ?? listen
+        let directory: DemoDirectory
+        do {
+            directory = try DemoDirectory(listen: address, profile: profile.rawValue)
+        } catch {
+            throw CommandFailure.refused("The demo has no files to run with: \(OperatorMessage.of(error))")
         }
-        let directory = try DemoDirectory(listen: listen, profile: profile)
         defer { directory.remove() }
         let (configuration, problems) = ConfigurationFile.load(directory.configurationPath, catalog: .all)
         guard let configuration else { throw ValidationError(problems.map(\.description).joined(separator: "\n")) }

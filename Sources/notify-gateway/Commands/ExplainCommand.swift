@@ -10,7 +10,7 @@ struct ExplainCommand: AsyncParsableCommand {
         discussion: """
             Asks the running gateway, by its limits as they stand; where none runs, goes by the configuration and the ledger on
             disk, with all limits full. Nothing is sent, recorded or charged. Credentials of the backend are not shown.
-            Exits 1 if the call would be refused.
+            Exits 1 if the call would be refused. A running gateway also says where no authenticator that can tell knows the user.
 
             Example: notify-gateway explain --user alice --body '"hello"' 'POST /api/notifications?pns=apns&to_tag=bob'
             """)

@@ -32,12 +32,13 @@ struct KeysCommand: AsyncParsableCommand {
             let fresh: TokenKey
             let weak: [String]
             do {
-                var keys = try TokenKeysFile.load(settings.keys, dropsWeakKeys: true)
-                weak = keys.weakIDs
-                fresh = try keys.rotate(
-                    now: Clocks.system.wall(), overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
-                    algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
-                try keys.write()
+                fresh = try TokenKeysFile.edit(settings.keys, dropsWeakKeys: true) { keys throws(ConfigurationFault) in
+                    weak = keys.weakIDs
+                    return try keys.rotate(
+                        now: Clocks.system.wall(),
+                        overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
+                        algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
+                }
             } catch {
                 throw CommandFailure.refused(error.description)
             }

@@ -78,7 +78,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
-            let path = URL(filePath: file).standardizedFileURL.path()
+            let path = URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
             var items: [JSONValue] = []
             let fault = try await gateway.askEither(
                 ControlRequest(

@@ -43,8 +43,10 @@ extension GatewayServer {
             try await run()
         } catch let problems as ConfigurationFault {
             throw CommandFailure.refused(problems.description)
+        } catch let fault as AddressFault {
+            throw CommandFailure.refused(fault.description)
         } catch {
-            throw CommandFailure.unavailable("The gateway stopped: \(error)")
+            throw CommandFailure.unavailable("The gateway stopped: \(OperatorMessage.of(error))")
         }
     }
 }

@@ -36,8 +36,9 @@ extension TokensCommand {
             discussion: """
                 With --user, everything that the user was granted up to now ends, registrations too; whoever knows the password
                 logs in again. With --session, that session ends. With neither, one token is read from standard input: its session
-                ends, or where it is of none, the token itself. Counts at once, and is recorded with your uid. Where no gateway
-                runs, works on its ledger.
+                ends, or where it is of none, the token itself. Counts at once, and is recorded with your uid. Says how many
+                sessions and registrations it ended, and exits 1 where a user had none. Where no gateway runs, works on its
+                ledger.
 
                 Examples:
                   notify-gateway tokens revoke --user alice --config gateway.yaml
@@ -55,10 +56,24 @@ extension TokensCommand {
 
         func run() async throws {
             let (arguments, what) = try target()
-            if let fault = try await gateway.askEither(ControlRequest("tokens revoke", arguments), onItem: { _ in }) {
-                throw fault
+            var ended: JSONValue?
+            let fault = try await gateway.askEither(ControlRequest("tokens revoke", arguments)) { ended = $0 }
+            if let fault { throw fault }
+            guard let sessions = ended?["sessions"]?.integer, let devices = ended?["registrations"]?.integer else {
+                return Console.complain("Revoked: \(what.printable).")
             }
-            Console.complain("Revoked: \(what.printable).")
+            if sessions == 0, devices == 0 {
+                throw CommandFailure.refused(
+                    "Nothing was there to end: \(what.printable) is no session and no registration. Tokens without a session "
+                        + "that were issued up to now are refused from now on.")
+            }
+            Console.complain(
+                "Revoked: \(what.printable): \(Self.count(sessions, "session")), \(Self.count(devices, "registration"))."
+            )
+        }
+
+        private static func count(_ number: Int64, _ noun: String) -> String {
+            "\(number) \(noun)\(number == 1 ? "" : "s")"
         }
 
         private func target() throws -> (arguments: [JSONValue.Member], what: String) {

@@ -24,9 +24,16 @@ struct UsersCommand: AsyncParsableCommand {
         var file: String?
 
         func load() throws -> UsersFile {
-            let path = try file ?? configuration.settings(of: StaticUsersPlugin.self).file
+            let path = try path()
             return try refusing { () throws(ConfigurationFault) in try UsersFile.load(path, names: names) }
         }
+
+        /// Changes the file as it stands now, whatever other commands have changed since it was loaded.
+        func edit(_ path: String, _ change: (inout UsersFile) throws(ConfigurationFault) -> Void) throws {
+            try refusing { () throws(ConfigurationFault) in try UsersFile.edit(path, names: names, change) }
+        }
+
+        func path() throws -> String { try file ?? configuration.settings(of: StaticUsersPlugin.self).file }
 
         /// How names become canonical in front of this file.
         var names: NameRules { ConfigurationFile.names(in: configuration.config) }
@@ -41,7 +48,7 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var file: FileOption
 
         func run() async throws {
-            var users = try file.load()
+            let users = try file.load()
             guard let user = file.names.canonical(name) else {
                 throw CommandFailure.refused("\"\(name)\" is not a user's name.")
             }
@@ -50,9 +57,8 @@ struct UsersCommand: AsyncParsableCommand {
                 throw CommandFailure.refused("\(users.path) has the user \(user) already.")
             }
             let hash = try hash(of: PasswordPrompt.ask(for: user))
-            try refusing { () throws(ConfigurationFault) in
+            try file.edit(users.path) { users throws(ConfigurationFault) in
                 try users.add(name, passwordHash: hash, groups: group)
-                try users.write()
             }
             Console.complain("\(user) was added to \(users.path).")
         }
@@ -64,15 +70,32 @@ struct UsersCommand: AsyncParsableCommand {
             discussion: "Example: notify-gateway users list")
 
         @OptionGroup var file: FileOption
+        @OptionGroup var results: ResultOption
 
         func run() async throws {
-            for user in try file.load().users {
+            let users = try file.load().users
+            if results.json {
+                for user in users { try results.say(Self.item(user)) }
+                return
+            }
+            for user in users {
                 var line = user.name
                 if !user.groups.isEmpty { line += "\t" + user.groups.map(\.text).joined(separator: ",") }
                 if user.isDisabled { line += "\tdisabled" }
                 if let expires = user.expires { line += "\texpires \(expires)" }
                 try Console.say(line)
             }
+        }
+
+        /// The user as one result, without the hash.
+        private static func item(_ user: UserRecord) -> JSONValue {
+            var members: [JSONValue.Member] = [
+                .init("user", .string(user.name)), .init("canonical", .string(user.canonicalName.text)),
+                .init("groups", .array(user.groups.map { .string($0.text) })),
+                .init("disabled", .bool(user.isDisabled)),
+            ]
+            if let expires = user.expires { members.append(.init("expires", .string("\(expires)"))) }
+            return .object(members)
         }
     }
 
@@ -84,12 +107,9 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var file: FileOption
 
         func run() async throws {
-            var users = try file.load()
-            try refusing { () throws(ConfigurationFault) in
-                try users.remove(name)
-                try users.write()
-            }
-            Console.complain("\(name) was removed from \(users.path).")
+            let path = try file.path()
+            try file.edit(path) { users throws(ConfigurationFault) in try users.remove(name) }
+            Console.complain("\(name) was removed from \(path).")
         }
     }
 
@@ -101,15 +121,12 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var file: FileOption
 
         func run() async throws {
-            var users = try file.load()
+            let users = try file.load()
             guard let user = file.names.canonical(name),
                 users.users.contains(where: { file.names.canonical($0.name) == user })
             else { throw CommandFailure.refused("\(users.path) has no user \"\(name)\".") }
             let hash = try hash(of: PasswordPrompt.ask(for: user))
-            try refusing { () throws(ConfigurationFault) in
-                try users.setHash(hash, for: name)
-                try users.write()
-            }
+            try file.edit(users.path) { users throws(ConfigurationFault) in try users.setHash(hash, for: name) }
             Console.complain("\(user) has another password.")
         }
     }

@@ -161,8 +161,8 @@ struct GatewayUnderTest {
         try Self.journal(in: directory)
     }
 
-    static func journal(in directory: TestFiles) throws -> [[String: Any]] {
-        let folder = directory.path + "/journal"
+    static func journal(in directory: TestFiles, _ name: String = "journal") throws -> [[String: Any]] {
+        let folder = "\(directory.path)/\(name)"
         let segments = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jsonl") }
         return try segments.sorted().flatMap { segment in
             // A line that is just being written may be seen in part.

@@ -37,9 +37,10 @@ struct ServedProgram {
     /// - Parameters:
     ///   - descriptors: how many it may have open; nil for as many as the system allows.
     ///   - arguments: what `serve` is given besides the configuration.
+    ///   - asServiceAccount: Whether it runs as the account of `ServiceAccount`; only root can do that.
     /// - Returns: what the body returns, and the status that the process ended with.
     static func run<Result>(
-        in directory: TestFiles, descriptors: Int? = nil, arguments: [String] = [],
+        in directory: TestFiles, descriptors: Int? = nil, arguments: [String] = [], asServiceAccount: Bool = false,
         _ body: (ServedProgram) async throws -> Result
     ) async throws -> (result: Result, status: Int32) {
         let configuration = try directory.text(of: "gateway.yaml")
@@ -49,7 +50,8 @@ struct ServedProgram {
         }
         let process = Process()
         let command = [Program.path, "serve", "--config", "\(directory.path)/gateway.yaml"] + arguments
-        let limited = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0):\($0)"] + command } ?? command
+        let limits = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0):\($0)"] } ?? []
+        let limited = limits + (asServiceAccount ? ServiceAccount.prefix : []) + command
         process.executableURL = URL(filePath: limited[0])
         process.arguments = Array(limited.dropFirst())
         let pipe = Pipe()
@@ -84,7 +86,10 @@ struct ServedProgram {
     }
 
     /// Runs a command for this gateway.
-    func command(_ arguments: String...) async throws -> Program.Outcome {
+    func command(_ arguments: String...) async throws -> Program.Outcome { try await command(arguments) }
+
+    /// Runs a command for this gateway.
+    func command(_ arguments: [String]) async throws -> Program.Outcome {
         try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
     }
 

@@ -50,7 +50,7 @@ struct ConfigurationProblemTests {
             ("listen: []\n", "gateway.yaml:1:9: listen: must name at least one listener"),
             (
                 "lissen: []\n",
-                "gateway.yaml:1:1: lissen: is not known here; known are: admin, audiences, authentication, "
+                "gateway.yaml:1:1: lissen: is not known here; did you mean `listen`? known are: admin, audiences, authentication, "
                     + "authenticators, backend, connections, control, drain, event-loops, identity, journal, ledger, "
                     + "limits, listen, log, overload, policy, version"
             ),
@@ -172,7 +172,7 @@ struct ConfigurationProblemTests {
     func notYAML() {
         #expect(ConfigurationText.problems("backend: {\n  url: [").count == 1)
         #expect(
-            ConfigurationText.problems("a: 1\na: 2\n").first?.hasPrefix("gateway.yaml:1:1: stands more than once")
+            ConfigurationText.problems("a: 1\na: 2\n").first?.hasPrefix("gateway.yaml:2:1: stands more than once")
                 == true)
     }
 }

@@ -52,6 +52,20 @@ struct CertificateFilesTests {
         #expect(problem() == "D/cert.pem: holds no certificate in PEM")
     }
 
+    @Test("A listener tells when its certificate ends, and whether another one took its place")
+    func replacing() throws {
+        let (one, two) = (TestCertificate.one, TestCertificate.two)
+        let first = try TLSIdentity(certificates: one.certificate, key: one.key)
+        let second = try TLSIdentity(certificates: two.certificate, key: two.key)
+        let tls = try ServerTLS(first)
+        #expect(tls.certificateEnd == first.end)
+        let isSame = try tls.replace(first)
+        #expect(!isSame)
+        let isOther = try tls.replace(second)
+        #expect(isOther)
+        #expect(tls.certificateEnd == second.end)
+    }
+
     @Test("An end that is near or past is warned of")
     func ends() throws {
         let files = TLSFiles(certificate: "cert.pem", key: "key.pem")
@@ -99,8 +113,8 @@ struct CertificateFilesTests {
             texts == [
                 "D/expired.key: is not the key of the certificate in D/one.pem",
                 "D/expired.pem: warning: ended at 2021-01-01T00:00:00.000000Z; clients refuse it",
-                "D/none.key: cannot be read: No such file or directory",
-                "D/none.pem: cannot be read",
+                "D/none.key: does not exist",
+                "D/none.pem: does not exist",
             ])
     }
 }

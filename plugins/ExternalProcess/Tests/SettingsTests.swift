@@ -66,7 +66,7 @@ struct SettingsTests {
                 "gateway.yaml:3:10: timeout: must be from 10ms to 1min",
                 "gateway.yaml:4:14: connections: must be a whole number from 1 to 64",
                 "gateway.yaml:5:8: queue: must be a whole number from 1 to 4096",
-                "gateway.yaml:6:1: sockt: is not known here; known are: "
+                "gateway.yaml:6:1: sockt: is not known here; did you mean `socket`? known are: "
                     + "connections, kinds, queue, socket, timeout",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"socket\" is missing"])

@@ -11,6 +11,8 @@ struct MetricsCollector: Sendable {
     /// The gateway, once there is one.
     let running: Current<RunningGateway?>
     let ledger: LedgerWatch
+    /// The TLS of each listener that has one, by its address.
+    let certificates: [(listener: String, tls: ServerTLS)]
 
     /// Every metric.
     func families() async -> [MetricFamily] {
@@ -27,6 +29,7 @@ struct MetricsCollector: Sendable {
                 ]),
         ]
         families += parts.metrics.families
+        families += [build, expiries, bans]
         families.append(trials)
         families.append(workers)
         if let running = running.value {
@@ -42,6 +45,33 @@ struct MetricsCollector: Sendable {
                 "How late event loops get round to their work, in seconds.",
                 pulse.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
         return families + ProcessMetrics.families()
+    }
+
+    private var build: MetricFamily {
+        MetricFamily(
+            "notify_gateway_build_info", .gauge, "1, with the version of the program as a label.",
+            [([.init("version", ProgramVersion.text)], .number(1))])
+    }
+
+    private var expiries: MetricFamily {
+        MetricFamily(
+            "notify_gateway_certificate_expiry_seconds", .gauge,
+            "When the certificate of a listener ends, in seconds since 1970.",
+            certificates.map { ([.init("listener", $0.listener)], .number(Double($0.tls.certificateEnd.seconds))) })
+    }
+
+    private var bans: MetricFamily {
+        let bans = parts.throttle.list()
+        func count(_ isOfKind: (LoginBan) -> Bool) -> MetricFamily.Value {
+            .number(Double(bans.count(where: isOfKind)))
+        }
+        return MetricFamily(
+            "notify_gateway_bans", .gauge, "Failed logins that the throttle makes wait, by whom it is about.",
+            [
+                ([.init("kind", "address")], count { $0.user == nil }),
+                ([.init("kind", "user")], count { $0.address == nil }),
+                ([.init("kind", "pair")], count { $0.user != nil && $0.address != nil }),
+            ])
     }
 
     private var trials: MetricFamily {

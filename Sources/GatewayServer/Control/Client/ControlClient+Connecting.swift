@@ -15,10 +15,10 @@ extension ControlClient {
             switch error.errnoCode {
             case ENOENT, ECONNREFUSED, ENOTDIR: throw ControlClientFault.noGateway(path: path)
             case EACCES, EPERM: throw ControlClientFault.notAllowed(path: path)
-            default: throw ControlClientFault.unusable(path: path, detail: error.localizedDescription)
+            default: throw ControlClientFault.unusable(path: path, detail: OperatorMessage.of(error))
             }
         } catch {
-            throw ControlClientFault.unusable(path: path, detail: "\(error)")
+            throw ControlClientFault.unusable(path: path, detail: OperatorMessage.of(error))
         }
     }
 

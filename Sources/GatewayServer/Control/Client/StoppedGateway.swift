@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Gateway
 public import GatewayCore
 internal import GatewayStore
@@ -23,6 +24,15 @@ public struct StoppedGateway: Sendable {
     public func ask(
         _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlFault? {
+        // Only an import has something to bring where there is nothing yet.
+        guard
+            request.operation == ImportRegistrationsOperation.name
+                || FileManager.default.fileExists(atPath: configuration.ledger.file)
+        else {
+            return .refused(
+                "\(configuration.ledger.file) does not exist: no gateway has run with this configuration yet. Nothing was changed."
+            )
+        }
         let stores: OpenStores
         do {
             stores = try OpenStores(configuration, clocks: clocks, logger: logger)
@@ -67,11 +77,5 @@ public struct StoppedGateway: Sendable {
 
 extension Error {
     /// What a store says of itself.
-    var reason: String {
-        switch self {
-        case let error as LedgerUnavailable: error.detail
-        case let error as JournalUnavailable: error.detail
-        default: "\(self)"
-        }
-    }
+    var reason: String { OperatorMessage.of(self) }
 }

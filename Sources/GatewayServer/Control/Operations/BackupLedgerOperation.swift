@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GatewayCore
 internal import GatewayStore
 
@@ -17,7 +18,7 @@ struct BackupLedgerOperation: ControlOperation {
             try await ledger.backup(to: file)
         } catch {
             record.failed()
-            throw .refused("No copy was made: \(error.detail)")
+            throw .refused("No copy was made: \(error.detail); the copy is written as uid \(geteuid())")
         }
     }
 }

@@ -21,7 +21,8 @@ struct ExplainOperation: ControlOperation {
         let explanation = await explainer.value.explain(
             request, as: Identity(user: user, groups: groups, authenticator: "explain"),
             login: login)
-        try await context.send(explanation.item(of: user, in: groups))
+        let strangers = await explainer.value.strangers(to: user, login: login)
+        try await context.send(explanation.item(of: user, in: groups, unknownTo: strangers))
     }
 
     /// Those that are given, else those that the user's account has.
@@ -58,11 +59,14 @@ struct ExplainOperation: ControlOperation {
 
 extension Explanation {
     /// The explanation as one result.
-    func item(of user: UserName, in groups: Set<GroupName>) -> JSONValue {
+    func item(of user: UserName, in groups: Set<GroupName>, unknownTo strangers: [PluginName]?) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("user", .string(user.text)),
             .init("groups", .array(groups.map(\.text).sorted().map(JSONValue.string))),
         ]
+        if let strangers {
+            members.append(.init("unknown_to", .array(strangers.map { .string($0.text) })))
+        }
         if let action { members.append(.init("action", .string(action.rawValue))) }
         if let call { members.append(.init("call", .object(call.parameters))) }
         if let rule { members.append(.init("rule", .string(rule))) }

@@ -95,7 +95,7 @@ struct ImportRegistrationsOperation: ControlOperation {
         } catch let fault as ControlFault {
             throw fault
         } catch {
-            throw .refused("\(file) cannot be read by the gateway: \(error.localizedDescription)")
+            throw .refused("\(file) cannot be read by the gateway (uid \(geteuid())): \(OperatorMessage.of(error))")
         }
     }
 }

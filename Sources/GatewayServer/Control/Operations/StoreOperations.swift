@@ -15,7 +15,7 @@ struct StoreOperations: Sendable {
     var all: [any ControlOperation] {
         [
             ListTokensOperation(sessions: sessions, names: names),
-            RevokeTokensOperation(sessions: sessions, revocation: revocation, names: names),
+            RevokeTokensOperation(ledger: ledger, sessions: sessions, revocation: revocation, names: names),
             ListRegistrationsOperation(ledger: ledger, names: names),
             RevokeRegistrationOperation(ledger: ledger, sweeper: sweeper),
             BackupLedgerOperation(ledger: ledger),

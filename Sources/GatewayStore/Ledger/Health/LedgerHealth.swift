@@ -83,7 +83,7 @@ final class LedgerHealth: Sendable {
         noteRead(error)
         guard let error = error as? DatabaseError, error.resultCode != .SQLITE_CONSTRAINT else { return }
         state.withLock { state in
-            state.failure = error.words
+            state.failure = DatabaseMessage.of(error)
             state.lastCommit = nil
         }
     }
@@ -93,25 +93,6 @@ final class LedgerHealth: Sendable {
         guard let error = error as? DatabaseError,
             error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
         else { return nil }
-        return error.words
-    }
-}
-
-extension DatabaseError {
-    /// What failed, for an operator. Statements and their arguments are not in it.
-    var words: String {
-        let reason =
-            switch resultCode {
-            case .SQLITE_CORRUPT: "its pages contradict each other"
-            case .SQLITE_NOTADB: "it is not an SQLite database"
-            case .SQLITE_FULL: "the disk is full"
-            case .SQLITE_READONLY: "the file or its directory is read-only"
-            case .SQLITE_IOERR: "the disk failed"
-            case .SQLITE_CANTOPEN: "the file cannot be opened"
-            case .SQLITE_BUSY, .SQLITE_LOCKED: "another program holds the database"
-            case .SQLITE_NOMEM: "there is no memory"
-            default: "the database refused it"
-            }
-        return "\(reason) (SQLite \(extendedResultCode.rawValue): \(message ?? resultCode.description))"
+        return DatabaseMessage.of(error)
     }
 }

@@ -50,6 +50,10 @@ extension SQLiteLedger {
     /// - Returns: `notImported` also where there is no ledger yet.
     public static func migration(inFile file: String) throws(LedgerUnavailable) -> MigrationState {
         guard FileManager.default.fileExists(atPath: file) else { return .notImported }
+        // Where no gateway has it open, SQLite would make files beside the ledger to read it.
+        let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
+        defer { copy?.remove() }
+        let file = copy?.file ?? file
         do {
             var configuration = Configuration()
             configuration.readonly = true

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
@@ -38,8 +39,11 @@ struct ConformanceConnection {
                             configuration: .init(isOutboundHalfClosureEnabled: true))
                     }
                 }
+        } catch let error as IOError {
+            throw ConformanceFault("cannot connect to \(socket): \(String(cString: strerror(error.errnoCode)))")
         } catch {
-            throw ConformanceFault("cannot connect: \(error)")
+            throw ConformanceFault(
+                "cannot connect to \(socket): a path of at most 107 bytes to a Unix socket is needed")
         }
         var answer: Result<Answer, ConformanceFault> = .failure(ConformanceFault("the connection failed"))
         // Closing fails where the other side was faster, which says nothing about the check.

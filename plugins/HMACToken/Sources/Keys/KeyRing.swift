@@ -33,7 +33,9 @@ struct KeyRing: Sendable {
     init(_ file: String) throws(ConfigurationFault) {
         let problems = ConfigurationProblems()
         let text: String
-        do { text = try SecretFile.text(at: file) } catch { throw ConfigurationFault([error]) }
+        do {
+            text = try SecretFile.text(at: file, remedy: "notify-gateway keys rotate")
+        } catch { throw ConfigurationFault([error]) }
         let document = TokenKeysDocument(text, file: file, problems: problems)
         guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
         guard !document.keys.isEmpty else { throw ConfigurationFault(file: file, "has no keys") }

@@ -72,12 +72,34 @@ public struct TokenKeysFile: Sendable {
         return fresh
     }
 
+    /// Reads the file, changes it and writes it, while no other command can: of many at once none undoes another's change.
+    ///
+    /// - Throws: Everything that is wrong with the file, what `change` throws, and where another command does not let go of the
+    ///   file's directory. Nothing is changed then.
+    public static func edit<Result>(
+        _ path: String, dropsWeakKeys: Bool = false,
+        _ change: (inout TokenKeysFile) throws(ConfigurationFault) -> Result
+    ) throws(ConfigurationFault) -> Result {
+        let lock: SecretFile.Lock
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        var file = try load(path, dropsWeakKeys: dropsWeakKeys)
+        let result = try change(&file)
+        try file.write(holding: lock)
+        return result
+    }
+
     /// Replaces the file at once: readers see the old one or the new one. A new file has mode 0600.
     ///
     /// - Throws: where the file has been changed since it was loaded, or cannot be written; it is then as it was.
     public func write() throws(ConfigurationFault) {
+        let lock: SecretFile.Lock
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        try write(holding: lock)
+    }
+
+    private func write(holding lock: SecretFile.Lock) throws(ConfigurationFault) {
         guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
-        do { try SecretFile.replace(path, with: text) } catch { throw ConfigurationFault([error]) }
+        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationFault([error]) }
     }
 
     /// `k20261121T070000Z`, with a number behind where there is such a key already.

@@ -13,7 +13,8 @@ public struct UserRecord: Sendable {
     /// From when on even the right password is refused.
     public internal(set) var expires: WallTime?
 
-    let canonicalName: UserName
+    /// The name that the gateway knows the user by.
+    public let canonicalName: UserName
     let hashLocation: SourceLocation
 
     init(

@@ -49,7 +49,7 @@ struct UserTable: Sendable {
     ) -> Result<UserTable, ConfigurationFault> {
         let problems = ConfigurationProblems()
         do throws(ConfigurationProblem) {
-            let text = try SecretFile.text(at: file)
+            let text = try SecretFile.text(at: file, remedy: "notify-gateway users add NAME")
             let document = UsersDocument(text, file: file, names: names, problems: problems)
             if problems.all.isEmpty, document.records.isEmpty {
                 problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))

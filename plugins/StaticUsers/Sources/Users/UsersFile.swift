@@ -62,12 +62,32 @@ public struct UsersFile: Sendable {
         users[try index(of: name)].hash = try hash(passwordHash)
     }
 
+    /// Reads the file, changes it and writes it, while no other command can: of many at once none undoes another's change.
+    ///
+    /// - Throws: Everything that is wrong with the file, what `change` throws, and where another command does not let go of the
+    ///   file's directory. Nothing is changed then.
+    public static func edit(
+        _ path: String, names: NameRules, _ change: (inout UsersFile) throws(ConfigurationFault) -> Void
+    ) throws(ConfigurationFault) {
+        let lock: SecretFile.Lock
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        var file = try load(path, names: names)
+        try change(&file)
+        try file.write(holding: lock)
+    }
+
     /// Replaces the file at once: readers see the old one or the new one.
     ///
     /// - Throws: where the file has been changed since it was loaded, or cannot be written; it is then as it was.
     public func write() throws(ConfigurationFault) {
+        let lock: SecretFile.Lock
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        try write(holding: lock)
+    }
+
+    private func write(holding lock: SecretFile.Lock) throws(ConfigurationFault) {
         guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
-        do { try SecretFile.replace(path, with: text) } catch { throw ConfigurationFault([error]) }
+        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationFault([error]) }
     }
 
     var isHtpasswd: Bool { UsersDocument.isHtpasswd(path) }

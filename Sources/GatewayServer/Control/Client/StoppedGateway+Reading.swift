@@ -5,32 +5,47 @@ internal import GatewayStore
 internal import Logging
 
 extension StoppedGateway {
-    /// Says what the gateway would do with a call if it started now: with the ledger as it lies on disk, and all limits full.
+    /// Answers a request that changes nothing, from a copy of the ledger as it lies on disk: lists, and what the gateway would do
+    /// with a call if it started now, with all limits full.
     ///
-    /// Nothing is written down, and nothing of the journal is opened. Of what a gateway answers itself only that is known which
-    /// needs no authenticator: none is made.
+    /// Nothing is written beside the stores, and nothing of the journal is opened. Of what a gateway answers itself only that is
+    /// known which needs no authenticator: none is made.
     ///
-    /// - Returns: nil where the explanation was handed over, else why not.
-    public func explain(
+    /// - Returns: nil where the results were handed over, else why not.
+    public func read(
         _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlFault? {
-        let temporary = FileManager.default.temporaryDirectory.appending(path: "notify-gateway-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: temporary) }
+        let isExplaining = request.operation == ExplainOperation.name
+        let copy: LedgerCopy?
         let ledger: SQLiteLedger
         let sessions: SessionRegister
+        let temporary = FileManager.default.temporaryDirectory.appending(path: "notify-gateway-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: temporary) }
         do {
-            // A gateway that never ran has no ledger, and to explain something is no reason to make it one.
-            let isThere = FileManager.default.fileExists(atPath: configuration.ledger.file)
+            copy = try LedgerCopy(of: configuration.ledger.file)
+        } catch {
+            return .unavailable("The ledger cannot be read: \(error.detail)")
+        }
+        defer { copy?.remove() }
+        // A gateway that never ran has no ledger, and to explain something is no reason to make it one.
+        guard copy != nil || isExplaining else {
+            return .refused(
+                "\(configuration.ledger.file) does not exist: no gateway has run with this configuration yet, so there is "
+                    + "nothing to list.")
+        }
+        do {
             ledger = try SQLiteLedger(
-                file: isThere ? configuration.ledger.file : temporary.appending(path: "ledger.sqlite").path(),
+                file: copy?.file ?? temporary.appending(path: "ledger.sqlite").path(percentEncoded: false),
                 limits: OpenStores.ledgerLimits(configuration))
-            if isThere, IdentityChange(from: try ledger.nameRules(), to: configuration.names) != nil {
+            if isExplaining, copy != nil,
+                IdentityChange(from: try ledger.nameRules(), to: configuration.names) != nil
+            {
                 try ledger.close()
                 return .refused("Names are made by other rules than those of the ledger; the gateway would not start.")
             }
             sessions = try SessionRegister(ledger, clocks: clocks)
         } catch {
-            return .unavailable("The ledger cannot be opened: \(error.reason)")
+            return .unavailable("The ledger cannot be read: \(error.reason)")
         }
         let explainer = CallExplainer(
             rules: configuration.rules(
@@ -41,8 +56,11 @@ extension StoppedGateway {
             // The digest of a message is for the journal, which is not written.
             digester: KeyedDigester(key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max) })))
         let operations = ControlOperations(
-            [ExplainOperation(explainer: Current(explainer), names: configuration.names)], journal: ClosedJournal(),
-            logger: logger)
+            [
+                ExplainOperation(explainer: Current(explainer), names: configuration.names),
+                ListTokensOperation(sessions: sessions, names: configuration.names),
+                ListRegistrationsOperation(ledger: ledger, names: configuration.names),
+            ], journal: ClosedJournal(), logger: logger)
         let fault = try await hand(over: request, to: operations, by: operatorID, onItem: onItem)
         do throws(LedgerUnavailable) {
             try ledger.close()

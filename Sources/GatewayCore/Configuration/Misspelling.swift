@@ -1,0 +1,30 @@
+/// Finds the word that somebody may have meant.
+enum Misspelling {
+    /// The nearest of the words, where no more than two letters are wrong, and no more than a third of them.
+    static func nearest(to word: String, among words: some Sequence<String>) -> String? {
+        words.map { (word: $0, distance: distance(word, $0)) }
+            .filter { $0.distance <= min(2, max(1, word.count / 3)) }
+            .min { ($0.distance, $0.word) < ($1.distance, $1.word) }?.word
+    }
+
+    /// How many letters must be inserted, deleted, replaced, or swapped with their neighbour (optimal string alignment).
+    static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        // Names in a configuration are short; what is not is no misspelling.
+        guard left.count <= 64, right.count <= 64 else { return .max }
+        var before: [Int] = []
+        var last = Array(0...right.count)
+        for (row, letter) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                var best = min(last[column + 1] + 1, current[column] + 1, last[column] + (letter == other ? 0 : 1))
+                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                    best = min(best, before[column - 1] + 1)
+                }
+                current.append(best)
+            }
+            (before, last) = (last, current)
+        }
+        return last[right.count]
+    }
+}

@@ -1,0 +1,35 @@
+internal import Yams
+
+/// Finds the second of two equal names of a mapping: the parser tells the place of the first.
+enum YAMLDuplicate {
+    /// The place of the next equal name in the same mapping; nil where this simple search does not find it.
+    ///
+    /// In block style that is the next line with the name in the same column, up to a line further left; in flow style the next
+    /// occurrence in the line behind a brace or a comma.
+    static func second(of name: String, after first: Mark, in text: String) -> (line: Int, column: Int)? {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard (1...lines.count).contains(first.line) else { return nil }
+        let own = Array(lines[first.line - 1].unicodeScalars)
+        let start = first.column - 1
+        for column in own.indices where column > start {
+            let before = own[..<column].last { $0 != " " }
+            if before == "," || before == "{", begins(own[column...], with: name) { return (first.line, column + 1) }
+        }
+        for (index, line) in lines.enumerated().dropFirst(first.line) {
+            let scalars = Array(line.unicodeScalars)
+            guard let column = scalars.firstIndex(where: { $0 != " " }), scalars[column] != "#", scalars[column] != "\r"
+            else { continue }
+            if column < start { return nil }
+            if column == start, begins(scalars[column...], with: name) { return (index + 1, column + 1) }
+        }
+        return nil
+    }
+
+    /// Whether a name with its colon stands here, plain or in quotation marks.
+    private static func begins(_ text: ArraySlice<Unicode.Scalar>, with name: String) -> Bool {
+        ["", "\"", "'"].contains { quote in
+            let written = Array((quote + name + quote).unicodeScalars)
+            return text.starts(with: written) && text.dropFirst(written.count).first { $0 != " " } == ":"
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import GatewayTesting
+import Testing
+
+@Suite(
+    "Commands of root beside a service account",
+    .enabled(
+        if: ServiceAccount.isUsable, "only root can run the gateway as another user, and nobody must be able to run it")
+)
+struct StoresOwnerTests {
+    private static let configuration = """
+        authenticators:
+          - static-users: { file: users.yaml }
+          - hmac-token: { keys: token-keys.yaml }
+        journal: { directory: data/journal, signing-key: data/journal.key, minimum-free: 0 }
+        ledger: { file: data/ledger.sqlite }
+        control: data/control.sock
+        """
+
+    /// A gateway that has run as the service's user, with a session and a device of alice's.
+    private func directory(killed: Bool = false) async throws -> TestFiles {
+        let directory = try TestFiles.ofGateway(Self.configuration)
+        try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
+        try FileManager.default.createDirectory(
+            atPath: directory.path + "/data", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700]
+        )
+        try directory.give(to: ServiceAccount.user)
+        _ = try await ServedProgram.run(in: directory, asServiceAccount: true) {
+            (gateway: ServedProgram) async throws -> Void in
+            #expect(try await gateway.client.call("POST", "/auth/token", as: "alice").status == 200)
+            #expect(
+                try await gateway.client.register("alice", "apns", String(repeating: "AE", count: 32)).status == 200)
+            if killed { gateway.kill() }
+        }
+        return directory
+    }
+
+    @Test("What reads writes nothing beside the stores, after a clean end and after a kill", arguments: [false, true])
+    func reading(killed: Bool) async throws {
+        let directory = try await directory(killed: killed)
+        let commands = [
+            ["check"], ["registrations", "list"], ["tokens", "list"], ["audit", "verify"], ["audit", "key"],
+            ["explain", "--user", "alice", "--body", #""hi""#, "POST /api/notifications?pns=apns&to_tag=bob"],
+            ["users", "list"], ["keys", "list"],
+        ]
+        for command in commands {
+            let before = try directory.inventory(of: "data")
+            let outcome = try await Program.run(command + ["--config", "gateway.yaml"], in: directory.path)
+            #expect(outcome.status == 0, "\(command): \(outcome.errors)")
+            #expect(try directory.inventory(of: "data") == before, "\(command)")
+        }
+        #expect(try await directory.command("registrations", "list").output.contains("alice"))
+        #expect(try await directory.command("tokens", "list").output.contains("alice"))
+        // The index of the journal is a cache: it may grow, but stays the service's.
+        #expect(try await directory.command("audit", "list").status == 0)
+        #expect(try await directory.command("audit", "who-notified", "bob").status == 0)
+        try await startsAgain(directory)
+    }
+
+    @Test("What changes the stores of a stopped gateway does so as their owner")
+    func changing() async throws {
+        let directory = try await directory()
+        let revoked = try await directory.command("tokens", "revoke", "--user", "alice")
+        #expect(revoked.status == 0)
+        #expect(revoked.errors.contains("1 session, 1 registration."), "\(revoked.errors)")
+        #expect(try await directory.command("ledger", "backup", "\(directory.path)/data/copy.sqlite").status == 0)
+        #expect(try await directory.command("registrations", "revoke", "1-1-1").status == 1)
+        try directory.write("<entry/>\n", to: "export.xml", mode: 0o644)
+        #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
+        // The real user stays whoever ran the command.
+        let records = try GatewayUnderTest.journal(in: directory, "data/journal").filter {
+            $0["kind"] as? String == "operator"
+        }
+        #expect(!records.isEmpty && records.allSatisfy { $0["operator"] as? Int == 0 })
+        // Files that replace others, and one that is new.
+        #expect(try await directory.command("users", "add", "dave", input: "a password\n").status == 0)
+        #expect(try await directory.command("keys", "rotate").status == 0)
+        try FileManager.default.removeItem(atPath: directory.path + "/users.yaml")
+        #expect(try await directory.command("users", "add", "alice", input: "a password\n").status == 0)
+        try await startsAgain(directory)
+    }
+
+    private func startsAgain(_ directory: TestFiles) async throws {
+        let strangers = try directory.strangers(to: ServiceAccount.user).filter {
+            !["gateway.yaml", "export.xml"].contains($0)
+        }
+        #expect(strangers == [])
+        try directory.give(to: ServiceAccount.user)
+        let status = try await ServedProgram.run(in: directory, asServiceAccount: true) {
+            (gateway: ServedProgram) async throws -> Void in
+            #expect(try await gateway.client.call("GET", "/auth/whoami", as: "nobody-here").status == 401)
+        }.status
+        #expect(status == 0)
+    }
+
+    @Test("A copy that a killed command left is removed by the next, and one of a living command is not")
+    func leftovers() async throws {
+        let directory = try await directory()
+        let temporary = try TestFiles()
+        let (old, held) = ("notify-gateway-read-old", "notify-gateway-read-held")
+        for name in [old, held] {
+            let path = "\(temporary.path)/\(name)"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -3600)], ofItemAtPath: path)
+        }
+        let descriptor = open("\(temporary.path)/\(held)", O_RDONLY)
+        defer { close(descriptor) }
+        #expect(flock(descriptor, LOCK_EX) == 0)
+        let outcome = try await Program.execute(
+            "/usr/bin/env",
+            ["TMPDIR=\(temporary.path)", Program.path, "registrations", "list", "--config", "gateway.yaml"],
+            in: directory.path)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(try temporary.names() == [held])
+    }
+}

@@ -1,0 +1,38 @@
+import GatewayServer
+import Testing
+
+@Suite("Addresses that cannot go together")
+struct ListenerProblemTests {
+    private func problems(_ text: String) -> [String] {
+        ConfigurationText.problems(
+            """
+            \(text)
+            backend: { url: embedded }
+            authenticators: [{ fixed: {} }]
+            policy: { send: [{ from: "*", to: "*" }] }
+            """)
+    }
+
+    @Test(
+        "two listeners on one address",
+        arguments: [
+            ("127.0.0.1:8080", "127.0.0.1:8080", true), ("127.0.0.1:8080", "0.0.0.0:8080", true),
+            ("[::]:8080", "127.0.0.1:8080", true), ("unix:/run/a.sock", "unix:/run/a.sock", true),
+            ("127.0.0.1:8080", "127.0.0.2:8080", false), ("127.0.0.1:0", "127.0.0.1:0", false),
+            ("unix:/run/a.sock", "unix:/run/b.sock", false),
+        ])
+    func listeners(first: String, second: String, isTaken: Bool) {
+        let found = problems("listen: [{ address: \"\(first)\" }, { address: \"\(second)\" }]")
+        #expect(found.contains { $0.contains("listen[1].address: \(second) is taken by listen[0] already") } == isTaken)
+    }
+
+    @Test("the admin listener on a listener's address, and beyond this machine")
+    func admin() {
+        let taken = problems(
+            "listen: [{ address: \"127.0.0.1:8080\" }]\nadmin: { address: \"127.0.0.1:8080\" }")
+        #expect(taken.contains { $0.contains("admin.address: 127.0.0.1:8080 is taken by a listener") })
+        let open = problems("admin: { address: \"0.0.0.0:9090\" }")
+        #expect(open.contains { $0.contains("admin.address") && $0.contains("asks nobody for a password") })
+        #expect(!problems("admin: { address: \"127.0.0.1:9090\" }").contains { $0.contains("admin") })
+    }
+}
