@@ -29,25 +29,24 @@ struct KeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try file.settings(of: HMACTokenPlugin.self)
-            let fresh: TokenKey
-            let weak: [String]
+            let edited: (fresh: TokenKey, weak: [String])
             do {
-                fresh = try TokenKeysFile.edit(settings.keys, dropsWeakKeys: true) { keys throws(ConfigurationFault) in
-                    weak = keys.weakIDs
-                    return try keys.rotate(
+                edited = try TokenKeysFile.edit(settings.keys, dropsWeakKeys: true) { keys throws(ConfigurationFault) in
+                    let fresh = try keys.rotate(
                         now: Clocks.system.wall(),
                         overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
                         algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
+                    return (fresh, keys.weakIDs)
                 }
             } catch {
                 throw CommandFailure.refused(error.description)
             }
-            for id in weak {
+            for id in edited.weak {
                 Console.complain(
                     "\(settings.keys): \(id) was removed, its secret was weak; its tokens are refused from now on.")
             }
             Console.complain(
-                "\(settings.keys): \(fresh.id) signs from \(fresh.notBefore.map(\.description) ?? "now") on.")
+                "\(settings.keys): \(edited.fresh.id) signs from \(edited.fresh.notBefore.map(\.description) ?? "now") on.")
         }
     }
 }
