@@ -25,7 +25,7 @@ struct AuditPrinter {
     private static let columns = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
         "pns", "platform", "registration", "tags", "session", "rule", "would-limit", "bytes", "digest", "idempotency",
-        "result", "status", "ms", "count", "operator", "target",
+        "result", "reason", "status", "ms", "count", "operator", "target",
     ]
 
     init(_ format: Format) { self.format = format }
