@@ -71,12 +71,16 @@ public struct Gateway: CallServing {
         refusing = Refusing(
             challenges: challenges,
             recording: former?.refusing.recording ?? RefusalRecording(journal: ports.journal, clocks: ports.clocks),
-            overload: former?.refusing.overload ?? OverloadLog(), logger: ports.logger)
+            logins: former?.refusing.logins
+                ?? LoginRecording(
+                    journal: ports.journal, clocks: ports.clocks, throttle: throttle, names: rules.names),
+            log: former?.refusing.log ?? RefusalLog(clocks: ports.clocks), logger: ports.logger)
         callsInFlight = former?.callsInFlight ?? CallsInFlight()
         inFlightBounds = rules.callsInFlight
         metrics = ports.metrics
         limitCounters = metrics.counters(
-            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names + CallsInFlight.names)
+            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names + [RefusalFloor.limitName]
+                + CallsInFlight.names)
     }
 
     /// Decides and carries out one call, from bytes to answer. A caller who is known is told how its limits stand.

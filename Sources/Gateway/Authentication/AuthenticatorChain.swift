@@ -186,19 +186,19 @@ public struct AuthenticatorChain: Sendable {
     }
 
     /// The verdict on a token where everybody who is asked gives it without a wait, or nil.
-    func verdictAtOnce(on token: Credential, from peer: Peer, logger: Logger) -> AuthenticationOutcome? {
+    func verdictAtOnce(on token: Credential, from peer: Peer, logger: Logger) -> Judgement? {
         for link in tokenPanel.links {
             let start = link.metrics?.now() ?? 0
             guard let outcome = link.authenticator.verdictAtOnce(on: token, from: peer) else { return nil }
             link.metrics?.note(outcome, since: start)
             switch outcome {
             case .notMine: continue
-            case .accepted(let identity): return link.judged(identity, .bearer, of: nil, logger)
-            case .rejected(let reason): return .rejected(reason)
-            case .unavailable(let reason): return .unavailable(reason)
+            case .accepted(let identity):
+                return Judgement(outcome: link.judged(identity, .bearer, of: nil, logger), judge: link.name)
+            case .rejected, .unavailable: return Judgement(outcome: outcome, judge: link.name)
             }
         }
-        return .rejected(.wrong)
+        return Judgement(outcome: .rejected(.wrong))
     }
 
     private final class UnderWay: Sendable {

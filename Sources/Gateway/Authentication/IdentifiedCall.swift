@@ -30,8 +30,8 @@ struct Authentication: Sendable {
         let epoch = sessions.epoch
         do throws(Refusal) {
             let presented = try presented(&parsed)
-            let outcome = try await judging.judge(presented.credential, from: parsed.facts.peer, parsed.departure)
-            return try identified(&parsed, outcome, presented, epoch)
+            let judgement = try await judging.judge(presented.credential, from: parsed.facts.peer, parsed.departure)
+            return try identified(&parsed, judgement, presented, epoch)
         } catch {
             throw error.with(parsed.facts)
         }
@@ -55,10 +55,12 @@ struct Authentication: Sendable {
 
     @inline(never)
     private func identified(
-        _ parsed: inout ParsedCall, _ outcome: AuthenticationOutcome, _ presented: PresentedCredential,
+        _ parsed: inout ParsedCall, _ judgement: Judgement, _ presented: PresentedCredential,
         _ epoch: RevocationEpoch
     ) throws(Refusal) -> IdentifiedCall {
-        let caller = withPresentGroups(try judged(outcome, of: presented.name))
+        // For the record of a failed login.
+        if judgement.outcome.isRefusal { parsed.facts.authenticator = judgement.judge }
+        let caller = withPresentGroups(try judged(judgement.outcome, of: presented.name))
         parsed.facts.establish {
             $0.user = caller.user
             $0.authenticator = caller.authenticator

@@ -19,40 +19,40 @@ struct Judging: Sendable {
     /// - Parameter departure: says when nobody waits for the verdict any more; it is then given up.
     func judge(
         _ credential: Credential, from peer: Peer, _ departure: ClientDeparture? = nil
-    ) async throws(Refusal) -> AuthenticationOutcome {
+    ) async throws(Refusal) -> Judgement {
         switch credential {
         case .bearer:
             return try await judge(token: credential, from: peer, departure)
         case .password(let login, let password):
             let arrival = clocks.monotonic()
-            let outcome = try await judge(login, password, credential, from: peer, departure)
-            if outcome.isRefusal { try await floor.wait(since: arrival, unless: departure) }
-            return outcome
+            let judgement = try await judge(login, password, credential, from: peer, departure)
+            if judgement.outcome.isRefusal { try await floor.wait(since: arrival, unless: departure) }
+            return judgement
         }
     }
 
     private func judge(
         token credential: Credential, from peer: Peer, _ departure: ClientDeparture?
-    ) async throws(Refusal) -> AuthenticationOutcome {
+    ) async throws(Refusal) -> Judgement {
         let ticket = try limiter.admitLogin(from: peer)
         // What needs no wait pays for none: a task and a question cost more than the verification of a token.
-        if let outcome = judgeAtOnce(token: credential, from: peer, ticket) { return outcome }
+        if let judgement = judgeAtOnce(token: credential, from: peer, ticket) { return judgement }
         return try await ask(about: credential, from: peer, ticket, departure)
     }
 
     @inline(never)
     private func judgeAtOnce(
         token credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket
-    ) -> AuthenticationOutcome? {
-        guard let outcome = chain.verdictAtOnce(on: credential, from: peer, logger: logger) else { return nil }
-        if !outcome.isRefusal { limiter.giveBack(ticket) }
-        return outcome
+    ) -> Judgement? {
+        guard let judgement = chain.verdictAtOnce(on: credential, from: peer, logger: logger) else { return nil }
+        if !judgement.outcome.isRefusal { limiter.giveBack(ticket) }
+        return judgement
     }
 
     @inline(never)
     private func ask(
         about credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket, _ departure: ClientDeparture?
-    ) async throws(Refusal) -> AuthenticationOutcome {
+    ) async throws(Refusal) -> Judgement {
         let question = Question()
         question.ask(
             on: loops, within: rules.deadline,
@@ -63,7 +63,7 @@ struct Judging: Sendable {
                 if let judgement, !judgement.outcome.isRefusal { limiter.giveBack(ticket) }
             })
         // Only passwords' questions are ever withdrawn, and this one was given up where the client has left.
-        if let judgement = await question.answer(unless: departure) { return judgement.outcome }
+        if let judgement = await question.answer(unless: departure) { return judgement }
         try departure.check()
         return .unavailable(.failed)
     }
@@ -72,7 +72,7 @@ struct Judging: Sendable {
     private func judge(
         _ login: LoginName, _ password: Secret, _ credential: Credential, from peer: Peer,
         _ departure: ClientDeparture?
-    ) async throws(Refusal) -> AuthenticationOutcome {
+    ) async throws(Refusal) -> Judgement {
         let user = names.canonical(login.text)
         let panel = chain.passwordPanel(of: user)
         while true {
@@ -82,19 +82,19 @@ struct Judging: Sendable {
                 // Where the address is part of what is remembered, whoever was asked about has come from it.
                 if !panel.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
                 panel.noteSpared(identity.authenticator)
-                return .accepted(identity)
+                return Judgement(outcome: .accepted(identity), judge: identity.authenticator)
             case .remembered(.rejected(let reason, let judge)):
                 panel.noteSpared(judge)
-                return .rejected(reason)
+                return Judgement(outcome: .rejected(reason), judge: judge)
             case .underWay(let question):
                 // Whoever was to ask was not let; perhaps this call is.
                 if let judgement = await question.answer(unless: departure) {
                     panel.noteSpared(judgement.judge)
-                    return judgement.outcome
+                    return judgement
                 }
             case .unknown(let question, let key):
                 try put(question, key, credential, of: user, to: panel, from: peer)
-                if let judgement = await question.answer(unless: departure) { return judgement.outcome }
+                if let judgement = await question.answer(unless: departure) { return judgement }
             }
         }
     }

@@ -9,6 +9,9 @@ final class RefusalFloor: Sendable {
     private let randomness: @Sendable () -> UInt64
     private let waiting = Atomic(0)
 
+    /// The name of the bound on those that wait, as refusals have it.
+    static let limitName = "login-refusals"
+
     init(
         rules: AuthenticationRules, clocks: Clocks, loops: any CallLoops,
         randomness: @escaping @Sendable () -> UInt64
@@ -28,7 +31,9 @@ final class RefusalFloor: Sendable {
         if rest <= 0 { return }
         guard waiting.add(1, ordering: .relaxed).newValue <= rules.mostRefusalsWaiting else {
             waiting.subtract(1, ordering: .relaxed)
-            throw Refusal(.rateLimited, "too many refusals are waiting", extra: .retryAfter(seconds: 1))
+            throw Refusal(
+                .rateLimited, "too many refusals are waiting",
+                extra: .limit(name: Self.limitName, retryAfterSeconds: 1))
         }
         defer { waiting.subtract(1, ordering: .relaxed) }
         let over = OneTimeValue<Void>()

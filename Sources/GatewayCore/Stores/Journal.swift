@@ -61,6 +61,8 @@ public struct JournalRecord: Sendable, Hashable {
     public var facts: CallFacts?
     /// How it ended: a word of `CallResult`, or a refusal's code.
     public var result: String?
+    /// Why a login failed, or for how long logins are refused; nil for every other record.
+    public var reason: String?
     /// The status that the backend answered with.
     public var status: Int?
     /// How long the backend took, in milliseconds.
@@ -75,7 +77,7 @@ public struct JournalRecord: Sendable, Hashable {
     /// A record from its parts.
     public init(
         _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
-        count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil
+        count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil, reason: String? = nil
     ) {
         self.kind = kind
         self.facts = facts
@@ -85,6 +87,7 @@ public struct JournalRecord: Sendable, Hashable {
         self.count = count
         self.operatorID = operatorID
         self.target = target
+        self.reason = reason
     }
 }
 

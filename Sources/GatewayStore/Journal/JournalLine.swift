@@ -72,6 +72,7 @@ struct JournalLine {
         member(#","kind":"#, word: record.kind.rawValue)
         if let facts = record.facts { members(of: facts) }
         member(#","result":"#, text: record.result)
+        member(#","reason":"#, text: record.reason)
         member(#","status":"#, number: record.status)
         member(#","ms":"#, number: record.milliseconds)
         member(#","count":"#, number: record.count)

@@ -140,7 +140,9 @@ struct DeadlineTests {
             gateway.loops.advance(by: .seconds(10))
         }
         #expect(await answer.code == (how == .anotherUser ? .credentialsRejected : .authenticatorUnavailable))
-        #expect(gateway.timeline.events.isEmpty)
+        // A failed login alone is recorded.
+        #expect(gateway.timeline.events.count == gateway.journal.records.count)
+        #expect(gateway.journal.records.map(\.result) == (how == .anotherUser ? ["login-failed"] : []))
     }
 
     @Test("An outage is not remembered, and counts as no failure")

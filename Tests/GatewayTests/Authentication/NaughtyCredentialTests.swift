@@ -29,7 +29,10 @@ struct NaughtyCredentialTests {
                 let answer = await gateway.serve(request)
                 #expect([400, 401].contains(answer.status), "string \(number)")
             }
-            #expect(gateway.timeline.events.isEmpty, "string \(number)")
+            // Failed logins alone are recorded.
+            let records = gateway.journal.records
+            #expect(gateway.timeline.events.count == records.count, "string \(number)")
+            #expect(records.allSatisfy { $0.result == "login-failed" && $0.facts?.user == nil }, "string \(number)")
         }
     }
 

@@ -28,8 +28,8 @@ import Testing
         let answer = await Gateway(rules: rules, ports: ports).serve(
             ReceivedRequest("GET /auth/whoami", authorization: .basic(name, "x")))
         #expect(answer.code == .identityUnmapped && answer.status == 403)
-        let refusals = log.lines.filter { $0.message == "A call was refused" }
-        #expect(refusals.compactMap { $0.metadata["detail"] } == ["\(reason)"])
+        let refusals = log.lines.filter { $0.message == "A login failed" }
+        #expect(refusals.compactMap { $0.metadata["reason"] } == ["\(reason)"])
         #expect(!answer.text.contains(reason) && !answer.text.contains(name))
     }
 }

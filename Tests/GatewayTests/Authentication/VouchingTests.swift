@@ -80,7 +80,8 @@ struct VouchingTests {
     func anotherUser(user: String) async {
         let gateway = TestGateway(asking: says(user))
         await gateway.expect(.credentialsRejected, for: Sample.send())
-        #expect(gateway.journal.records.isEmpty)
+        #expect(gateway.journal.records.map(\.result) == ["login-failed"])
+        #expect(gateway.journal.records.first?.facts?.user == nil)
         // A name without canonical form is nobody's, whoever answers for it.
         await TestGateway(asking: says("alice")).expect(.identityUnmapped, for: .login("a b", "x"))
     }

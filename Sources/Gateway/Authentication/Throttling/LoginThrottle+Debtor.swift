@@ -1,0 +1,38 @@
+internal import GatewayCore
+internal import Synchronization
+
+extension LoginThrottle {
+    /// Whoever has to wait before the next password is judged, under the name of the bound that says so.
+    struct Debtor: Hashable, Sendable {
+        let limit: String
+        let user: UserName?
+        let address: Peer.Address?
+
+        /// - Parameter limit: one of ``LoginThrottle/names``; nil for any other, or where the user is missing whom it counts by.
+        init?(_ limit: String, user: UserName?, address: Peer.Address) {
+            switch limit {
+            case LoginThrottle.names[0]: (self.user, self.address) = (nil, address)
+            case LoginThrottle.names[1] where user != nil: (self.user, self.address) = (user, address)
+            case LoginThrottle.names[2] where user != nil: (self.user, self.address) = (user, nil)
+            default: return nil
+            }
+            self.limit = limit
+        }
+    }
+
+    /// How long, in nanoseconds, until one more password of the debtor is judged: 0 for now. Strangers who share a place for want of room
+    /// have no wait of their own.
+    func wait(of debtor: Debtor) -> Int64 {
+        let now = clocks.monotonic().nanoseconds
+        return tables.withLock { tables in
+            switch (debtor.user, debtor.address) {
+            case (nil, nil): return 0
+            case (nil, let address?): return tables.addresses.wait(at: .own(address), now: now)
+            case (let user?, nil): return tables.users.wait(at: .own(user), now: now)
+            case (let user?, let address?):
+                let pair = KnownPairs.Pair(user: user, address: address)
+                return max(tables.pairs.wait(at: .own(pair), now: now), tables.known.wait(for: pair, now: now))
+            }
+        }
+    }
+}
