@@ -216,8 +216,13 @@ import Testing
                 #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])
             }
             hub.inject(.deleteFails)
-            #expect(try await gateway.client.call("DELETE", "/api/register/\(phone.label)", as: "bob").status == 200)
-            try await gateway.record { $0["result"] as? String == "neutralised" }
+            // Where the word for the overwriting proves nothing, the deletion is repeated until the backend confirms it.
+            let status = flavor == .net6 ? 502 : 200
+            #expect(
+                try await gateway.client.call("DELETE", "/api/register/\(phone.label)", as: "bob").status == status)
+            try await gateway.record {
+                $0["result"] as? String == (flavor == .net6 ? "delete-unconfirmed" : "neutralised")
+            }
             #expect(try await received(gateway, hub, [Self.bobs]) == [[]])
             #expect(try await phone.register(at: gateway) == 200)
             #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])

@@ -63,7 +63,8 @@ import Testing
     @Test func everyResultHasItsAnswer() {
         let codes: [CallResult: RefusalCode] = [
             .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
-            .backendTimedOut: .backendTimedOut, .deleteUnconfirmed: .backendFailed, .ledgerUnavailable: .overloaded,
+            .backendTimedOut: .backendTimedOut, .deleteUnconfirmed: .backendFailed,
+            .ledgerUnavailable: .ledgerUnavailable,
             .overloaded: .overloaded, .ledgerFailed: .internalError, .unknownAtStop: .backendFailed,
             .unknownAfterCrash: .backendFailed, .notIssued: .internalError, .revoked: .credentialsRejected,
         ]

@@ -59,7 +59,7 @@ struct UnknownOutcomeTests {
         let gateway = TestGateway()
         gateway.ledger.fail(at: .prepare)
         let answer = await gateway.serve(Sample.put())
-        #expect(answer.status == 503 && answer.values("Retry-After") == ["1"])
+        #expect(answer.code == .ledgerUnavailable && answer.status == 503 && answer.values("Retry-After") == ["1"])
         #expect(gateway.backend.requests.map(\.method) == ["POST"])
         #expect(gateway.journal.records(.outcome).map(\.result) == ["ledger-unavailable"])
         #expect(gateway.ledger.openClaims == 0)

@@ -8,7 +8,8 @@ extension CallResult {
         case .backendFailed, .deleteUnconfirmed: .backendFailed
         case .backendUnreachable: .backendUnreachable
         case .backendTimedOut: .backendTimedOut
-        case .overloaded, .ledgerUnavailable: .overloaded
+        case .overloaded: .overloaded
+        case .ledgerUnavailable: .ledgerUnavailable
         case .ledgerFailed, .notIssued: .internalError
         case .revoked: .credentialsRejected
         case .unknownAtStop, .unknownAfterCrash: .backendFailed

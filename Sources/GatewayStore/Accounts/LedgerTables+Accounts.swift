@@ -64,7 +64,16 @@ extension LedgerTables {
                 WHERE authenticator = ? AND login IS NOT NULL AND state = 'live' AND last_seen <= ?
                 """,
             arguments: [SweepReason.loginTooOld.rawValue, authenticator.text, time.microseconds])
-        return database.changesCount
+        let renewedLast = database.changesCount
+        // Also another's, where an update by such a login has an unknown outcome.
+        try execute(
+            sql: """
+                UPDATE registration SET state = 'deleting', reason = ?
+                WHERE id IN (SELECT registration FROM update_attempt WHERE authenticator = ? AND at <= ?)
+                    AND state = 'live'
+                """,
+            arguments: [SweepReason.loginTooOld.rawValue, authenticator.text, time.microseconds])
+        return renewedLast + database.changesCount
     }
 
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {

@@ -64,9 +64,9 @@ extension CallResult {
     fileprivate var mayHaveActed: Bool {
         switch self {
         case .accepted, .adopted, .healed, .revoked, .backendFailed, .backendTimedOut, .ledgerFailed, .unknownAtStop,
-            .unknownAfterCrash:
+            .unknownAfterCrash, .ledgerUnavailable:
             true
-        case .notIssued, .neutralised, .backendUnreachable, .overloaded: false
+        case .notIssued, .neutralised, .deleteUnconfirmed, .backendUnreachable, .overloaded: false
         }
     }
 }
