@@ -1,6 +1,7 @@
 import Gateway
 import GatewayCore
 import NIOCore
+import NIOEmbedded
 import NIOHPACK
 import Synchronization
 import Testing
