@@ -11,7 +11,7 @@ internal import Synchronization
 /// processes at once.
 public final class AuditIndex: Sendable {
     let files: SegmentFiles
-    let database: DatabasePool
+    let database: DatabaseQueue
     private let place: IndexFiles
     private let isDamaged = Atomic(false)
 
@@ -76,7 +76,7 @@ public final class AuditIndex: Sendable {
         var isGood = !isDamaged.load(ordering: .acquiring)
         do { try database.close() } catch { isGood = false }
         place.close(keeping: isGood) { [path = place.database] in
-            // A pool closes its readers last, and a reader leaves the log where it is.
+            // A process that was killed leaves its log.
             let queue = try DatabaseQueue(path: path)
             defer { try? queue.close() }
             try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
@@ -95,7 +95,7 @@ public final class AuditIndex: Sendable {
         return try database.write(change)
     }
 
-    private static func open(_ directory: String) throws -> (IndexFiles, DatabasePool) {
+    private static func open(_ directory: String) throws -> (IndexFiles, DatabaseQueue) {
         let place = try IndexFiles(directory: directory)
         do {
             return (place, try open(place))
@@ -105,28 +105,28 @@ public final class AuditIndex: Sendable {
         }
     }
 
-    private static func open(_ place: IndexFiles) throws -> DatabasePool {
+    private static func open(_ place: IndexFiles) throws -> DatabaseQueue {
         let path = place.database
         if try PrivateFiles.makeFile(path) { IndexFiles.giveToOwner(path) }
         var configuration = Configuration()
         configuration.label = "audit"
-        configuration.maximumReaderCount = 2
         // Another process may be bringing the index up to date, which takes a while the first time.
         configuration.busyMode = .timeout(60)
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+            // Set here and not by a pool, which writes to each database that it opens: whoever only asks leaves it as it was.
+            try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
         }
-        let pool = try DatabasePool(path: path, configuration: configuration)
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
         do {
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
-            if try pool.read({ try AuditSchema.isMissing(in: $0) }) {
+            if try queue.read({ try AuditSchema.isMissing(in: $0) }) {
                 try place.beginWriting()
-                try pool.write { try AuditSchema.prepare($0) }
+                try queue.write { try AuditSchema.prepare($0) }
             }
         } catch {
-            try? pool.close()
+            try? queue.close()
             throw error
         }
-        return pool
+        return queue
     }
 }
