@@ -40,11 +40,6 @@ enum PrivateFiles {
         try synchronizeDirectory(parent(of: target))
     }
 
-    /// Removes a file where there is one.
-    static func remove(_ path: String) throws(FileFailure) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("unlink", path) }
-    }
-
     /// The bytes of a file, which must be closed to others; nil where there is none.
     static func read(_ path: String, atMost limit: Int) throws(FileFailure) -> [UInt8]? {
         let descriptor: CInt
@@ -91,9 +86,9 @@ enum PrivateFiles {
         try synchronizeDirectory(parent(of: path))
     }
 
-    /// Removes a file, durably.
+    /// Removes a file where there is one, durably.
     static func remove(_ path: String) throws(FileFailure) {
-        guard unlink(path) == 0 else { throw FileFailure("unlink", path) }
+        guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("unlink", path) }
         try synchronizeDirectory(parent(of: path))
     }
 
