@@ -91,12 +91,6 @@ enum PrivateFiles {
         try synchronizeDirectory(parent(of: path))
     }
 
-    /// Removes a file, durably.
-    static func remove(_ path: String) throws(FileFailure) {
-        guard unlink(path) == 0 else { throw FileFailure("unlink", path) }
-        try synchronizeDirectory(parent(of: path))
-    }
-
     /// Makes the directory's names durable.
     static func synchronizeDirectory(_ path: String) throws(FileFailure) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
