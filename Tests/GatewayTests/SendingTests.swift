@@ -75,24 +75,33 @@ import Testing
             #expect(gateway.journal.records(.outcome).map(\.status) == [status])
             #expect(gateway.journal.records(.refusal).isEmpty)
             #expect(gateway.ledger.openClaims == 0)
-            let isDelete = request.method == .delete
-            #expect(gateway.ledger.changes == (isDelete ? [.deleting(Sample.other)] : []))
+            let changes: [LedgerChange] =
+                switch decision {
+                case .owned: [.deleting(Sample.other)]
+                // Only these ends say that the backend did not register the device.
+                case .own where ![.backendUnreachable, .overloaded].contains(code) && status != 401:
+                    [.unresolved(Sample.other)]
+                default: []
+                }
+            #expect(gateway.ledger.changes == changes)
         }
     }
 
     /// From the second step on the backend may have acted, so nothing is called unreachable or overloaded any more.
     @Test func endsOfLaterSteps() async {
-        for (end, code) in [
-            (BackendAnswer.unreachable("x"), RefusalCode.backendFailed), (.overloaded, .backendFailed),
-            (.broken("x"), .backendFailed),
-            (.timedOut, .backendTimedOut), (.cutOff, .backendFailed),
+        let undone = LedgerChange.undone(RegistrationAttempt(id: Sample.other, undo: .forget))
+        let unresolved = LedgerChange.unresolved(Sample.other)
+        for (end, code, change) in [
+            (BackendAnswer.unreachable("x"), RefusalCode.backendFailed, undone), (.overloaded, .backendFailed, undone),
+            (.broken("x"), .backendFailed, unresolved),
+            (.timedOut, .backendTimedOut, unresolved), (.cutOff, .backendFailed, unresolved),
         ] {
             let gateway = TestGateway()
             gateway.backend.queue(.status(200, "\"11-22-3\""), end)
             #expect(await gateway.serve(Sample.put()).code == code)
             #expect(gateway.backend.requests.count == 2)
             #expect(gateway.journal.records(.outcome).count == 1)
-            #expect(gateway.ledger.changes.isEmpty)
+            #expect(gateway.ledger.changes == [change])
         }
     }
 

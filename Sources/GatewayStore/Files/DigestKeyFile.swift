@@ -28,6 +28,7 @@ public enum DigestKeyFile {
                 if known == nil { try PrivateFiles.write(old, toNew: path) }
                 if known ?? old == old {
                     try PrivateFiles.remove(former)
+                    try PrivateFiles.synchronizeDirectory(directory)
                 } else {
                     warning = "\(former) is not used: \(path) holds another key"
                 }

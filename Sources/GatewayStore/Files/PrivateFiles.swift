@@ -40,6 +40,11 @@ enum PrivateFiles {
         try synchronizeDirectory(parent(of: target))
     }
 
+    /// Removes a file where there is one.
+    static func remove(_ path: String) throws(FileFailure) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("unlink", path) }
+    }
+
     /// The bytes of a file, which must be closed to others; nil where there is none.
     static func read(_ path: String, atMost limit: Int) throws(FileFailure) -> [UInt8]? {
         let descriptor: CInt
@@ -83,12 +88,6 @@ enum PrivateFiles {
         // `link` and not `rename`: what is already there under the name is never replaced.
         guard link(draft, path) == 0 else { throw FileFailure("link", path) }
         unlink(draft)
-        try synchronizeDirectory(parent(of: path))
-    }
-
-    /// Removes a file where there is one, durably.
-    static func remove(_ path: String) throws(FileFailure) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("unlink", path) }
         try synchronizeDirectory(parent(of: path))
     }
 

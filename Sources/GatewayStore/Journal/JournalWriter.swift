@@ -39,7 +39,7 @@ final class JournalWriter {
     var batch: JournalBatch
     private var fillPace = JournalFillPace()
     private let copiers: [CheckpointCopier]
-    private var segmentBegan: MonotonicInstant
+    var segmentBegan: MonotonicInstant
     var spaceLooked: MonotonicInstant?
     var lacksSpace = false
 
@@ -114,6 +114,9 @@ final class JournalWriter {
     }
 
     private func finish() {
+        // What was lost since the last look is recorded before the end.
+        closedLooked = nil
+        inspectClosedSegments()
         write([JournalQueue.Item(JournalRecord(.stop))], dropped: 0, last: true)
         if segment == nil {
             // The segment was found damaged just now: what is lost and the end are recorded in another one.
@@ -221,30 +224,5 @@ final class JournalWriter {
 
     private var isCheckpointDue: Bool {
         signer?.wait(now: settings.clocks.monotonic()).map { $0 <= .zero } ?? false
-    }
-
-    private func rotateIfDue() throws(JournalUnavailable) {
-        guard let full = segment else { return }
-        let now = settings.clocks.monotonic()
-        let age = Duration.nanoseconds(now.nanoseconds - segmentBegan.nanoseconds)
-        guard full.length >= settings.segmentBytes || age >= settings.segmentAge else { return }
-        if signer?.hasUnsigned == true {
-            begin()
-            try batch.sign()
-            try commit()
-        }
-        if let segment {
-            closed.add(segment, before: chain.next)
-            segment.end()
-        }
-        segment = nil
-        do throws(FileFailure) {
-            segment = try JournalSegment(first: chain.next, in: settings.directory, files: files)
-        } catch {
-            throw JournalUnavailable(error.description)
-        }
-        segmentBegan = now
-        // The length of what is kept has changed.
-        retentionLooked = nil
     }
 }

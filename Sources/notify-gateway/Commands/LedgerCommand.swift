@@ -12,7 +12,8 @@ struct LedgerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy the ledger and its key, while the gateway runs or without one.",
             discussion: """
-                FILE is the copy, FILE.key its key, FILE.digest.key that of the journal's digests; none may exist. The copy is of one moment, and a gateway can be started with
+                FILE is the copy, FILE.key its key, FILE.digest.key that of the journal's digests; none may
+                exist. The copy is of one moment, and a gateway can be started with
                 it. It is written by the gateway, as its user and with its rights. Recorded with your uid.
 
                 Example: notify-gateway ledger backup /var/backups/ledger.sqlite

@@ -10,7 +10,7 @@ private typealias Fixture = JournalFixture
 /// What somebody does to a file under a running gateway.
 enum Sabotage: CaseIterable, Sendable {
     case delete
-    case truncate
+    case cut
     case replace
     /// As by an editor that writes a new file: the same bytes, another inode.
     case exchange
@@ -19,7 +19,7 @@ enum Sabotage: CaseIterable, Sendable {
         let manager = FileManager.default
         switch self {
         case .delete: try manager.removeItem(atPath: path)
-        case .truncate: #expect(truncate(path, 0) == 0)
+        case .cut: #expect(truncate(path, 0) == 0)
         case .replace, .exchange:
             let other = path + ".other"
             if self == .exchange {

@@ -114,7 +114,20 @@ struct JournalLedgerTests {
         do {
             let ledger = try ledger()
             try await ledger.database.write {
-                try $0.execute(sql: "DROP TABLE journal_checkpoint; PRAGMA user_version = 4")
+                try $0.execute(
+                    sql: """
+                        DROP TABLE journal_checkpoint;
+                        DROP TABLE update_attempt;
+                        DROP INDEX registration_import_unconfirmed;
+                        ALTER TABLE registration DROP COLUMN import_unconfirmed;
+                        ALTER TABLE registration DROP COLUMN undeleted;
+                        ALTER TABLE stray DROP COLUMN undeleted;
+                        ALTER TABLE stray DROP COLUMN owner;
+                        DROP INDEX hand_over_of_former;
+                        ALTER TABLE hand_over DROP COLUMN owner;
+                        ALTER TABLE hand_over DROP COLUMN former;
+                        PRAGMA user_version = 4;
+                        """)
             }
             try ledger.close()
         }

@@ -156,7 +156,7 @@ public struct JournalVerification: Sendable {
                         // Otherwise the next segment shows the gap.
                         var isBeginning = true
                         for before in segments[..<index] where try isPresent(before, files) { isBeginning = false }
-                        if isBeginning { check = ChainCheck(keys: keys, copies: copies ?? CheckpointCopies()) }
+                        if isBeginning { check = ChainCheck(keys: keys, copies: copies) }
                         continue following
                     }
                     check.take(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)

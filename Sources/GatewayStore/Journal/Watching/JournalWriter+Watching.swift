@@ -20,6 +20,7 @@ extension JournalWriter {
 
     /// Compares the closed segments and the lock with their files, some seconds apart, and records lines that are lost.
     func inspectClosedSegments() {
+        guard segment != nil else { return }
         let now = settings.clocks.monotonic()
         if let closedLooked, now.nanoseconds - closedLooked.nanoseconds < Self.closedInterval { return }
         closedLooked = now

@@ -1,0 +1,29 @@
+internal import GatewayCore
+
+extension JournalWriter {
+    /// Begins a new segment where the one in use is full or old.
+    func rotateIfDue() throws(JournalUnavailable) {
+        guard let full = segment else { return }
+        let now = settings.clocks.monotonic()
+        let age = Duration.nanoseconds(now.nanoseconds - segmentBegan.nanoseconds)
+        guard full.length >= settings.segmentBytes || age >= settings.segmentAge else { return }
+        if signer?.hasUnsigned == true {
+            begin()
+            try batch.sign()
+            try commit()
+        }
+        if let segment {
+            closed.add(segment, before: chain.next)
+            segment.end()
+        }
+        segment = nil
+        do throws(FileFailure) {
+            segment = try JournalSegment(first: chain.next, in: settings.directory, files: files)
+        } catch {
+            throw JournalUnavailable(error.description)
+        }
+        segmentBegan = now
+        // The length of what is kept has changed.
+        retentionLooked = nil
+    }
+}
