@@ -109,12 +109,17 @@ private struct ListingFileSystem: JournalFileSystem {
         try files.cut(descriptor, to: length, path)
     }
     func synchronizeDirectory(_ path: String) throws(FileFailure) { try files.synchronizeDirectory(path) }
+    func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity {
+        try files.identity(of: descriptor, path)
+    }
+    func identity(_ path: String) throws(FileFailure) -> FileIdentity { try files.identity(path) }
     func close(_ descriptor: CInt) { files.close(descriptor) }
     func remove(_ path: String) throws(FileFailure) { try files.remove(path) }
     func freeBytes(at path: String) throws(FileFailure) -> UInt64 { try files.freeBytes(at: path) }
     func names(in path: String) throws(FileFailure) -> [String] { try files.names(in: path) + [also] }
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try files.read(path) }
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
+    func modified(_ path: String) throws(FileFailure) -> WallTime { try files.modified(path) }
     func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }
     func truncate(_ path: String, to length: Int) throws(FileFailure) { try files.truncate(path, to: length) }
 }

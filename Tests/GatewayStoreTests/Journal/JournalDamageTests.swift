@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import GatewayTesting
+import Logging
 import Testing
 
 @testable import GatewayStore
