@@ -1,5 +1,7 @@
 import Foundation
 import GatewayCore
+import Logging
+import Synchronization
 import Testing
 
 @testable import GatewayStore

@@ -1,5 +1,6 @@
 import GatewayCore
 import Synchronization
+import Logging
 import Testing
 
 @testable import GatewayStore
