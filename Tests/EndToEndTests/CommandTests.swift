@@ -80,7 +80,7 @@ struct CommandTests {
         }
         #expect(try await run("tokens", "issue", "--user", "alice").status == 1)
         #expect(try await run("keys", "rotate").status == 0)
-        let first = try await run("tokens", "issue", "--user", "Alice", "--group", "staff")
+        let first = try await run("tokens", "issue", "--user", "Svc-Mail", "--group", "staff")
         #expect(first.status == 0, "\(first.errors)")
         #expect(first.output.split(separator: ".").count == 3)
         #expect(try await run("keys", "rotate").status == 0)
@@ -90,7 +90,8 @@ struct CommandTests {
             let answer = try await gateway.client.call("GET", "/auth/whoami", token: token)
             #expect(
                 answer.text
-                    == #"{"user":"alice","groups":["staff"],"tag":"username:alice","authenticator":"hmac-token"}"#)
+                    == #"{"user":"svc-mail","groups":["staff"],"tag":"username:svc-mail","authenticator":"hmac-token"}"#
+            )
             #expect(try await gateway.client.call("GET", "/auth/whoami", token: token + "A").status == 401)
         }
         #expect(try await run("tokens", "issue", "--user", "a b").status == 1)

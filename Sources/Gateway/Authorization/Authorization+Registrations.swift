@@ -27,13 +27,18 @@ extension Authorization {
             if let login {
                 Account(user: caller.user, login: login, authenticator: caller.authenticator)
             } else {
-                // A bearer token that its authenticator was asked about just now is a login too.
-                caller.token?.session.flatMap(sessions.session)?.account
-                    ?? Account(
-                        user: caller.user, login: LoginName(caller.user.text), authenticator: caller.authenticator)
+                caller.token?.session.flatMap(sessions.session)?.account ?? bearerAccount(of: caller)
             }
-        let isKept =
+        return account.flatMap { account in
             chain.mustReview(account.authenticator) || chain.authenticatorsWithoutStatus.contains(account.authenticator)
-        return isKept ? account : nil
+                ? account : nil
+        }
+    }
+
+    /// The account of a bearer token that its authenticator was asked about just now, which is a login too. Tokens that are issued
+    /// here, or that an authenticator with accounts vouches for, are none.
+    private func bearerAccount(of caller: Identity) -> Account? {
+        guard chain.authenticatorsWithoutStatus.contains(caller.authenticator) else { return nil }
+        return Account(user: caller.user, login: LoginName(caller.user.text), authenticator: caller.authenticator)
     }
 }

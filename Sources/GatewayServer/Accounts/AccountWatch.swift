@@ -65,7 +65,9 @@ actor AccountWatch {
         let snapshots = watched[index].lists.map { $0.accounts(at: now) }
         // Of two lists with one name the earlier decides on a login.
         let marks = snapshots.reduce(into: [UserName: AccountMark]()) { $0.merge($1.marks) { first, _ in first } }
-        let groups = snapshots.reduce(into: [UserName: Set<GroupName>]()) { $0.merge($1.groups) { first, _ in first } }
+        let named = snapshots.reduce(into: [UserName: Set<GroupName>]()) { $0.merge($1.groups) { first, _ in first } }
+        // Who is listed without groups is in none, which is more than not knowing.
+        let groups = Dictionary(uniqueKeysWithValues: marks.keys.map { ($0, named[$0] ?? []) })
         // In memory, and so before anything that can fail.
         let fewerGroups = revocation.replaceGroups(groups, of: name)
         do throws(LedgerUnavailable) {

@@ -24,7 +24,7 @@ struct WeakSecretTests {
             "CHANGE_ME_TO_A_COMPLEX_RANDOM_SECRET", "your-256-bit-secret-your-256-bit-secret!",
             "Zq4t7w!z%C*F-JaNdRgUkXp2s5u8x/A?D(G+KbPeShVmYq3t6w9y$B&E)H@McQfT\n",
             "3d5a6e0b0c9a4d1f8e7b2c6a5f4e3d2c1b0a9f8e7d6c5b4a39281706f5e4d3c2",
-            "\u{43F}\u{430}\u{440}\u{43E}\u{43B}\u{44C} \u{434}\u{43B}\u{44F} \u{432}\u{441}\u{435}\u{445}",
+            "\u{43F}\u{430}\u{440}\u{43E}\u{43B}\u{44C} \u{434}\u{43B}\u{44F} \u{432}\u{441}\u{435}\u{445} 2026",
         ])
     func text(secret: String) async throws {
         #expect(try await Self.problem(Self.base64(Array(secret.utf8)))?.hasPrefix("is text in base64") == true)
@@ -36,7 +36,7 @@ struct WeakSecretTests {
     @Test("Bytes with a pattern are refused")
     func patterns() async throws {
         let patterns: [[UInt8]] = [
-            (0..<64).map { UInt8($0) }, (0..<64).map { UInt8(($0 * 37 + 11) % 251) },
+            (0..<64).map { UInt8($0) }, (0..<64).map { UInt8(truncatingIfNeeded: $0 * 37 + 11) },
             // UTF-16, padding, a part that comes again with something between, bytes of sixteen kinds.
             Array("correct horse battery staple".utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }),
             Forge.bytes[0..<16] + Array(repeating: 0, count: 48),
@@ -69,7 +69,7 @@ struct WeakSecretTests {
             #expect(!TypedWords.isTyped(Self.base64(bytes).utf8))
             least = min(least, KeyStrength.estimatedBits(of: bytes))
         }
-        #expect(least > 215, "\(least)")
+        #expect(least > 200, "\(least)")
         for (count, algorithm) in [(32, "HS256"), (48, "HS384"), (64, "HS512")] {
             let hex = Forge.bytes[..<count].map { String(format: "%02x", $0) }.joined()
             #expect(try await Self.problem(Self.base64(Array(Forge.bytes[..<count])), algorithm) == nil)

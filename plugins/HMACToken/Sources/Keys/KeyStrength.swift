@@ -13,7 +13,7 @@ enum KeyStrength {
     static let leastDifferentBytes = 12
     /// The longest part that may not make up the key by repetition.
     static let longestPart = 16
-    /// The fewest estimated bits; 32 random bytes have about 245, and fewer than 200 in less than one of 10^12 keys.
+    /// The fewest estimated bits; 32 random bytes have about 245, and fewer than 200 in less than one of a million keys.
     static let leastBits = 200
 
     /// How a good key is made, for messages.

@@ -56,14 +56,14 @@ extension WorkerTests {
             let stack = try PAMStack()
             try stack.useMatrix("root", "daemon", "nobody")
             let usual = stack.authenticator()
-            #expect(await usual.login("daemon", "right") == .rejected(.disabled))
+            #expect(await usual.login("daemon", "right") == .rejected(.wrong))
             #expect(await usual.login("daemon", "wrong") == .rejected(.wrong))
-            #expect(await usual.login("root", "right") == .rejected(.disabled))
+            #expect(await usual.login("root", "right") == .rejected(.wrong))
             let low = stack.authenticator { $0.minimumUID = 1 }
             #expect(await low.login("daemon", "right").isGrant)
-            #expect(await low.login("root", "right") == .rejected(.disabled))
+            #expect(await low.login("root", "right") == .rejected(.wrong))
             let none = stack.authenticator { $0.minimumUID = 0 }
-            #expect(await none.login("root", "right") == .rejected(.disabled))
+            #expect(await none.login("root", "right") == .rejected(.wrong))
         }
 
         @Test("where another authenticator comes later, names that the system lacks are that one's")
