@@ -72,7 +72,10 @@ import Testing
         #expect(
             gateway.backend.requests.first.map { String(decoding: $0.body, as: UTF8.self) }
                 == "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"topic:a\",\"topic:b\"]}")
-        #expect(gateway.ledger.requests == [.update(user: alice, label: Sample.label, handle: Sample.handle())])
+        let account = Account(user: alice, login: LoginName("alice"), authenticator: FixedAuthenticator.name)
+        #expect(
+            gateway.ledger.requests
+                == [.update(user: alice, label: Sample.label, handle: Sample.handle(), account: account)])
         #expect(gateway.ledger.changes == [.registered(Sample.other, replacing: nil)])
         let record = try outcome(gateway)
         #expect(record.facts?.action?.rawValue == action)

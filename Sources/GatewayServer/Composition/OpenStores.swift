@@ -86,7 +86,7 @@ struct OpenStores: Sendable {
                 // A check is a commit, so that it is not made for everybody who asks.
                 StoreCheck("ledger", reuse: .seconds(1), clocks: clocks) { [ledger] in
                     if let fault = ledger.fault { return fault }
-                    return await ledger.check(now: clocks.wall())?.detail
+                    return await ledger.check()?.detail
                 },
             ]
         ) { [journal] in journal.loss }

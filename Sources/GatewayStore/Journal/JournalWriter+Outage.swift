@@ -31,13 +31,14 @@ extension JournalWriter {
         do throws(JournalUnavailable) {
             try restoreDirectory()
             findLosses()
-            for loss in unrecordedLosses { try batch.append(.linesMissing(loss.lines), mayWaitForCheckpoint: true) }
+            let records = try appendLosses(to: &batch, mayWaitForCheckpoint: true)
             if refused > 0 || unrecordedLosses.isEmpty {
                 try batch.append(.recovered(.writeFailed, count: refused), mayWaitForCheckpoint: true)
             }
             // What is missing is signed at once: nobody can take it back by cutting the end off.
             if !unrecordedLosses.isEmpty { try batch.sign() }
             segment = try newSegment(startingWith: batch.bytes)
+            recordedLosses += records
         } catch {
             delay = min(max(delay * 2, settings.shortestDelay), settings.longestDelay)
             queue.set(.failure(error))

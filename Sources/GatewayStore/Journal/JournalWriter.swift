@@ -24,6 +24,8 @@ final class JournalWriter {
     var closed: ClosedSegments
     /// Lines that are known to be lost, and of which no record says so yet.
     var unrecordedLosses: [ClosedSegments.Loss] = []
+    /// Lines that are lost and recorded as such, each with the number of the line that says so.
+    var recordedLosses: [(loss: ClosedSegments.Loss, number: UInt64)] = []
     /// When closed segments were last compared with their files.
     var closedLooked: MonotonicInstant?
     /// When segments were last looked at that may have to go.

@@ -3,7 +3,7 @@ internal import GRDB
 public import GatewayCore
 internal import Glibc
 
-// What the ledger knows of the journal, and whether it can be written itself.
+// What the ledger knows of the journal.
 extension SQLiteLedger {
     /// The last checkpoint of the journal; nil where none was kept. Blocks.
     public func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint? {
@@ -18,15 +18,6 @@ extension SQLiteLedger {
             try database.write { try LedgerTables($0).keep(checkpoint) }
         } catch {
             throw .init(describing: error)
-        }
-    }
-
-    /// Looks whether the ledger can be written, by a commit that changes nothing else. Returns why it cannot; does not return while
-    /// the disk takes no write.
-    public func check(now: WallTime) async -> LedgerUnavailable? {
-        switch await write({ try $0.noteWriteCheck(at: now) }) {
-        case .success: nil
-        case .failure(let failure): failure
         }
     }
 }
@@ -76,14 +67,5 @@ extension LedgerTables {
             arguments: [
                 Int64(clamping: checkpoint.number), Data(checkpoint.hash.bytes), checkpoint.time.microseconds,
             ])
-    }
-
-    func noteWriteCheck(at time: WallTime) throws {
-        try database.execute(
-            sql: """
-                INSERT INTO property (name, value) VALUES ('write-check', ?)
-                ON CONFLICT (name) DO UPDATE SET value = excluded.value
-                """,
-            arguments: [Data(time.description.utf8)])
     }
 }

@@ -17,6 +17,21 @@ extension SQLiteLedger {
         }
     }
 
+    /// How many registrations a revocation of the user deletes: those that the user owns, reservations and ones of unknown outcome
+    /// too, and those of others that an update of the user may have taken over.
+    public func revocableRegistrations(of user: UserName) async throws(LedgerUnavailable) -> Int {
+        try await readAtLength { tables in
+            try Int.fetchOne(
+                tables.database,
+                sql: """
+                    SELECT (SELECT count(*) FROM registration WHERE owner = :user AND state <> 'deleting')
+                        + (SELECT count(*) FROM update_attempt JOIN registration ON id = registration
+                            WHERE user = :user AND owner <> :user AND state <> 'deleting')
+                    """,
+                arguments: ["user": user.text]) ?? 0
+        }
+    }
+
     /// A page of everything in the ledger, reservations too, in the order of ids.
     ///
     /// - Parameters:

@@ -47,7 +47,12 @@ extension AuditCommand {
                 let report = try verification.run { progress.show($0, of: $1) }
                 progress.end()
                 // Beside a journal that is not as it was written there is nothing to compare it with.
-                let index = report.finding == nil ? Self.compareIndex(journal) : nil
+                var index: IndexComparison?
+                if report.finding == nil {
+                    // The index lies beside the journal, and the gateway must be able to go on with it.
+                    try StoresOwner(of: configuration).assumeForCommand()
+                    index = Self.compareIndex(journal)
+                }
                 try say(report, index)
             } catch let failure as JournalVerification.Failure {
                 throw CommandFailure.unavailable(failure.description)

@@ -46,7 +46,8 @@ struct KeysCommand: AsyncParsableCommand {
                     "\(settings.keys): \(id) was removed, its secret was weak; its tokens are refused from now on.")
             }
             Console.complain(
-                "\(settings.keys): \(edited.fresh.id) signs from \(edited.fresh.notBefore.map(\.description) ?? "now") on.")
+                "\(settings.keys): \(edited.fresh.id) signs from \(edited.fresh.notBefore.map(\.description) ?? "now") on."
+            )
         }
     }
 }

@@ -1,6 +1,6 @@
 import GatewayCore
-import Synchronization
 import Logging
+import Synchronization
 import Testing
 
 @testable import GatewayStore

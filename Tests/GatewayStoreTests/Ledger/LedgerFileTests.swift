@@ -24,6 +24,22 @@ struct LedgerFileTests {
         #expect(try await fixture.look(.delete(user: Fixture.alice, label: Fixture.id(7))) == .owned(Fixture.id(1)))
     }
 
+    @Test("a ledger that was closed is whole in its one file, and leaves nothing in its log")
+    func wholeFile() async throws {
+        let fixture = try LedgerFixture()
+        try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
+        // With readers open.
+        #expect(try await fixture.content() == ["1-1-1 alice live"])
+        try fixture.ledger.close()
+        #expect(((try? fixture.directory.bytes("ledger.sqlite-wal")) ?? []).isEmpty)
+        let copy = TemporaryDirectory()
+        try PrivateFiles.makeDirectory(copy.path)
+        for name in ["ledger.sqlite", "ledger.sqlite.key"] {
+            try PrivateFiles.write(fixture.directory.bytes(name), toNew: copy(name))
+        }
+        #expect(try await LedgerFixture(copy).content() == ["1-1-1 alice live"])
+    }
+
     @Test("all files are closed to others, and a handle is in none of them")
     func privacy() async throws {
         let fixture = try LedgerFixture()

@@ -1,3 +1,4 @@
+import GRDB
 import GatewayCore
 import Testing
 
@@ -76,6 +77,25 @@ struct LedgerFixture {
     func look(_ request: LedgerRequest, at time: WallTime = noon) async throws -> LedgerDecision {
         let claim = try await ledger.begin(request, now: time)
         return claim.decision
+    }
+
+    /// Takes everything out of a ledger that schema version 5 has added, so that the next start migrates it. All of
+    /// `LedgerSchema.tablesSince5` belongs here.
+    static func undoSchema5(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                DROP TABLE update_attempt;
+                ALTER TABLE registration DROP COLUMN undeleted;
+                ALTER TABLE stray DROP COLUMN undeleted;
+                ALTER TABLE stray DROP COLUMN owner;
+                DROP INDEX hand_over_of_former;
+                ALTER TABLE hand_over DROP COLUMN owner;
+                ALTER TABLE hand_over DROP COLUMN former;
+                DROP TABLE journal_checkpoint;
+                DROP INDEX registration_import_unconfirmed;
+                ALTER TABLE registration DROP COLUMN import_unconfirmed;
+                PRAGMA user_version = 4;
+                """)
     }
 
     /// Ids, owners and states of everything, as text.

@@ -121,21 +121,7 @@ struct UnconfirmedTests {
             _ = try await fixture.ledger.take([entry(1), entry(2)], purging: false, now: Fixture.noon)
             try await fixture.update(Fixture.alice, Fixture.id(2), Fixture.handle(2), at: Fixture.noon.adding(1))
             try await fixture.update(Fixture.bob, Fixture.id(3), Fixture.handle(3), fresh: Fixture.id(3))
-            try await fixture.ledger.database.write { database in
-                try database.execute(
-                    sql: """
-                        DROP INDEX registration_import_unconfirmed;
-                        ALTER TABLE registration DROP COLUMN import_unconfirmed;
-                        DROP TABLE update_attempt;
-                        ALTER TABLE registration DROP COLUMN undeleted;
-                        ALTER TABLE stray DROP COLUMN undeleted;
-                        ALTER TABLE stray DROP COLUMN owner;
-                        DROP INDEX hand_over_of_former;
-                        ALTER TABLE hand_over DROP COLUMN owner;
-                        ALTER TABLE hand_over DROP COLUMN former;
-                        PRAGMA user_version = 4;
-                        """)
-            }
+            try await fixture.ledger.database.write { try Fixture.undoSchema5($0) }
             try fixture.ledger.close()
         }
         let fixture = try fixture(directory)

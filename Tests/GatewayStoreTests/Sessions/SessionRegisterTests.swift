@@ -234,25 +234,17 @@ struct SessionRegisterTests {
             try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
             // As the first version had it.
             try await fixture.ledger.database.write { database in
-                for table in [
-                    "session", "revoked_token", "revoked_user", "account", "imported", "stray", "update_attempt",
-                    "journal_checkpoint",
-                ] {
+                try Fixture.undoSchema5(database)
+                for table in ["session", "revoked_token", "revoked_user", "account", "imported", "stray"] {
                     try database.execute(sql: "DROP TABLE \(table)")
                 }
                 try database.execute(
                     sql: """
-                        DROP INDEX registration_import_unconfirmed;
-                        ALTER TABLE registration DROP COLUMN import_unconfirmed;
                         DROP INDEX registration_by_account;
                         ALTER TABLE registration DROP COLUMN authenticator;
                         ALTER TABLE registration DROP COLUMN login;
                         DROP INDEX registration_to_delete;
                         ALTER TABLE registration DROP COLUMN reason;
-                        ALTER TABLE registration DROP COLUMN undeleted;
-                        DROP INDEX hand_over_of_former;
-                        ALTER TABLE hand_over DROP COLUMN owner;
-                        ALTER TABLE hand_over DROP COLUMN former;
                         PRAGMA user_version = 1;
                         """)
             }

@@ -80,7 +80,7 @@ struct TokenKeysDocumentTests {
                 "token-keys.yaml:16:5: keys[14]: \"id\" is missing",
                 "token-keys.yaml:16:5: keys[14]: \"algorithm\" is missing",
                 "token-keys.yaml:16:5: keys[14]: \"secret\" is missing",
-                "token-keys.yaml:17:1: key: is not known here",
+                "token-keys.yaml:17:1: key: is not known here; did you mean `keys`? known are: keys",
             ])
         #expect(!found.contains { $0.contains(short) || $0.contains("geheim") || $0.contains(Forge.secret()) })
     }

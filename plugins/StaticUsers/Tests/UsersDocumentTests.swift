@@ -64,7 +64,8 @@ struct UsersDocumentTests {
                 "users.yaml:5:3: users.a,b: is no user name: in lower case, 1 to 111 of a-z 0-9 _ @ . -",
                 "users.yaml:6:10: users.carol: \"hash\" is missing",
                 "users.yaml:6:20: users.carol.groups: must be a list",
-                "users.yaml:6:30: users.carol.hsah: is not known here",
+                "users.yaml:6:30: users.carol.hsah: is not known here; did you mean `hash`? "
+                    + "known are: disabled, expires, groups, hash",
                 "users.yaml:7:9: users.dave: must be a mapping of names to values",
                 "users.yaml:7:9: users.dave: \"hash\" is missing",
                 "users.yaml:8:16: users.eve.hash: is plain text or an unknown hash; \(accepted)",
@@ -110,7 +111,7 @@ struct UsersDocumentTests {
         let files = try TestFiles()
         let absent = await StaticUsersPlugin.problems(
             in: .init(file: files.path + "/no.yaml"), context: PluginContext.test())
-        #expect(absent.map(\.description) == ["\(files.path)/no.yaml: cannot be read: No such file or directory"])
+        #expect(absent.map(\.description) == ["\(files.path)/no.yaml: does not exist; `notify-gateway users add NAME` makes it"])
         let directory = await StaticUsersPlugin.problems(in: .init(file: files.path), context: PluginContext.test())
         #expect(directory.map(\.description) == ["\(files.path): is not a regular file"])
         let bytes = try files.write(Data([0x75, 0xFF, 0xFE]), to: "bytes.yaml")
@@ -168,7 +169,7 @@ struct UsersDocumentTests {
         #expect(
             problems.all.map { withoutHint($0.description) } == [
                 "gateway.yaml:1:1: authenticators[0].static-users: \"file\" is missing",
-                "gateway.yaml:1:3: authenticators[0].static-users.flie: is not known here",
+                "gateway.yaml:1:3: authenticators[0].static-users.flie: is not known here; did you mean `file`? known are: file",
             ])
     }
 }

@@ -5,7 +5,8 @@ internal import Synchronization
 /// together, since none of it needs a login. Used from any loop.
 ///
 /// Each connection may hold a fixed part of what is free at the moment. So what is left shrinks the slower the less there is, one
-/// connection cannot take it from the others, and a client that sends one usual request is served however many hold all that they may.
+/// connection cannot take it from the others, and of 64 MiB each of the first thousand may hold 4 KiB. A request that arrives whole is
+/// not counted, so that a client that sends one usual request is served however many hold all that they may.
 public final class RequestMemory: Sendable {
     /// What a connection may hold: the free bytes divided by this.
     enum Part: Int {

@@ -19,7 +19,7 @@ struct RevokeTokensOperation: ControlOperation {
         switch (user, session, token, until) {
         case (let user?, nil, nil, nil):
             let devices = try await askingLedger { () async throws(LedgerUnavailable) in
-                try await ledger.registrations(of: user).count { $0.state != .deleting }
+                try await ledger.revocableRegistrations(of: user)
             }
             let logins = sessions.sessions(of: user).count
             let record = try await context.record(.operatorRevoke, user: user)

@@ -10,6 +10,21 @@ struct ClosedSegments {
         var lines: ClosedRange<UInt64>
         /// The segments concerned and what happened to them, for the log.
         var what: String
+
+        /// Returns the losses in the order of their lines, those that touch or overlap as one.
+        static func joined(_ losses: [Loss]) -> [Loss] {
+            var joined: [Loss] = []
+            for loss in losses.sorted(by: { $0.lines.lowerBound < $1.lines.lowerBound }) {
+                if let last = joined.last, loss.lines.lowerBound <= last.lines.upperBound + 1 {
+                    let end = max(last.lines.upperBound, loss.lines.upperBound)
+                    joined[joined.count - 1] = Loss(
+                        lines: last.lines.lowerBound...end, what: "\(last.what); \(loss.what)")
+                } else {
+                    joined.append(loss)
+                }
+            }
+            return joined
+        }
     }
 
     private struct Segment {
@@ -78,14 +93,9 @@ struct ClosedSegments {
             let first = kept.map { $0 + 1 } ?? name.first
             guard first <= segment.last else { continue }
             let what = "\(name.text) \(damage?.description ?? "was truncated")"
-            if let last = losses.last, last.lines.upperBound + 1 == first {
-                losses[losses.count - 1].lines = last.lines.lowerBound...segment.last
-                losses[losses.count - 1].what += "; \(what)"
-            } else {
-                losses.append(Loss(lines: first...segment.last, what: what))
-            }
+            losses.append(Loss(lines: first...segment.last, what: what))
         }
-        return losses
+        return Loss.joined(losses)
     }
 
     /// The number of the last line that follows from the segment's first line without a gap; nil where there is none.

@@ -29,9 +29,10 @@ extension JournalWriter {
             try requireLock()
             guard !unrecordedLosses.isEmpty else { return }
             begin()
-            for loss in unrecordedLosses { try batch.append(.linesMissing(loss.lines)) }
+            let records = try appendLosses(to: &batch)
             try batch.sign()
             try commit()
+            recordedLosses += records
             unrecordedLosses = []
         } catch {
             fail(error, unwritten: [], dropped: 0)
@@ -43,6 +44,9 @@ extension JournalWriter {
     func findLosses() {
         for loss in closed.findLosses() {
             unrecordedLosses.append(loss)
+            // A record that is lost itself is made once more.
+            unrecordedLosses += recordedLosses.filter { loss.lines.contains($0.number) }.map(\.loss)
+            recordedLosses.removeAll { loss.lines.contains($0.number) }
             settings.metrics.missingLines.add(loss.lines.upperBound - loss.lines.lowerBound + 1)
             queue.noteLoss("lines \(loss.lines.lowerBound) to \(loss.lines.upperBound) are missing: \(loss.what)")
             settings.logger.error(
@@ -52,6 +56,21 @@ extension JournalWriter {
                     "detail": "\(loss.what)",
                 ])
         }
+    }
+
+    /// Appends a record of each loss that has none; neighbouring losses share one.
+    ///
+    /// - Returns: The losses with the numbers of their records, to be kept once the batch is on disk.
+    func appendLosses(
+        to batch: inout JournalBatch, mayWaitForCheckpoint: Bool = false
+    ) throws(JournalUnavailable) -> [(loss: ClosedSegments.Loss, number: UInt64)] {
+        unrecordedLosses = ClosedSegments.Loss.joined(unrecordedLosses)
+        var records: [(loss: ClosedSegments.Loss, number: UInt64)] = []
+        for loss in unrecordedLosses {
+            try batch.append(.linesMissing(loss.lines), mayWaitForCheckpoint: mayWaitForCheckpoint)
+            records.append((loss, batch.chain.next - 1))
+        }
+        return records
     }
 
     /// Makes the directory and takes its lock where they are gone.

@@ -20,7 +20,8 @@ final class GroupCommit: Sendable {
     }
 
     private enum Attempt {
-        case committed
+        /// All of it is on disk, and these tell its callers.
+        case committed([Acknowledgement])
         /// Nothing of it is kept.
         case undone(any Error, Fault)
     }
@@ -76,8 +77,10 @@ final class GroupCommit: Sendable {
         var together = rest.count
         while !rest.isEmpty {
             switch Self.attempt(rest.prefix(together), on: database) {
-            case .committed:
+            case .committed(let acknowledgements):
                 health.committed(isTest: rest.prefix(together).allSatisfy(\.isTest))
+                // Not before: a caller that goes on may look at the ledger's health.
+                for acknowledge in acknowledgements { acknowledge() }
                 rest = rest.dropFirst(together)
                 together = rest.count
             case .undone(_, .change(let place)) where place > 0:
@@ -96,7 +99,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Writes all of them and tells their callers, or writes none.
+    /// Writes all of them, or none.
     private static func attempt(_ changes: ArraySlice<Change>, on database: Database) -> Attempt {
         var fault = Fault.beginning
         var written: [Acknowledgement] = []
@@ -112,7 +115,6 @@ final class GroupCommit: Sendable {
         } catch {
             return .undone(error, fault)
         }
-        for acknowledge in written { acknowledge() }
-        return .committed
+        return .committed(written)
     }
 }

@@ -10,8 +10,17 @@ extension SQLiteLedger {
     /// such test has not ended.
     public func testWrite() async {
         guard health.beginTest() else { return }
-        _ = await commits.write(isTest: true) { try $0.noteTestWrite() }
+        _ = await check()
         health.endTest()
+    }
+
+    /// Looks whether the ledger can be written, by a commit that changes nothing else. Returns why it cannot; does not return while
+    /// the disk takes no write.
+    public func check() async -> LedgerUnavailable? {
+        switch await commits.write(isTest: true, { try $0.noteTestWrite() }) {
+        case .success: nil
+        case .failure(let failure): failure
+        }
     }
 
     /// Throws unless a change would be written, as far as can be known before.
@@ -21,7 +30,7 @@ extension SQLiteLedger {
     func requireWritable() async throws(LedgerUnavailable) {
         if let fault = health.fault { throw LedgerUnavailable("the ledger is out of order: \(fault)") }
         if health.isProvenWritable { return }
-        try await commits.write(isTest: true) { try $0.noteTestWrite() }.get()
+        if let failure = await check() { throw failure }
     }
 
     /// Reads the whole file and compares tables with their indexes, on a connection and a thread of its own.
@@ -54,7 +63,14 @@ extension SQLiteLedger {
     /// - Returns: what is damaged; nil where nothing is, and where there is no ledger yet.
     public static func damage(inFile file: String) throws(LedgerUnavailable) -> String? {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
-        do { return try LedgerCheck(file: file, depth: .pages).run() } catch { throw .init(describing: error) }
+        // A ledger that nobody has open is read from a copy: SQLite would make files beside it.
+        let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
+        defer { copy?.remove() }
+        do {
+            return try LedgerCheck(file: copy?.file ?? file, depth: .pages).run()
+        } catch {
+            throw .init(describing: error)
+        }
     }
 }
 

@@ -37,10 +37,15 @@ extension SQLiteLedger {
         }
     }
 
-    /// Gives the ledger the generation that it is closed with.
+    /// Gives the ledger the generation that it is closed with, and brings all of it into its one file.
+    ///
+    /// GRDB closes the readers after the writer, and SQLite does not empty the log when a reader closes last. A log that stayed would
+    /// be applied to a copy that is put in the file's place, and whoever copied the file alone would lack what is in the log.
     static func end(_ database: DatabasePool, _ file: String) throws -> LedgerState {
         let found = try database.read { try LedgerTables($0).generation() }
-        return try renew(database, file, from: found) { _ in }
+        let state = try renew(database, file, from: found) { _ in }
+        try database.barrierWriteWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        return state
     }
 
     /// Gives the ledger its next generation. A crash at any point leaves it with one that its state file names.
