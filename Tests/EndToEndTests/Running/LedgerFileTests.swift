@@ -92,8 +92,9 @@ import Testing
                 ready = try await admin.call("GET", "/health/ready")
             }
             #expect(ready.status == 503 && ready.text.contains("ledger: damaged"), "\(ready.text)")
-            let answer = try await gateway.client.register("bob", "apns", String(repeating: "CD", count: 32))
-            #expect(answer.status == 503 && answer.problem == "ledger-unavailable")
+            let answer = try await gateway.client.call(
+                "POST", "/api/register?handle=\(String(repeating: "CD", count: 32))", as: "bob")
+            #expect(answer.status == 503 && answer.problem == "ledger-unavailable", "\(answer.text)")
             let sent = try await gateway.client.call(
                 "POST", "/api/notifications?pns=apns&to_tag=bob", as: "alice", body: #""hi""#)
             #expect(sent.status == 200)

@@ -99,7 +99,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "authentication: { timeout: 2s }\n",
-                "gateway.yaml:1:19: authentication.timeout: is not known here; known are: deadline"
+                "gateway.yaml:1:19: authentication.timeout: is not known here; "
+                    + "known are: deadline, device-without-status, session-without-status"
             ),
         ])
     func oneMistake(line: String, problem: String) {
