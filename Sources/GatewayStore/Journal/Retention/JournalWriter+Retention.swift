@@ -8,11 +8,12 @@ extension JournalWriter {
     /// A look removes a tenth of the segments at most, or one: a wrong clock or a mistaken bound is noticed before all is gone.
     func retire() {
         guard signer != nil, segment != nil else { return }
-        let now = settings.clocks.monotonic()
+        // Read one right behind the other: a difference between them is a clock that was set.
+        let (now, time) = (settings.clocks.monotonic(), settings.clocks.wall())
         if let retentionLooked, now.nanoseconds - retentionLooked.nanoseconds < interval { return }
         retentionLooked = now
         do throws(JournalUnavailable) {
-            try retireSegments(now: now)
+            try retireSegments(now: now, at: time)
         } catch {
             fail(error, unwritten: [], dropped: 0)
         }
@@ -24,7 +25,7 @@ extension JournalWriter {
     }
 
     /// Throws where the journal cannot be written. Where only the old segments cannot be read or removed, they stay.
-    private func retireSegments(now: MonotonicInstant) throws(JournalUnavailable) {
+    private func retireSegments(now: MonotonicInstant, at time: WallTime) throws(JournalUnavailable) {
         var segments: [JournalSegmentName]
         var total: UInt64 = 0
         var sizes: [UInt64] = []
@@ -37,7 +38,6 @@ extension JournalWriter {
         total = sizes.reduce(0, +)
         let isAgeDue = ageLooked.map { now.nanoseconds - $0.nanoseconds >= interval } ?? true
         if isAgeDue { ageLooked = now }
-        let time = settings.clocks.wall()
         let trust = retentionClock.trust(now: time, at: now)
         let oldest = time.adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
         // The last one is being written.
