@@ -111,7 +111,10 @@ struct UsersDocumentTests {
         let files = try TestFiles()
         let absent = await StaticUsersPlugin.problems(
             in: .init(file: files.path + "/no.yaml"), context: PluginContext.test())
-        #expect(absent.map(\.description) == ["\(files.path)/no.yaml: does not exist; `notify-gateway users add NAME` makes it"])
+        #expect(
+            absent.map(\.description) == [
+                "\(files.path)/no.yaml: does not exist; `notify-gateway users add NAME` makes it"
+            ])
         let directory = await StaticUsersPlugin.problems(in: .init(file: files.path), context: PluginContext.test())
         #expect(directory.map(\.description) == ["\(files.path): is not a regular file"])
         let bytes = try files.write(Data([0x75, 0xFF, 0xFE]), to: "bytes.yaml")
