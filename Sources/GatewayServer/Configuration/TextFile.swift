@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GatewayCore
+internal import Glibc
 
 /// Text files that are read as a whole.
 enum TextFile {

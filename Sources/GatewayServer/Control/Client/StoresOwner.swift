@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GatewayCore
+internal import Glibc
 
 /// The user that a gateway's stores belong to, by the directory that the ledger lies in.
 ///
