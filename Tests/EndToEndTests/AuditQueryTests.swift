@@ -133,7 +133,7 @@ struct AuditQueryTests {
         var texts = try ["README.md", "deploy/README.md", "Sources/GatewayStore/README.md"].map {
             try String(contentsOf: root.appending(path: $0), encoding: .utf8)
         }
-        let pages = root.appending(path: "Sources/GatewayCore/Documentation.docc")
+        let pages = root.appending(path: "docs")
         for page in try FileManager.default.contentsOfDirectory(atPath: pages.path()) where page.hasSuffix(".md") {
             texts.append(try String(contentsOf: pages.appending(path: page), encoding: .utf8))
         }

@@ -1,0 +1,198 @@
+"""Prints a CycloneDX 1.5 document of what the program is made of. deploy/sbom calls it and describes it.
+
+Arguments: the repository, the build directory, and the output of `swift package show-dependencies --format json`.
+"""
+
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import urllib.parse
+import uuid
+
+# The libraries of the system that the program is linked to, by the name that the dynamic linker looks for.
+SYSTEM_LIBRARIES = ["libc.so.6", "libcrypt.so.1", "libcrypto.so.3", "libpam.so.0", "libsqlite3.so.0"]
+
+
+def stop(reason):
+    print(f"deploy/sbom: {reason}", file=sys.stderr)
+    sys.exit(1)
+
+
+def run(*command):
+    """The output of a command, or None if it fails."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return result.stdout.strip() if result.returncode == 0 else None
+
+
+def quoted(text):
+    return urllib.parse.quote(text, safe="-._~:")
+
+
+def repository(location):
+    """github.com/apple/swift-nio, of https://github.com/apple/swift-nio.git."""
+    parts = urllib.parse.urlsplit(location)
+    if parts.scheme != "https" or not parts.netloc:
+        stop(f"{location} is not an https address; a purl for it is unknown")
+    return (parts.netloc + parts.path).removesuffix("/").removesuffix(".git")
+
+
+def pins(root):
+    """The pins of Package.resolved, by identity."""
+    file = root / "Package.resolved"
+    if not file.exists():
+        stop(f"{file} is missing; run `swift package resolve`")
+    found = {pin["identity"]: pin for pin in json.loads(file.read_text())["pins"]}
+    for identity, pin in found.items():
+        if "version" not in pin["state"]:
+            stop(f"{identity} is pinned to no version")
+    return found
+
+
+def checked_out(build):
+    """What is checked out in the build directory: identity to (version, revision)."""
+    state = json.loads((build / "workspace-state.json").read_text())
+    return {
+        entry["packageRef"]["identity"]: (
+            entry["state"].get("checkoutState", {}).get("version"),
+            entry["state"].get("checkoutState", {}).get("revision"),
+        )
+        for entry in state["object"]["dependencies"]
+    }
+
+
+def vendored_boringssl(checkout):
+    """The BoringSSL that a package contains, as components: swift-nio-ssl and swift-crypto name its revision in a file."""
+    for file in sorted(checkout.glob("Sources/*/hash.txt")):
+        match = re.search(r"(https://boringssl\S+) at revision ([0-9a-f]{40})", file.read_text())
+        if match:
+            address, revision = match.groups()
+            vcs = urllib.parse.quote(f"git+{address}@{revision}", safe="-._~:/")
+            purl = f"pkg:generic/boringssl@{revision}?vcs_url={vcs}"
+            yield {"type": "library", "bom-ref": purl, "name": "boringssl", "version": revision, "purl": purl}
+
+
+def swift_components(graph, pinned, present):
+    """Components of the packages below the root, and who depends on whom."""
+    components, depends = {}, {}
+
+    def visit(node):
+        identity = node["identity"]
+        if identity not in pinned:
+            stop(f"{identity} is in the graph and not in Package.resolved; run `swift package resolve`")
+        state = pinned[identity]["state"]
+        if present.get(identity) != (state["version"], state["revision"]):
+            stop(f"{identity} is checked out as {present.get(identity)}, and Package.resolved says {state}; build again")
+        place = repository(pinned[identity]["location"])
+        purl = f"pkg:swift/{place}@{quoted(state['version'])}"
+        if identity not in components:
+            address = f"https://{place}"
+            commit = {"uid": state["revision"]}
+            if place.startswith("github.com/"):
+                commit["url"] = f"{address}/commit/{state['revision']}"
+            component = {
+                "type": "library", "bom-ref": purl, "name": pinned[identity]["location"].rsplit("/", 1)[1].removesuffix(".git"),
+                "version": state["version"], "purl": purl, "pedigree": {"commits": [commit]},
+                "externalReferences": [{"type": "vcs", "url": pinned[identity]["location"]}],
+            }
+            inside = list(vendored_boringssl(pathlib.Path(node["path"])))
+            if inside:
+                component["components"] = inside
+            components[identity] = component
+            depends[purl] = sorted({visit(child) for child in node["dependencies"]} | {part["bom-ref"] for part in inside})
+        return purl
+
+    direct = sorted(visit(node) for node in graph["dependencies"])
+    return list(components.values()), direct, depends
+
+
+def swift_runtime():
+    """The runtime that the toolchain links into the program."""
+    match = re.search(r"\((swift-([0-9.]+)[^)]*)\)", os.environ.get("NOTIFY_GATEWAY_SWIFT", ""))
+    if not match:
+        stop("`swift --version` names no release")
+    purl = f"pkg:github/swiftlang/swift@{quoted(match[1])}"
+    return {"type": "framework", "bom-ref": purl, "name": "swift", "version": match[2], "purl": purl}
+
+
+def debian_component(library, architecture, distribution):
+    """The Debian package that has the library, with the library's hash."""
+    places = [
+        line.split(": ", 1) for line in (run("dpkg-query", "--search", f"*/{library}") or "").splitlines() if ": " in line
+    ]
+    for owner, file in places:
+        name, _, built = owner.partition(":")
+        if built in ("", architecture) and pathlib.Path(file).name == library and pathlib.Path(file).exists():
+            break
+    else:
+        stop(f"no installed Debian package has {library} for {architecture}; install what deploy/quickstart installs")
+    version = run("dpkg-query", "--show", "--showformat=${Version}", owner)
+    source = run("dpkg-query", "--show", "--showformat=${source:Package}", owner)
+    purl = f"pkg:deb/{quoted(distribution['ID'])}/{quoted(name)}@{quoted(version)}?arch={architecture}"
+    if distribution.get("VERSION_ID"):
+        purl += f"&distro={quoted(distribution['ID'] + '-' + distribution['VERSION_ID'])}"
+    content = pathlib.Path(file).resolve()
+    return {
+        "type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl,
+        "properties": [{"name": "debian:source", "value": source}],
+        "components": [{
+            "type": "file", "bom-ref": f"file:{library}", "name": library,
+            "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(content.read_bytes()).hexdigest()}],
+        }],
+    }
+
+
+def os_release():
+    lines = pathlib.Path("/etc/os-release").read_text().splitlines()
+    return {name: value.strip('"') for name, _, value in (line.partition("=") for line in lines)}
+
+
+def timestamp(root):
+    """When the sources were committed, so that the same tree gives the same document."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH") or run("git", "-C", str(root), "log", "-1", "--format=%ct")
+    when = datetime.datetime.fromtimestamp(int(seconds), datetime.timezone.utc) if seconds else datetime.datetime.now(
+        datetime.timezone.utc)
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def main():
+    root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+    graph = json.loads(pathlib.Path(sys.argv[3]).read_text())
+    match = re.search(r'text = "([^"]+)"', (root / "Sources/GatewayServer/ProgramVersion.swift").read_text())
+    if not match:
+        stop("Sources/GatewayServer/ProgramVersion.swift has no version")
+    version = match[1]
+    packages, direct, depends = swift_components(graph, pins(root), checked_out(build))
+    runtime = swift_runtime()
+    architecture = run("dpkg", "--print-architecture")
+    distribution = os_release()
+    system = [debian_component(library, architecture, distribution) for library in SYSTEM_LIBRARIES]
+
+    program = f"notify-gateway@{version}"
+    own = sorted(direct + [runtime["bom-ref"]] + [component["bom-ref"] for component in system])
+    components = sorted(packages + [runtime] + system, key=lambda component: component["bom-ref"])
+    depends = {program: own, runtime["bom-ref"]: []} | depends | {component["bom-ref"]: [] for component in system}
+    document = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {
+            "timestamp": timestamp(root),
+            "tools": {"components": [{"type": "application", "name": "deploy/sbom", "version": version}]},
+            "component": {"type": "application", "bom-ref": program, "name": "notify-gateway", "version": version},
+        },
+        "components": components,
+        "dependencies": [{"ref": ref, "dependsOn": depends[ref]} for ref in sorted(depends)],
+    }
+    # A serial number of the content: another one only for another document.
+    content = json.dumps(document, sort_keys=True)
+    document["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, hashlib.sha256(content.encode()).hexdigest())}"
+    json.dump(document, sys.stdout, indent=2, sort_keys=True)
+    print()
+
+
+main()
