@@ -1,25 +1,25 @@
-/// A time of day: microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+/// A time of day: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// Microseconds since the epoch; negative before it.
     public let microseconds: Int64
 
-    /// A time from microseconds since the epoch.
+    /// Creates a time from microseconds since the epoch.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// A time from whole seconds since the epoch; what is beyond the range becomes its end.
+    /// Creates a time from whole seconds since the epoch. A value out of range saturates.
     public init(seconds: Int64) {
         let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        // Wrapped around, a token that says the end of time would be of any time at all.
+        // If the value wrapped around, a token with an extreme expiry would get an arbitrary one.
         self.microseconds = overflow ? (seconds < 0 ? .min : .max) : microseconds
     }
 
     /// Whole seconds since the epoch, rounded down.
     public var seconds: Int64 { Self.floorDivision(microseconds, 1_000_000) }
 
-    /// Earlier is less.
+    /// Returns whether the left time is earlier.
     public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
 
-    /// RFC 3339 in UTC with microseconds: `2026-11-21T07:00:00.000000Z`.
+    /// The time in RFC 3339 format, in UTC with microseconds: `2026-11-21T07:00:00.000000Z`.
     public var description: String {
         let days = Self.floorDivision(seconds, 86_400)
         let second = seconds - days * 86_400
@@ -46,13 +46,14 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         text.append(UInt8(ascii: ":"))
         append(second % 60, digits: 2)
         text.append(UInt8(ascii: "."))
-        // Not `microseconds - seconds * 1_000_000`: near the least number the product overflows.
+        // Not `microseconds - seconds * 1_000_000`: the product overflows near `Int64.min`.
         append((microseconds % 1_000_000 + 1_000_000) % 1_000_000, digits: 6)
         text.append(UInt8(ascii: "Z"))
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A time from RFC 3339 text (`2026-11-21T07:00:00Z`, with or without a fraction, with `Z` or an offset), or nil.
+    /// Parses RFC 3339 text (`2026-11-21T07:00:00Z`, with or without a fraction, with `Z` or an offset); returns nil
+    /// for other text.
     public init?(rfc3339 text: String) {
         var rest = text.utf8[...]
         func number(_ digits: Int) -> Int64? {
@@ -99,7 +100,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         return dividend % divisor < 0 ? quotient - 1 : quotient
     }
 
-    // The proleptic Gregorian calendar in eras of 400 years, each 146,097 days, the year counted from March.
+    // The proleptic Gregorian calendar in eras of 400 years, each 146,097 days. Years are counted from March.
     private static func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
         let shifted = days + 719_468
         let era = floorDivision(shifted, 146_097)

@@ -1,4 +1,4 @@
-// Strings, numbers and words of JSON (RFC 8259, sections 3, 6 and 7).
+// Strings, numbers and literal names of JSON (RFC 8259, sections 3, 6 and 7).
 
 extension JSONParser {
     static func skipWhiteSpace(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) {
@@ -47,12 +47,12 @@ extension JSONParser {
         guard cursor.index > start else { throw .malformed(at: cursor.index) }
     }
 
-    /// Reads a string from its opening quotation mark to behind its closing one.
+    /// Parses a string. The cursor moves from the opening quotation mark to the byte after the closing one.
     static func string(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) -> String {
         let start = cursor.index
         cursor.index += 1
         let end = skipPlain(bytes, &cursor)
-        // Nearly all strings have no escape, and are read where they stand.
+        // Nearly all strings have no escape and are read without a copy.
         if take(UInt8(ascii: "\""), bytes, &cursor) { return try text(bytes.extracting(start + 1..<end), at: start) }
         var unescaped: [UInt8] = []
         var run = start + 1
@@ -66,7 +66,7 @@ extension JSONParser {
         }
     }
 
-    /// Moves on to the next quotation mark, backslash or control character, or to the end, and answers where that is.
+    /// Advances to the next quotation mark, backslash or control character, or to the end, and returns that index.
     private static func skipPlain(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) -> Int {
         var index = cursor.index
         loop: while index < bytes.count {
