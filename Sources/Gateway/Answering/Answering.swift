@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import Logging
 
-/// In place of forwarding and settling: what the gateway answers itself, without the backend.
+/// The handlers of the gateway's own endpoints, which replace forwarding and completion for calls without the backend.
 struct Answering: Sendable {
     let chain: AuthenticatorChain
     let authentication: AuthenticationRules
@@ -12,7 +12,7 @@ struct Answering: Sendable {
     let challenges: [Answer.Field]
     let logger: Logger
 
-    /// Does what was recorded. From here on nothing throws: where there is an intent, every end is its outcome.
+    /// Carries out the recorded call. It never throws; if an intent was recorded, exactly one outcome follows.
     func answer(_ recorded: consuming RecordedOwnPlan) async -> Answer {
         let (facts, caller, call) = (recorded.plan.facts, recorded.plan.caller, recorded.plan.call)
         switch call {
@@ -34,7 +34,7 @@ struct Answering: Sendable {
                 return .accepted
             }
         case .revokeToken(let token):
-            // As long as somebody could still take it, whose clock may be a minute behind.
+            // Some verifier may accept the token after its expiry, because its clock may be one minute behind.
             let until = WallTime(seconds: token.expires.seconds + 60)
             return await conclude(facts) { () throws(LedgerUnavailable) in
                 try await sessions.revoke(token: token.id, of: caller.user, until: until)
@@ -83,18 +83,18 @@ struct Answering: Sendable {
         }
     }
 
-    /// How long a session lasts. Where nobody can be asked whether the account is still good, only a new login tells.
+    /// Returns the lifetime of a new session. It is shorter if the status of the account is known only at a login.
     private func lifetime(of caller: Identity, by issuer: any TokenIssuer) -> Duration {
         chain.authenticatorsWithoutStatus.contains(caller.authenticator)
             ? min(issuer.sessionLifetime, authentication.sessionWithoutStatus) : issuer.sessionLifetime
     }
 
-    /// Notes the groups that the account was just found in, where its authenticator is asked for them again later.
+    /// Records the current groups of the account if its authenticator is queried for them again later.
     private func note(_ groups: Set<GroupName>, of session: Session) {
         if chain.mustReview(session.authenticator) { sessions.note(groups, of: session.account) }
     }
 
-    /// Writes, and answers so where that went well.
+    /// Performs the write, and responds with success if it succeeded.
     private func conclude(
         _ facts: CallFacts, _ answer: Answer = .empty(204),
         _ write: () async throws(LedgerUnavailable) -> CallResult

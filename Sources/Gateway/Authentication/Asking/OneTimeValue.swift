@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A value that is given once and that any number of tasks wait for, each resumed on its own loop.
+/// A promise that any number of tasks can await. Each task resumes on its own event loop.
 final class OneTimeValue<Value: Sendable>: Sendable {
     private enum State {
         case awaited([CheckedContinuation<Value, Never>])
@@ -9,7 +9,7 @@ final class OneTimeValue<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.awaited([]))
 
-    /// The value, where it was given already.
+    /// The value, if it is set.
     var given: Value? {
         state.withLock { state in
             switch state {
@@ -19,7 +19,7 @@ final class OneTimeValue<Value: Sendable>: Sendable {
         }
     }
 
-    /// Gives the value. The first one counts; further ones are dropped.
+    /// Sets the value and resumes all waiting tasks. Only the first call has an effect.
     func give(_ value: Value) {
         let waiting: [CheckedContinuation<Value, Never>] = state.withLock { state in
             switch state {
@@ -33,7 +33,7 @@ final class OneTimeValue<Value: Sendable>: Sendable {
         for continuation in waiting { continuation.resume(returning: value) }
     }
 
-    /// The value, waited for where it has not been given.
+    /// Returns the value, after waiting for it if necessary.
     func get() async -> Value {
         if let given { return given }
         return await withCheckedContinuation { continuation in
