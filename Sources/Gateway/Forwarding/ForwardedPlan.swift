@@ -1,13 +1,13 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A plan that has been carried out, or not: how it ended. Only forwarding makes one.
+/// A plan after forwarding, with its result. Only the forward phase creates one.
 struct ForwardedPlan: ~Copyable {
     let plan: UpstreamPlan
     let end: ForwardResult
-    /// How long the backend took in all, in milliseconds.
+    /// The total time of the backend in milliseconds.
     let milliseconds: Int
-    /// How each step ended that sent to a member of an audience.
+    /// The results of the sends to the members of an audience, in the order of the steps.
     let memberEnds: [MemberEnd]
 
     fileprivate init(
@@ -20,37 +20,38 @@ struct ForwardedPlan: ~Copyable {
     }
 }
 
-/// How a plan ended. Nothing here is an error: from the record on, every end is an outcome.
+/// The result of a plan. It is never an error: after recording, every result is an outcome.
 struct ForwardResult: Sendable {
     var result: CallResult
-    /// The status of the backend's last answer, where there was one.
+    /// The status of the backend's last response, if there was one.
     var status: Int?
-    /// The id that the backend gave last.
+    /// The id that the backend assigned last.
     var reserved: RegistrationID?
-    /// Whether the backend's id for the handle was another handle's, and the id given last was asked for without one.
+    /// Whether the backend's id for the handle belonged to another handle, so that a further id was requested without a
+    /// handle.
     var askedAgain = false
-    /// Whether the steps for "gone" were taken.
+    /// Whether the alternative steps for a missing registration were performed.
     var followedGone = false
-    /// The update that the ledger was prepared for last; nil where the backend was asked for none.
+    /// The last update that the ledger was prepared for; nil if none was sent.
     var attempt: RegistrationAttempt?
-    /// Whether the backend may have carried that update out without having said so.
+    /// Whether the backend may have carried out that update without confirming it.
     var isInDoubt = false
-    /// For the log.
+    /// The detail for the log.
     var detail = ""
 }
 
-/// The seventh phase: the plan's steps, one after another, at the backend. Never throws, is never cancelled.
+/// The seventh phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
 struct Forwarding: Sendable {
     let backend: any Backend
     let encoder: UpstreamEncoder
     let profile: BackendProfile.BackendSide
     let ledger: any RegistrationLedger
     let clocks: Clocks
-    /// How long the backend may take for one call, all steps together.
+    /// The maximum time of the backend for all steps of one call.
     let deadline: TimeAmount
 
-    /// Refuses a call that the backend has no room for: before anybody is asked who makes it, anything is counted or written down,
-    /// so that the answer comes at once, whatever else is going on.
+    /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
+    /// immediate.
     func expectRoom(for parsed: borrowing ParsedCall) throws(Refusal) {
         if case .own = parsed.call { return }
         guard backend.isFull else { return }
@@ -75,7 +76,8 @@ struct Forwarding: Sendable {
         return ForwardedPlan(recorded.plan, run.end, milliseconds: milliseconds)
     }
 
-    // Inlined, as is what it calls: a layer of `async` more is memory and a look for the executor more.
+    // Inlined, like the functions that it calls: each additional `async` frame costs an allocation and an executor
+    // check.
     @inline(__always)
     private func perform(
         _ steps: [PlannedStep], _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
@@ -90,7 +92,7 @@ struct Forwarding: Sendable {
                 if planned.ifGone.isEmpty { return }
                 run.end.followedGone = true
                 for step in planned.ifGone {
-                    // What is gone a second time is not looked for a third time.
+                    // A second "gone" response is a failure.
                     guard case .done = await perform(step, purpose, &run) else { return }
                 }
             }
@@ -108,9 +110,9 @@ struct Forwarding: Sendable {
         return await reserveAgain(id, unlessFor: handle, end, &run)
     }
 
-    /// Has the ledger know of an update before the backend is asked for it.
+    /// Records an update in the ledger before it is sent to the backend.
     ///
-    /// - Returns: whether the backend may be asked.
+    /// - Returns: Whether the backend may be called.
     @inline(never)
     private func prepare(
         _ target: RegistrationTarget, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
@@ -132,7 +134,7 @@ struct Forwarding: Sendable {
                 run.end.detail = "ledger: \(error.detail)"
                 return false
             }
-            // What an earlier step has attempted stays in the result, to be settled.
+            // An update attempted by an earlier step stays in the result, and the completion phase handles it.
             run.end.result = .revoked
             run.end.detail = "the caller was revoked before the backend was asked"
             return false
@@ -142,7 +144,7 @@ struct Forwarding: Sendable {
         }
     }
 
-    /// What the backend has given for a handle may be another handle's; then it is asked for one without.
+    /// Requests another id without a handle if the backend assigned an id that the ledger has for another handle.
     @inline(never)
     private func reserveAgain(
         _ id: RegistrationID, unlessFor handle: DeviceHandle, _ end: StepEnd, _ run: inout StepRun
@@ -176,7 +178,7 @@ struct Forwarding: Sendable {
     }
 }
 
-/// How one step ended.
+/// The result of one step.
 enum StepEnd: Sendable, Hashable {
     case done
     case gone
@@ -184,8 +186,8 @@ enum StepEnd: Sendable, Hashable {
 }
 
 extension UpstreamStep {
-    /// Whether the step may be sent once more if the connection died: never a send, since that would notify twice, and no
-    /// reservation, since that would leave ids behind.
+    /// Whether the step may be sent again after the connection closed. A repeated send would notify twice, and a
+    /// repeated reservation would leave unused ids behind.
     var mayBeRepeated: Bool {
         switch self {
         case .upsert, .delete: true

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A plan under way: what it was given so far, and how it would end if it ended now.
+/// The state of a plan in progress: the data from earlier steps, and the result if no further step succeeds.
 struct StepRun {
     let call: CallID
     let caller: UserName
@@ -9,7 +9,7 @@ struct StepRun {
     let trace: TraceContext
     var end = ForwardResult(result: .backendFailed)
 
-    /// - Parameter trace: the trace that the call belongs to; nil where it begins its own.
+    /// - Parameter trace: The trace of a trusted peer; nil if the call starts its own.
     init(call: CallID, caller: UserName, deadline: NIODeadline, trace: TraceContext?) {
         self.trace = trace ?? TraceContext(of: call)
         self.call = call
@@ -17,7 +17,7 @@ struct StepRun {
         self.deadline = deadline
     }
 
-    /// Takes the backend's answer to a step.
+    /// Updates the result with the backend's response to a step.
     @inline(never)
     mutating func take(
         _ answer: BackendAnswer, of step: UpstreamStep, by profile: BackendProfile.BackendSide
@@ -28,7 +28,7 @@ struct StepRun {
             end.status = response.status
             return take(response, of: step, by: profile)
         case .unreachable(let detail):
-            // An earlier step may have reached it.
+            // An earlier step may have reached the backend.
             end.result = end.status == nil ? .backendUnreachable : .backendFailed
             end.detail = detail
         case .broken(let detail):
@@ -65,7 +65,7 @@ struct StepRun {
             return succeeded ? .done : profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .delete:
             end.detail = "status \(response.status)"
-            // What is not there is deleted; whatever else may mean that, such as a plain 500, can mean anything.
+            // A missing registration counts as deleted. Other statuses, such as a plain 500, are ambiguous.
             if succeeded || response.status == 404 || response.status == 410 { return .done }
             return profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .send:
@@ -76,10 +76,10 @@ struct StepRun {
 }
 
 extension BackendAnswer {
-    /// Whether a request that was not carried out by this answer may have been carried out all the same, or may yet be.
+    /// Returns whether a request may have been carried out, or may be carried out later, despite this result.
     func leavesInDoubt(by profile: BackendProfile.BackendSide) -> Bool {
         switch self {
-        // A 4xx is the backend's word that it did not act; behind a 5xx the push service may have.
+        // A 4xx proves that the backend did not act; after a 5xx the push service may have acted.
         case .answered(let response):
             !profile.successStatuses.contains(response.status) && !(400..<500).contains(response.status)
         case .broken, .timedOut, .cutOff: true
