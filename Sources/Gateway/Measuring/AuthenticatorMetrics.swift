@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// What is counted of one kind of authenticator: what it said, and how long that took. No lock, from any loop.
+/// The metrics of one kind of authenticator: its results and durations. Lock-free; safe on any thread.
 public final class AuthenticatorMetrics: Sendable {
     private enum Outcome: String, CaseIterable {
         case accepted, rejected, unavailable
@@ -20,7 +20,7 @@ public final class AuthenticatorMetrics: Sendable {
 
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
-    /// Takes an answer into account.
+    /// Records a result.
     func note(_ outcome: AuthenticationOutcome, since start: Int64) {
         switch outcome {
         case .accepted: accepted.add()
@@ -31,10 +31,10 @@ public final class AuthenticatorMetrics: Sendable {
         durations.observe(now() - start)
     }
 
-    /// Counts a password that it was not asked about, since what it says of it was known.
+    /// Counts a password whose result was cached or pending, so that the authenticator was not queried.
     func noteSpared() { spared.add() }
 
-    /// Counts a password that nobody remembered anything of, so that its word had to be asked for.
+    /// Counts a password that the authenticator was queried about.
     func noteAsked() { asked.add() }
 
     private func count(_ outcome: Outcome) -> Counter {

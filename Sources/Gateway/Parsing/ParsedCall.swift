@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A request that has been understood: one of the known calls, well formed, by nobody yet. Only parsing makes one.
+/// A well-formed call whose caller is not known yet. Only the parse phase creates one.
 struct ParsedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
@@ -21,7 +21,7 @@ struct ParsedCall: ~Copyable {
     }
 }
 
-/// The first phase: bytes become one of the known calls, or a refusal. Pure and synchronous.
+/// The first phase: parses a request into a call. Pure and synchronous.
 struct Parsing: Sendable {
     let routes: RouteTable
     let names: NameRules
@@ -32,7 +32,7 @@ struct Parsing: Sendable {
     @inline(never)
     func parse(_ request: ReceivedRequest) throws(Refusal) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
-        // A trace that cannot be read is none (W3C Trace Context, section 4.3), and nothing to refuse a call for.
+        // An invalid trace context is ignored (W3C Trace Context, section 4.3); the call is not rejected for it.
         if case .single(let bytes) = request.traceparent {
             facts.trace = TraceContext(
                 traceparent: bytes.readableBytesView,
@@ -56,8 +56,8 @@ struct Parsing: Sendable {
                     facts.pns = send.service
                     facts.bytes = send.text.utf8.count
                 case .update(_, let registration):
-                    // The label that the client presents is nobody's registration until the ledger says so, and is not recorded as
-                    // one.
+                    // The label that the client presents may be anyone's. It is recorded only once the ledger has
+                    // resolved it to a registration.
                     facts.platform = registration.handle.service
                 case .create, .delete, .own:
                     break

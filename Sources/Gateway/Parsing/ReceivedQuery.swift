@@ -3,7 +3,7 @@ internal import NIOCore
 
 /// The query of `GET /auth/notifications-received`.
 enum ReceivedQuery {
-    /// The most that are told at once, and as many as are told unless fewer are asked for.
+    /// The maximum and default number of results.
     static let largestLimit = 100
 
     static func call(_ query: ByteBuffer?) throws(Refusal) -> OwnCall {

@@ -1,13 +1,14 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The body of a registration as a client wrote it: `Platform`, `Handle`, `Tags`, their names in any case.
+/// The body of a registration: `Platform`, `Handle` and `Tags`, with names in any case.
 struct RegistrationBody {
     let platform: String
     let handle: String
     let tags: [String]
 
-    /// Strict JSON; unknown members are dropped, duplicates refused; `Tags` absent or null is none.
+    /// Parses strict JSON. Unknown members are ignored, duplicate names are rejected, and absent or null `Tags` are an
+    /// empty list.
     static func read(_ body: ByteBuffer) throws(Refusal) -> RegistrationBody {
         let value: JSONValue
         do throws(JSONParser.Fault) {

@@ -1,9 +1,9 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The body of a request for a token, where there is one: `{"device":"…"}`.
+/// The optional body of a token request: `{"device":"…"}`.
 enum TokenRequestBody {
-    /// What the caller calls the device; nil where it does not say. Unknown members are dropped.
+    /// Returns the name of the device; nil if there is none. Unknown members are ignored.
     static func device(in body: ByteBuffer) throws(Refusal) -> DeviceLabel? {
         let value: JSONValue
         do throws(JSONParser.Fault) {

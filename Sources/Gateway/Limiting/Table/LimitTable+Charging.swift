@@ -1,19 +1,19 @@
 internal import GatewayCore
 
-/// What a limiter says to charges.
+/// The result of checking charges against the limits.
 struct LimitVerdict: Sendable {
-    /// A charge that was more than there was, and how long until there is enough.
+    /// An exhausted charge, and the time until it is admitted, in nanoseconds.
     typealias Spent = (charge: LimitCharge, wait: Int64)
 
-    /// Where the longest wait is; nothing was charged then.
+    /// The exhausted charge with the longest wait. If there is one, nothing was charged.
     var spent: Spent?
-    /// Those that would be refused by limits that refuse nobody.
+    /// The charges that shadow limits would reject.
     var shadowed: [LimitCharge] = []
 }
 
 extension LimitTable {
-    /// Charges all, or none and says which was spent and for how long. What a limit that refuses nobody would refuse is not
-    /// charged by that limit.
+    /// Applies all charges, or none if a limit is exhausted. A shadow limit does not apply a charge that it would
+    /// reject.
     mutating func admit(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
         sweepIfDue(now: now)
         for charge in charges { setRight(charge, now: now) }
@@ -22,7 +22,7 @@ extension LimitTable {
         return verdict
     }
 
-    /// What `admit` would answer, without charging anything.
+    /// Returns the result of `admit` without applying any charge.
     func look(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
         var verdict = LimitVerdict()
         for charge in charges {
@@ -37,8 +37,8 @@ extension LimitTable {
         return verdict
     }
 
-    /// A clock that was set back, or a limit that was made narrower, leaves a time that the key cannot owe. It is set right for
-    /// good, or the key would seem to owe all that it can until that time.
+    /// Corrects a time beyond the maximum debt, which results from a clock that was set back or from a tighter limit.
+    /// Without the correction the key would appear to have the maximum debt until that time.
     private mutating func setRight(_ charge: LimitCharge, now: Int64) {
         guard let arrival = arrival(of: charge.key), arrival > now, arrival - now > charge.rate.memory else { return }
         set(now + charge.rate.memory, for: charge.key, now: now)
@@ -52,7 +52,7 @@ extension LimitTable {
         }
     }
 
-    /// Takes charges back.
+    /// Refunds charges.
     mutating func giveBack(_ charges: [LimitCharge], now: Int64) {
         for charge in charges {
             guard let arrival = arrival(of: charge.key), arrival > now else { continue }
