@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension RefusalCode {
-    /// The status code, the one place that turns one into the other.
+    /// The HTTP status. The only mapping from codes to statuses.
     var status: Int {
         switch self {
         case .malformedRequest, .malformedMessage, .unknownPlatform, .handleUnusable: 400
@@ -25,7 +25,7 @@ extension RefusalCode {
         }
     }
 
-    /// One line for a person.
+    /// The title of the problem document: one sentence for a person.
     var title: String {
         switch self {
         case .malformedRequest: "The request is malformed."

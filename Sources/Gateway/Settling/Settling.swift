@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import Logging
 
-/// The last phase: how the call ended is written down, once for each intent, and becomes the client's answer.
+/// The last phase: records exactly one outcome for each intent, and creates the response to the client.
 struct Settling: Sendable {
     let profile: BackendProfile
     let journal: any Journal
@@ -16,7 +16,7 @@ struct Settling: Sendable {
         return await settleInLedger(forwarded)
     }
 
-    /// Sends, of which the ledger knows nothing; nil for everything else.
+    /// Completes sends, which do not concern the ledger; returns nil for other calls.
     @inline(never)
     private func settleAtOnce(_ forwarded: borrowing ForwardedPlan) -> Answer? {
         let facts = forwarded.plan.facts
@@ -31,9 +31,9 @@ struct Settling: Sendable {
             forwarded.plan.claim)
     }
 
-    /// Settles a deletion that the gateway does by itself.
+    /// Completes a deletion that the gateway makes by itself.
     ///
-    /// - Returns: whether nothing is left to delete.
+    /// - Returns: Whether nothing is left to delete.
     func settleSweep(_ forwarded: consuming ForwardedPlan) async -> Bool {
         let (end, milliseconds, facts) = (forwarded.end, forwarded.milliseconds, forwarded.plan.facts)
         switch consume forwarded.plan.purpose {
@@ -91,7 +91,7 @@ struct Settling: Sendable {
     private struct Settled {
         var result: CallResult
         var answer: Answer
-        /// For a deletion, whether nothing is left to delete.
+        /// For a deletion: whether nothing is left to delete.
         var isComplete: Bool
 
         init(_ result: CallResult, _ answer: Answer, isComplete: Bool = false) {
@@ -106,7 +106,7 @@ struct Settling: Sendable {
     ) async -> Settled {
         guard end.result == .accepted, let id = end.reserved else { return Settled(end.result, .empty(200)) }
         facts.registration = id
-        // An id that was given without the handle does not take the place of the one that the handle is bound to.
+        // An id that was assigned without the handle does not replace the one that the handle is bound to.
         switch await write(.reserved(id, handle: end.askedAgain ? nil : handle), claim, facts.call) {
         case nil: return Settled(.ledgerFailed, .registrationID(id))
         case false: return Settled(.revoked, .registrationID(id))
@@ -131,7 +131,7 @@ struct Settling: Sendable {
             return Settled(.backendFailed, answer)
         }
         facts.registration = id
-        // The device's own id from before, proven by its handle.
+        // The device presented the id that it had before the gateway was installed, and its handle proves it.
         let adopted = known == nil && !end.followedGone && id == label
         switch await write(.registered(id, replacing: id == known ? nil : known), claim, facts.call) {
         case nil: return Settled(.ledgerFailed, answer)
@@ -144,11 +144,12 @@ struct Settling: Sendable {
         _ end: ForwardResult, _ id: RegistrationID, _ claim: consuming LedgerClaim, _ call: CallID
     ) async -> Settled {
         guard end.result == .accepted else {
-            // Whatever the backend did: the device wanted to be gone, and that is not forgotten. A failure to write is logged.
+            // The device's wish to be deleted is kept, whatever the backend did. `write` logs a failure.
             _ = await write(.deleting(id), claim, call)
             return Settled(end.result, .empty(200))
         }
-        // It would not delete. Where its word for the overwriting proves nothing either, the deletion is repeated.
+        // The backend overwrote the registration instead of deleting it. If its confirmation proves nothing, the
+        // deletion is repeated.
         let isUnconfirmed = end.followedGone && !profile.backend.confirmsUpdates
         let written = await write(isUnconfirmed ? .unconfirmed(id) : .deleted(id), claim, call)
         guard let isComplete = written else { return Settled(.ledgerFailed, .empty(200)) }
@@ -161,9 +162,9 @@ struct Settling: Sendable {
         return Settled(end.followedGone ? .neutralised : .accepted, .empty(200), isComplete: isComplete)
     }
 
-    /// Writes to the ledger.
+    /// Writes the change to the ledger.
     ///
-    /// - Returns: what the ledger says of the change; nil where it could not be written.
+    /// - Returns: The ledger's result; nil if it could not be written.
     private func write(
         _ change: LedgerChange, _ claim: consuming LedgerClaim, _ call: CallID
     ) async -> Bool? {
