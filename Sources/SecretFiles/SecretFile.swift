@@ -21,7 +21,7 @@ public enum SecretFile {
             let isForbidden = errno == EACCES
             let hint =
                 isMissing
-                ? remedy.map { "; `\($0)` makes it" } ?? ""
+                ? remedy.map { "; create it with `\($0)`" } ?? ""
                 : isForbidden ? " for uid \(geteuid()); run this as root or as the gateway's user" : ""
             throw problem(path, isMissing ? "does not exist\(hint)" : "cannot be read: \(lastError())\(hint)")
         }
@@ -31,7 +31,7 @@ public enum SecretFile {
         guard status.st_mode & S_IFMT == S_IFREG else { throw problem(path, "is not a regular file") }
         guard status.st_mode & (S_IROTH | S_IWOTH | S_IWGRP) == 0 else {
             throw problem(
-                path, "has the mode \(octal(status.st_mode)), open to others; run: chmod 640 \(path)")
+                path, "has the mode \(octal(status.st_mode)), which lets other users access it; run: chmod 640 \(path)")
         }
         guard status.st_size <= YAMLDocument.longest else {
             throw problem(path, "is longer than \(YAMLDocument.longest) bytes")

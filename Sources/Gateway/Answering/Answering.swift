@@ -46,7 +46,7 @@ struct Answering: Sendable {
     private func startSession(
         _ device: DeviceLabel?, _ login: LoginName, since epoch: RevocationEpoch, _ caller: Identity, _ facts: CallFacts
     ) async -> Answer {
-        guard let issuer = chain.issuer else { return end(.notIssued, facts, "nobody issues tokens") }
+        guard let issuer = chain.issuer else { return end(.notIssued, facts, "no authenticator issues tokens") }
         let now = clocks.wall()
         let session = Session(
             id: SessionID(random: (randomness(), randomness())), user: caller.user, login: login,
@@ -68,7 +68,7 @@ struct Answering: Sendable {
     }
 
     private func renew(_ session: Session, groups: Set<GroupName>, _ facts: CallFacts) async -> Answer {
-        guard let issuer = chain.issuer else { return end(.notIssued, facts, "nobody issues tokens") }
+        guard let issuer = chain.issuer else { return end(.notIssued, facts, "no authenticator issues tokens") }
         let now = clocks.wall()
         let issued: IssuedToken
         do throws(IssueFault) {
@@ -111,7 +111,7 @@ struct Answering: Sendable {
         journal.note(JournalRecord(.outcome, facts: facts, result: result.rawValue))
         guard let code = result.refusal else { return answer ?? .empty(204) }
         logger.warning(
-            "A call to the gateway itself failed",
+            "Local endpoint failed",
             metadata: ["call": "\(facts.call)", "code": "\(code.rawValue)", "detail": "\(detail)"])
         return ProblemDocument.answer(Refusal(code, detail), challenges: challenges)
     }

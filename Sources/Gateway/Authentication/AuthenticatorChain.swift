@@ -217,15 +217,15 @@ extension AuthenticatorChain.Link {
     ) -> AuthenticationOutcome {
         if kind == .password, identity.user != user {
             logger.error(
-                "An authenticator vouched for another user than was asked about",
+                "Authenticator returned a different user than the login names",
                 metadata: [
-                    "authenticator": "\(name)", "asked": "\(user?.text ?? "-")", "answered": "\(identity.user)",
+                    "authenticator": "\(name)", "presented": "\(user?.text ?? "-")", "accepted": "\(identity.user)",
                 ])
             return .rejected(user == nil ? .unmapped : .wrong)
         }
         guard bounds.contain(identity) else {
             logger.warning(
-                "An authenticator vouched beyond its bounds",
+                "Authenticator accepted a user outside its scope",
                 metadata: ["authenticator": "\(name)", "user": "\(identity.user)"])
             return .rejected(.untrusted)
         }

@@ -45,8 +45,8 @@ struct Authentication: Sendable {
         // The credential is not verified: an eavesdropper has it already, and the response would confirm it.
         guard parsed.credentialsMayTravel else {
             throw Refusal(
-                .insecureTransport, "a credential on a plaintext listener",
-                hint: "Credentials are taken over TLS only.")
+                .insecureTransport, "a credential was sent over a plaintext connection",
+                hint: "Credentials are accepted over TLS only.")
         }
         let presented = try taken(field, from: parsed.facts.peer)
         if let name = presented.name { parsed.facts.attempted = name }
@@ -113,7 +113,8 @@ struct Authentication: Sendable {
         case .rejected(let reason):
             throw Refusal(.credentialsRejected, reason.rawValue)
         case .unavailable(.busy):
-            throw Refusal(.overloaded, "too many credentials wait to be judged", extra: .retryAfter(seconds: 1))
+            throw Refusal(
+                .overloaded, "too many credentials are waiting for verification", extra: .retryAfter(seconds: 1))
         case .unavailable(let reason):
             throw Refusal(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
         }

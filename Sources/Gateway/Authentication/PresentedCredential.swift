@@ -51,7 +51,7 @@ struct PresentedCredential {
         // C libraries read a password up to its first NUL.
         guard !user.isEmpty, !user.utf8.contains(0), (1...longestPassword).contains(password.count),
             !password.contains(0)
-        else { throw Refusal(.credentialsRejected, "user or password is empty, too long, or holds NUL") }
+        else { throw Refusal(.credentialsRejected, "user or password is empty, too long, or contains NUL") }
         let name = PresentedName(user)
         return PresentedCredential(
             .password(user: names.login(name), password: Secret(password)), name: name)

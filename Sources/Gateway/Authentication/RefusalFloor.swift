@@ -32,7 +32,7 @@ final class RefusalFloor: Sendable {
         guard waiting.add(1, ordering: .relaxed).newValue <= rules.mostRefusalsWaiting else {
             waiting.subtract(1, ordering: .relaxed)
             throw Refusal(
-                .rateLimited, "too many refusals are waiting",
+                .rateLimited, "too many delayed login rejections",
                 extra: .limit(name: Self.limitName, retryAfterSeconds: 1))
         }
         defer { waiting.subtract(1, ordering: .relaxed) }

@@ -63,13 +63,13 @@ extension Authorization {
         case .endSession(let id):
             // A session of another user and an unknown session are indistinguishable.
             guard sessions.session(id)?.user == caller.user else {
-                throw Refusal(.notOwner, "the session is none of the caller's")
+                throw Refusal(.notOwner, "the session does not belong to the caller")
             }
             return .endSession(id)
         case .endToken:
             guard let token = caller.token else {
                 throw Refusal(
-                    .credentialsRejected, "a token is ended with a token", hint: "Present the token that is to end.")
+                    .credentialsRejected, "no token was presented", hint: "Present the token to revoke.")
             }
             return token.session.map(PermittedOwnCall.endSession) ?? .revokeToken(token)
         case .issueToken(let device):
@@ -82,8 +82,8 @@ extension Authorization {
     private func renewal(by caller: Identity) async throws(Refusal) -> PermittedOwnCall {
         guard let session = caller.token?.session.flatMap(sessions.session) else {
             throw Refusal(
-                .credentialsRejected, "the token is of no session",
-                hint: "Only a token that was got with a password is exchanged for another.")
+                .credentialsRejected, "the token has no session",
+                hint: "Only a token obtained with a password can be exchanged for another.")
         }
         switch await chain.standing(of: session.account) {
         case .good(let groups): return .renewSession(session, groups: groups)

@@ -8,11 +8,11 @@ extension Authorization {
             facts.action = .handOver
             facts.registration = id
             facts.recipient = owner
-            guard policy.handOver == .allow else { throw Refusal(.notOwner, "hand-overs are refused by policy") }
+            guard policy.handOver == .allow else { throw Refusal(.notOwner, "the policy rejects hand-overs") }
         case .tooManyHandOvers:
             facts.action = .handOver
             throw Refusal(
-                .registrationLimit, "the device changed hands too often", extra: .retryAfter(seconds: 3600))
+                .registrationLimit, "the device changed its owner too often", extra: .retryAfter(seconds: 3600))
         case .own(let id), .rotation(let id):
             facts.registration = id
         case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:

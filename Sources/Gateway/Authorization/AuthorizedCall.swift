@@ -174,7 +174,7 @@ struct Authorization: Sendable {
         case .delete(let label):
             let claim = try await claim(.delete(user: caller.user, label: label))
             guard case .owned(let id) = claim.decision else {
-                throw Refusal(.notOwner, "the label means no registration of the caller's")
+                throw Refusal(.notOwner, "the label refers to no registration of the caller")
             }
             facts.registration = id
             return .delete(id, claim)

@@ -16,7 +16,7 @@ extension Policy {
         var others: Set<Tag> = []
         let own = Tag(of: caller.user)
         for text in requested {
-            guard let tag = Tag(text) else { throw Refusal(.tagNotAllowed, "not a tag by its grammar") }
+            guard let tag = Tag(text) else { throw Refusal(.tagNotAllowed, "a malformed tag") }
             if tag == own { continue }
             guard !tag.isReserved else { throw Refusal(.tagNotAllowed, "a reserved tag") }
             if self.tags.contains(where: { $0.user.covers(caller) && $0.allow.contains { $0.matches(tag) } }) {

@@ -55,7 +55,7 @@ struct Forwarding: Sendable {
     func expectRoom(for parsed: borrowing ParsedCall) throws(Refusal) {
         if case .own = parsed.call { return }
         guard backend.isFull else { return }
-        throw Refusal(.overloaded, "too many calls wait for the backend", extra: .retryAfter(seconds: 1))
+        throw Refusal(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
             .with(parsed.facts)
     }
 
@@ -136,7 +136,7 @@ struct Forwarding: Sendable {
             }
             // An update attempted by an earlier step stays in the result, and the completion phase handles it.
             run.end.result = .revoked
-            run.end.detail = "the caller was revoked before the backend was asked"
+            run.end.detail = "the caller was revoked before the request to the backend"
             return false
         case .create: return true
         case .delete: return true
@@ -168,7 +168,7 @@ struct Forwarding: Sendable {
                 for: step, caller: run.caller, reserved: run.end.reserved?.text,
                 UpstreamEncoder.Origin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
         else {
-            run.end.detail = "the plan has a step that the backend has no word for"
+            run.end.detail = "the backend does not support the push service"
             return .failed
         }
         let request = RecordedRequest(

@@ -46,7 +46,7 @@ extension Forwarding {
         guard NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) < until else {
             // No byte was sent, so the outcome of this send is certain.
             run.end.result = .overloaded
-            run.end.detail = "its turn did not come in time"
+            run.end.detail = "not sent before the deadline"
             return MemberEnd(end: run.end, milliseconds: 0)
         }
         if case .done = await exchange(step, &run) { run.end.result = .accepted }

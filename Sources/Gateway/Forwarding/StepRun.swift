@@ -36,13 +36,13 @@ struct StepRun {
             end.detail = detail
         case .timedOut:
             end.result = .backendTimedOut
-            end.detail = "no answer in time"
+            end.detail = "no response before the deadline"
         case .cutOff:
             end.result = .unknownAtStop
-            end.detail = "the gateway stopped first"
+            end.detail = "the gateway stopped before the response"
         case .suspended:
             end.result = end.status == nil ? .overloaded : .backendFailed
-            end.detail = "no address of the backend can be reached"
+            end.detail = "the backend is unreachable"
         case .overloaded:
             end.result = end.status == nil ? .overloaded : .backendFailed
             end.detail = "all connections are in use"
@@ -58,7 +58,7 @@ struct StepRun {
         switch step {
         case .reserve:
             end.reserved = succeeded ? ReservedID.read(response.body, as: profile.idForm) : nil
-            end.detail = succeeded ? "the backend's id is not one" : "status \(response.status)"
+            end.detail = succeeded ? "the backend responded with an invalid id" : "status \(response.status)"
             return end.reserved == nil ? .failed : .done
         case .upsert:
             end.detail = "status \(response.status)"

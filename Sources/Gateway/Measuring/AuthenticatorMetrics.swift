@@ -52,7 +52,7 @@ public final class AuthenticatorMetrics: Sendable {
         return [
             MetricFamily(
                 "notify_gateway_authenticator_outcomes_total", .counter,
-                "What authenticators said of the credentials that they were asked about.",
+                "Results of credential verifications by authenticators.",
                 all.flatMap { entry in
                     Outcome.allCases.map { outcome in
                         (
@@ -63,7 +63,7 @@ public final class AuthenticatorMetrics: Sendable {
                 }),
             MetricFamily(
                 "notify_gateway_verdict_cache_lookups_total", .counter,
-                "Passwords whose verdict was remembered, and those that the authenticator had to be asked about.",
+                "Lookups in the password cache; a hit needs no query of the authenticator.",
                 all.flatMap { entry in
                     [("hit", entry.value.spared), ("miss", entry.value.asked)].map { result, counter in
                         ([name(entry.key), .init("result", result)], .number(Double(counter.value)))
@@ -71,7 +71,7 @@ public final class AuthenticatorMetrics: Sendable {
                 }),
             MetricFamily(
                 "notify_gateway_authenticator_duration_seconds", .histogram,
-                "How long authenticators took for an answer, in seconds.",
+                "Duration of credential verifications by authenticators, in seconds.",
                 all.map { ([name($0.key)], .spread($0.value.durations.reading)) }),
         ]
     }

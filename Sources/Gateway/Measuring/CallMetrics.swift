@@ -83,16 +83,16 @@ public final class CallMetrics: Sendable {
         .sorted { ($0.labels[0].value, $0.labels[1].value) < ($1.labels[0].value, $1.labels[1].value) }
         return [
             MetricFamily(
-                "notify_gateway_calls_total", .counter, "Calls that have ended, by what they do and how they ended.",
+                "notify_gateway_calls_total", .counter, "Completed calls, by action and result.",
                 counted.map { ($0.labels, .number(Double($0.value))) }),
             MetricFamily(
                 "notify_gateway_call_duration_seconds", .histogram,
-                "From a complete request to its answer, in seconds.", [([], .spread(whole.reading))]),
+                "Time from the complete request to the response, in seconds.", [([], .spread(whole.reading))]),
             MetricFamily(
-                "notify_gateway_phase_duration_seconds", .histogram, "How long the phases of calls take, in seconds.",
+                "notify_gateway_phase_duration_seconds", .histogram, "Duration of the phases of calls, in seconds.",
                 CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .spread(phases[$0.index].reading)) }),
             MetricFamily(
-                "notify_gateway_limit_refusals_total", .counter, "Calls that a limit refused.",
+                "notify_gateway_limit_refusals_total", .counter, "Calls rejected by a limit.",
                 named.limits.sorted { $0.key < $1.key }
                     .map { ([.init("limit", $0.key)], .number(Double($0.value.value))) }),
         ] + AuthenticatorMetrics.families(named.authenticators)

@@ -46,6 +46,6 @@ public final class ClientDeparture: Sendable {
 extension ClientDeparture? {
     /// Rejects the call if its client has disconnected.
     func check() throws(Refusal) {
-        if let self, self.hasLeft { throw Refusal(.requestTimeout, "the client has left") }
+        if let self, self.hasLeft { throw Refusal(.requestTimeout, "the client has disconnected") }
     }
 }

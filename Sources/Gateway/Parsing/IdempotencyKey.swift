@@ -16,8 +16,8 @@ struct IdempotencyKey: Sendable, Hashable {
             let bytes = Array(value.readableBytesView)
             guard (1...longest).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw Refusal(
-                    .malformedRequest, "Idempotency-Key is none",
-                    hint: "Idempotency-Key takes 1 to 255 visible ASCII characters.")
+                    .malformedRequest, "Idempotency-Key is malformed",
+                    hint: "Idempotency-Key must have 1 to 255 visible ASCII characters.")
             }
             return IdempotencyKey(bytes: bytes)
         }

@@ -18,7 +18,7 @@ enum MediaType {
             ).map { $0.trimmingBlanks }
             let refusal = Refusal(
                 .unsupportedMediaType, "Content-Type is not JSON",
-                hint: "This call takes application/json in utf-8, iso-8859-1 or us-ascii.")
+                hint: "This call accepts application/json in utf-8, iso-8859-1 or us-ascii.")
             guard parts.removeFirst() == "application/json" else { throw refusal }
             for part in parts {
                 // White space around the equals sign violates the grammar, but another server may accept it.

@@ -15,8 +15,8 @@ public enum MessageReading: String, Sendable, Hashable, CaseIterable {
         if self == .auto, let text = try Self.strictText(bytes) { return text }
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
             throw Refusal(
-                .malformedMessage, "the body is no text in quotation marks",
-                hint: "The body is the message as a JSON string.")
+                .malformedMessage, "the body is not text in quotation marks",
+                hint: "The body must be the message as a JSON string.")
         }
         // `utf8(_:)` returns valid UTF-8, and removing ASCII bytes at the ends keeps it valid.
         return String(decoding: bytes[1..<(bytes.count - 1)], as: UTF8.self)
@@ -28,12 +28,12 @@ public enum MessageReading: String, Sendable, Hashable, CaseIterable {
         do throws(JSONParser.Fault) {
             value = try JSONParser().parse(bytes.span)
         } catch .loneSurrogate {
-            throw Refusal(.malformedMessage, "half of a surrogate pair is no text")
+            throw Refusal(.malformedMessage, "the message contains a lone surrogate")
         } catch {
             return nil
         }
         guard case .string(let text) = value else {
-            throw Refusal(.malformedMessage, "the body is JSON, but no string")
+            throw Refusal(.malformedMessage, "the body is JSON, but not a string")
         }
         return text
     }

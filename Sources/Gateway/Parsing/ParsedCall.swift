@@ -91,7 +91,7 @@ struct Parsing: Sendable {
             try requireNoBody(request)
             _ = try QueryParameters(request.query, allowed: [])
             guard let id = segment.flatMap(RegistrationID.init) else {
-                throw Refusal(.malformedRequest, "the id in the path is not one")
+                throw Refusal(.malformedRequest, "the registration id in the path is malformed")
             }
             return .delete(label: id)
         case .send:
@@ -132,20 +132,20 @@ struct Parsing: Sendable {
         case .listSessions: return .listSessions
         case .endSession:
             guard let id = segment.flatMap(SessionID.init) else {
-                throw Refusal(.malformedRequest, "the id in the path is no session's")
+                throw Refusal(.malformedRequest, "the session id in the path is malformed")
             }
             return .endSession(id)
         }
     }
 
     private func requireNoBody(_ request: ReceivedRequest) throws(Refusal) {
-        guard request.body.readableBytes == 0 else { throw Refusal(.malformedRequest, "a body where none belongs") }
+        guard request.body.readableBytes == 0 else { throw Refusal(.malformedRequest, "the call takes no body") }
     }
 
     private func label(_ segment: String?, _ request: ReceivedRequest) throws(Refusal) -> RegistrationID {
         let pathID = try segment.map { text throws(Refusal) in
             guard let id = RegistrationID(text) else {
-                throw Refusal(.malformedRequest, "the id in the path is not one")
+                throw Refusal(.malformedRequest, "the registration id in the path is malformed")
             }
             return id
         }
@@ -155,14 +155,16 @@ struct Parsing: Sendable {
         switch (pathID, queryID) {
         case (let id?, nil):
             guard profile.client.idPlaces.contains(.path) else {
-                throw Refusal(.malformedRequest, "the registration id belongs into the query")
+                throw Refusal(.malformedRequest, "the registration id must be in the query")
             }
             return id
         case (nil, let text?):
-            guard let id = RegistrationID(text) else { throw Refusal(.malformedRequest, "the id is not one") }
+            guard let id = RegistrationID(text) else {
+                throw Refusal(.malformedRequest, "the registration id in the query is malformed")
+            }
             return id
         case (nil, nil), (_?, _?):
-            throw Refusal(.malformedRequest, "exactly one registration id is needed")
+            throw Refusal(.malformedRequest, "exactly one registration id is required")
         }
     }
 
@@ -178,7 +180,7 @@ struct Parsing: Sendable {
     private func registration(_ body: ByteBuffer) throws(Refusal) -> RequestedRegistration {
         let read = try RegistrationBody.read(body)
         guard let service = profile.backend.platformWords.service(for: read.platform) else {
-            throw Refusal(.unknownPlatform, "Platform is not one of the backend's")
+            throw Refusal(.unknownPlatform, "the backend does not support the Platform")
         }
         do throws(DeviceHandle.Fault) {
             return RequestedRegistration(handle: try handles.handle(read.handle, of: service), tags: read.tags)
@@ -189,21 +191,22 @@ struct Parsing: Sendable {
 
     private func pushService(_ word: String) throws(Refusal) -> PushService {
         guard let service = profile.backend.pnsWords.service(for: word) else {
-            throw Refusal(.unknownPlatform, "pns is not one of the backend's")
+            throw Refusal(.unknownPlatform, "the backend does not support the pns")
         }
         return service
     }
 
     private func audience(_ name: Substring) throws(Refusal) -> AudienceName {
         guard let audience = AudienceName(name) else {
-            throw Refusal(.malformedRequest, "to_tag names no audience", hint: "to_tag names no audience.")
+            throw Refusal(
+                .malformedRequest, "to_tag is not a valid audience name", hint: "to_tag is not a valid audience name.")
         }
         return audience
     }
 
     private func recipient(_ text: String) throws(Refusal) -> UserName {
         guard let user = names.canonical(text) else {
-            throw Refusal(.malformedRequest, "to_tag is not one user's name", hint: "to_tag takes one user's name.")
+            throw Refusal(.malformedRequest, "to_tag is not a user name", hint: "to_tag must be one user's name.")
         }
         return user
     }

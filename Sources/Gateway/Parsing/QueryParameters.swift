@@ -62,7 +62,7 @@ struct QueryParameters {
             case UInt8(ascii: "%"):
                 guard index + 2 < text.count, let high = text[index + 1].hexDigitValue,
                     let low = text[index + 2].hexDigitValue
-                else { throw Refusal(.malformedRequest, "a broken percent-escape in the query") }
+                else { throw Refusal(.malformedRequest, "a malformed percent-escape in the query") }
                 bytes.append(high << 4 | low)
                 index += 2
             default:

@@ -12,7 +12,8 @@ enum ReceivedQuery {
         if let text = query.take("since") {
             guard let time = WallTime(rfc3339: text) else {
                 throw Refusal(
-                    .malformedRequest, "since is no time", hint: "since takes a time such as 2026-11-21T07:00:00Z.")
+                    .malformedRequest, "since is not a time",
+                    hint: "since must be a time such as 2026-11-21T07:00:00Z.")
             }
             since = time
         }
@@ -21,7 +22,8 @@ enum ReceivedQuery {
             guard text.utf8.count <= 3, text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
                 (1...largestLimit).contains(number)
             else {
-                throw Refusal(.malformedRequest, "limit is out of range", hint: "limit takes 1 to \(largestLimit).")
+                throw Refusal(
+                    .malformedRequest, "limit is out of range", hint: "limit must be from 1 to \(largestLimit).")
             }
             limit = number
         }

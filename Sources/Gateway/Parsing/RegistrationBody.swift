@@ -18,16 +18,16 @@ struct RegistrationBody {
         }
         guard case .object = value, let platform = value.member(anyCase: "Platform")?.string,
             let handle = value.member(anyCase: "Handle")?.string
-        else { throw Refusal(.malformedRequest, "Platform or Handle is missing or is no text") }
+        else { throw Refusal(.malformedRequest, "Platform or Handle is missing or not a string") }
         switch value.member(anyCase: "Tags") {
         case nil, .null:
             return RegistrationBody(platform: platform, handle: handle, tags: [])
         case .array(let elements):
             let tags = elements.compactMap(\.string)
-            guard tags.count == elements.count else { throw Refusal(.malformedRequest, "a tag is no text") }
+            guard tags.count == elements.count else { throw Refusal(.malformedRequest, "a tag is not a string") }
             return RegistrationBody(platform: platform, handle: handle, tags: tags)
         default:
-            throw Refusal(.malformedRequest, "Tags is no list")
+            throw Refusal(.malformedRequest, "Tags is not an array")
         }
     }
 }

@@ -119,14 +119,14 @@ struct RouteTable: Sendable {
         if let found = routes.first(where: { $0.method == method }) { return found.route }
         // An id in the query although the profile expects it in the path is a malformed request, not a wrong method.
         if query != nil, routes.contains(where: { $0.route == .create }), method == .put || method == .delete {
-            throw Refusal(.malformedRequest, "the registration id belongs into the path")
+            throw Refusal(.malformedRequest, "the registration id must be in the path")
         }
-        throw Refusal(.methodNotAllowed, "no such method here", extra: .allow(routes.map(\.method)))
+        throw Refusal(.methodNotAllowed, "the path does not support the method", extra: .allow(routes.map(\.method)))
     }
 
     /// Rejects a path that another server might interpret differently.
     private static func requireSound(_ path: ByteBufferView) throws(Refusal) {
-        func refuse() -> Refusal { Refusal(.malformedRequest, "the path can be read in two ways") }
+        func refuse() -> Refusal { Refusal(.malformedRequest, "the path is ambiguous") }
         var previous: UInt8 = 0
         for (offset, byte) in path.enumerated() {
             switch byte {

@@ -11,17 +11,17 @@ enum TokenRequestBody {
         } catch {
             throw Refusal(.malformedRequest, "the body is not strict JSON: \(error)")
         }
-        guard case .object = value else { throw Refusal(.malformedRequest, "the body is no object") }
+        guard case .object = value else { throw Refusal(.malformedRequest, "the body is not a JSON object") }
         switch value.member(anyCase: "device") {
         case nil, .null: return nil
         case .string(let text):
             guard let label = DeviceLabel(text) else {
                 throw Refusal(
-                    .malformedRequest, "device is not a label",
-                    hint: "device takes 1 to 64 bytes of text without control characters.")
+                    .malformedRequest, "device is not a valid label",
+                    hint: "device must be 1 to 64 bytes of text without control characters.")
             }
             return label
-        default: throw Refusal(.malformedRequest, "device is no text")
+        default: throw Refusal(.malformedRequest, "device is not a string")
         }
     }
 }

@@ -24,9 +24,9 @@ final class LoginRecording: Sendable {
 
         fileprivate var message: Logger.Message {
             switch self {
-            case .failed: "A login failed"
-            case .banned: "Logins are refused for a while"
-            case .banEnded: "Logins are judged again"
+            case .failed: "Login failed"
+            case .banned: "Login ban started"
+            case .banEnded: "Login ban ended"
             }
         }
 
@@ -112,7 +112,7 @@ final class LoginRecording: Sendable {
                 state.bans[debtor] = nil
                 var record = ban.record
                 record.result = Result.banEnded.rawValue
-                record.reason = "\(ban.refused) refused"
+                record.reason = "\(ban.refused) rejected"
                 entries += state.records.add(record, of: Kind(.banEnded, debtor), now: now)
             }
             return Coalescer.records(entries + state.records.settle(now: now, all: all))
@@ -182,7 +182,7 @@ final class LoginRecording: Sendable {
             journal.note(record)
             guard let facts = record.facts, let result = record.result.flatMap(Result.init) else {
                 let count = record.count ?? 1
-                logger.warning("More logins failed or were refused", metadata: ["count": "\(count)"])
+                logger.warning("Further logins failed or were rejected", metadata: ["count": "\(count)"])
                 continue
             }
             logger.log(

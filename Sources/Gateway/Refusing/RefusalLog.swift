@@ -76,12 +76,12 @@ final class RefusalLog: Sendable {
         for entry in entries {
             switch entry {
             case .kind(let line, count: 1):
-                logger.log(level: line.level, "A call was refused", metadata: line.metadata)
+                logger.log(level: line.level, "Call rejected", metadata: line.metadata)
             case .kind(let line, let count):
                 let counted = line.metadata.merging(["count": "\(count)"]) { $1 }
-                logger.log(level: line.level, "More calls were refused", metadata: counted)
+                logger.log(level: line.level, "Further calls were rejected", metadata: counted)
             case .rest(let count):
-                logger.warning("More calls were refused", metadata: ["code": "several", "count": "\(count)"])
+                logger.warning("Further calls were rejected", metadata: ["code": "several", "count": "\(count)"])
             }
         }
     }

@@ -20,7 +20,7 @@ struct Repeating: Sendable {
         guard let send = authorized.permitted.keyedSend else { return .new(authorized) }
         do throws(Refusal) {
             guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
-                throw Refusal(.internalError, "a digest cannot be made")
+                throw Refusal(.internalError, "the digest could not be computed: libcrypto failed")
             }
             authorized.facts.digest = message
             authorized.facts.idempotencyKey = key
@@ -36,14 +36,14 @@ struct Repeating: Sendable {
             case .another:
                 try pay(authorized.caller, authorized.facts)
                 throw Refusal(
-                    .idempotencyMismatch, "the key stands for another message",
+                    .idempotencyMismatch, "the key was used for another message",
                     hint: "This Idempotency-Key was used for another message.")
             case .answered(let answer, let result):
                 try pay(authorized.caller, authorized.facts)
                 return .repeated(replay(answer, result, authorized.facts))
             case .unknown:
                 try pay(authorized.caller, authorized.facts)
-                let refusal = Refusal(.backendTimedOut, "what became of the send is not known")
+                let refusal = Refusal(.backendTimedOut, "the outcome of the send is unknown")
                 return .repeated(replay(ProblemDocument.answer(refusal), .backendTimedOut, authorized.facts))
             }
         } catch {

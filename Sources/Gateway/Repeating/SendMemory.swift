@@ -172,6 +172,6 @@ final class SendClaim: Sendable {
 extension Refusal {
     /// The rejection because another call is making the send with the same key.
     static var sendInFlight: Refusal {
-        Refusal(.idempotencyInProgress, "the send with this key is under way", extra: .retryAfter(seconds: 1))
+        Refusal(.idempotencyInProgress, "a send with this key is in progress", extra: .retryAfter(seconds: 1))
     }
 }

@@ -41,8 +41,8 @@ struct PayloadText {
             case "\t", "\n": bytes.append(UInt8(scalar.value))
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
                 throw Refusal(
-                    .malformedMessage, "a character that XML cannot carry",
-                    hint: "The message holds a control character that Windows notifications cannot carry.")
+                    .malformedMessage, "a character that XML cannot represent",
+                    hint: "The message contains a control character that Windows notifications cannot represent.")
             default: bytes += UTF8.encode(scalar).map(Array.init) ?? []
             }
         }

@@ -162,7 +162,7 @@ struct Rewriting: Sendable {
 
     private func digest(of text: String) throws(Refusal) -> KeyedDigest {
         guard let digest = digester.digest(ofText: text) else {
-            throw Refusal(.internalError, "the message's digest cannot be made")
+            throw Refusal(.internalError, "the message digest could not be computed: libcrypto failed")
         }
         return digest
     }
@@ -176,7 +176,7 @@ struct Rewriting: Sendable {
         guard length <= service.payloadLimit else {
             throw Refusal(
                 .payloadTooLarge, "the payload would have \(length) bytes",
-                hint: "The message is longer than the push service takes.")
+                hint: "The message is longer than the push service accepts.")
         }
         return text.escaped
     }

@@ -35,7 +35,7 @@ extension Settling {
         }
         if let failure {
             logger.warning(
-                "The backend did not carry sends to an audience out",
+                "Backend failed sends to an audience",
                 metadata: [
                     "call": "\(facts.call)", "failed": "\(counts.failed)", "first": "\(failure.result.rawValue)",
                     "detail": "\(failure.detail)",

@@ -82,7 +82,7 @@ struct Settling: Sendable {
     private func answer(_ settled: Settled, _ end: ForwardResult, _ call: CallID) -> Answer {
         guard let refusal = settled.result.refusal else { return settled.answer }
         logger.warning(
-            "The backend did not carry a call out",
+            "Backend call failed",
             metadata: ["call": "\(call)", "code": "\(refusal.rawValue)", "detail": "\(end.detail)"])
         return ProblemDocument.answer(
             Refusal(refusal, end.detail, extra: settled.result.extra), challenges: challenges)
@@ -156,7 +156,7 @@ struct Settling: Sendable {
         if isUnconfirmed {
             guard isComplete else { return Settled(.deleteUnconfirmed, .empty(200)) }
             logger.warning(
-                "The backend has not confirmed a deletion for a day, and the gateway gives it up",
+                "Backend did not confirm a deletion within a day; deletion abandoned",
                 metadata: ["call": "\(call)", "registration": "\(id)"])
         }
         return Settled(end.followedGone ? .neutralised : .accepted, .empty(200), isComplete: isComplete)
@@ -172,7 +172,7 @@ struct Settling: Sendable {
             return try await ledger.finish(claim, with: change, now: clocks.wall())
         } catch {
             logger.error(
-                "The ledger cannot be written",
+                "Ledger cannot be written",
                 metadata: ["call": "\(call)", "detail": "\(error.detail)"])
             return nil
         }

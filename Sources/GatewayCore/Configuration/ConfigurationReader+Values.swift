@@ -57,7 +57,7 @@ extension ConfigurationReader {
         guard let text = string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
             let allowed = Word.allCases.map(\.rawValue).joined(separator: ", ")
-            report(name, "\"\(text)\" is none of: \(allowed)")
+            report(name, "\"\(text)\" is not one of: \(allowed)")
             return nil
         }
         return word

@@ -58,10 +58,11 @@ public final class ConfigurationReader {
     public func finish() {
         guard isUsable else { return }
         let known = Set(known)
-        let hint = known.isEmpty ? "nothing is" : "known are: \(known.sorted().joined(separator: ", "))"
+        let hint =
+            known.isEmpty ? "this mapping takes no keys" : "known keys: \(known.sorted().joined(separator: ", "))"
         for entry in entriesInOrder where !known.contains(entry.name) {
             let meant = Misspelling.nearest(to: entry.name, among: known).map { "did you mean `\($0)`? " } ?? ""
-            report(at: entry.location, under: entry.name, "is not known here; \(meant)\(hint)")
+            report(at: entry.location, under: entry.name, "is not a known key; \(meant)\(hint)")
         }
     }
 

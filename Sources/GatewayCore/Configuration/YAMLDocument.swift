@@ -42,11 +42,11 @@ public enum YAMLDocument {
             let first = context.mark
             guard let name = duplicates.first, let second = YAMLDuplicate.second(of: name, after: first, in: text)
             else {
-                return at(first, "stands more than once in this mapping: \(names)")
+                return at(first, "duplicate name in this mapping: \(names)")
             }
             return ConfigurationProblem(
                 at: SourceLocation(file: file, line: second.line, column: second.column), path: "",
-                "stands more than once in this mapping: \(names); first in line \(first.line)")
+                "duplicate name in this mapping: \(names); first at line \(first.line)")
         default:
             return ConfigurationProblem(
                 at: SourceLocation(file: file, line: 1, column: 1), path: "", "is not YAML: \(error)")
@@ -64,7 +64,7 @@ private struct Converter {
         let location = location(of: node)
         nodesLeft -= 1
         guard depth < 32, nodesLeft > 0 else {
-            throw ConfigurationProblem(at: location, path: path, "holds too many values, or nests too deeply")
+            throw ConfigurationProblem(at: location, path: path, "has too many values, or is nested too deeply")
         }
         switch node {
         case .scalar(let scalar):
@@ -95,7 +95,7 @@ private struct Converter {
             // Yams treats a number and the same digits in quotation marks as two keys; for readers they are one name.
             guard names.insert(name.string).inserted else {
                 throw ConfigurationProblem(
-                    at: place, path: path, "stands more than once in this mapping: \"\(name.string)\"")
+                    at: place, path: path, "duplicate name in this mapping: \"\(name.string)\"")
             }
             let inner = path.isEmpty ? name.string : "\(path).\(name.string)"
             let converted = try convert(value, path: inner, depth: depth + 1)

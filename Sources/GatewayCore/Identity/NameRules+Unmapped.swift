@@ -11,10 +11,10 @@ extension NameRules {
         /// A sentence that contains no part of the name but the code point of a foreign character.
         public var description: String {
             switch self {
-            case .empty: "nothing is left of the name"
+            case .empty: "the name is empty after prefix and suffix are removed"
             case .tooLong: "the name is longer than \(UserName.longest) bytes"
             case .foreign(let scalar):
-                "U+\(String(scalar.value, radix: 16, uppercase: true)) in the name is none of a-z 0-9 _ @ . -"
+                "U+\(String(scalar.value, radix: 16, uppercase: true)) in the name is not one of a-z 0-9 _ @ . -"
             }
         }
     }

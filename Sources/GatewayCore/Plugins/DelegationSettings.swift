@@ -36,11 +36,13 @@ public struct DelegationSettings: Sendable, Hashable {
 
     private static func kinds(_ reader: ConfigurationReader) -> Set<CredentialKind>? {
         guard let values = reader.sequence("kinds") else { return nil }
-        if values.isEmpty { reader.report("kinds", "takes nothing; name a kind, or leave it out for both") }
+        if values.isEmpty { reader.report("kinds", "must not be empty; list at least one kind, or omit it for both") }
         let kinds = values.compactMap { node, path -> CredentialKind? in
             guard let text = reader.string(of: node, under: path) else { return nil }
             let kind = CredentialKind(rawValue: text)
-            if kind == nil { reader.report(at: node.location, under: path, "\"\(text)\" is none of: password, bearer") }
+            if kind == nil {
+                reader.report(at: node.location, under: path, "\"\(text)\" is not one of: password, bearer")
+            }
             return kind
         }
         return Set(kinds)
