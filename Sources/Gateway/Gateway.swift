@@ -49,7 +49,7 @@ public struct Gateway: CallServing {
             sessions: ports.sessions)
         authorization = Authorization(
             rules, ledger: ports.ledger, sessions: ports.sessions, history: ports.history,
-            historyLimiter: rules.limiter.beside([.history]), clocks: ports.clocks)
+            historyLimiter: rules.limiter.adding([.history]), clocks: ports.clocks)
         repeating = Repeating(
             memory: rules.sends ?? former?.repeating.memory ?? SendMemory(clocks: ports.clocks),
             digester: ports.digester, limiter: rules.limiter,
@@ -93,11 +93,11 @@ public struct Gateway: CallServing {
         defer { callsInFlight.leave(places) }
         do throws(Refusal) {
             let call = try parsing.parse(request)
-            try expectPlace(for: call, of: request, &places)
-            try forwarding.expectRoom(for: call)
+            try countInFlight(for: call, of: request, &places)
+            try forwarding.checkCapacity(for: call)
             phases.enter(.identify)
             let caller = try await authentication.identify(call)
-            try expectPlace(for: caller, &places)
+            try countInFlight(for: caller, &places)
             told = ToldCaller(caller)
             phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
@@ -105,8 +105,8 @@ public struct Gateway: CallServing {
             phases.enter(.limit)
             let action = allowed.facts.action
             let admitted: AdmittedCall
-            switch try repeating.look(allowed) {
-            case .repeated(let answer): return end(action, answer, told, phases)
+            switch try repeating.deduplicate(allowed) {
+            case .repeated(let answer): return finish(action, answer, told, phases)
             case .new(let fresh): admitted = try limiting.limit(fresh)
             }
             phases.enter(.rewrite)
@@ -115,7 +115,7 @@ public struct Gateway: CallServing {
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 phases.enter(.answer)
-                return end(action, await answering.answer(recorded), told, phases)
+                return finish(action, await answering.answer(recorded), told, phases)
             case .upstream(let plan):
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
@@ -123,17 +123,17 @@ public struct Gateway: CallServing {
                 phases.enter(.forward)
                 let forwarded = await forwarding.forward(recorded)
                 phases.enter(.settle)
-                return end(action, await settling.settle(forwarded), told, phases)
+                return finish(action, await settling.settle(forwarded), told, phases)
             }
         } catch {
             if case .limit(let name, _) = error.extra { limitCounters[name]?.add() }
-            return end(error.facts?.action, refusing.answer(error, of: request.id), told, phases)
+            return finish(error.facts?.action, refusing.answer(error, of: request.id), told, phases)
         }
     }
 
     /// Counts a call in flight for its address. A call that cannot be parsed does not get here and is rejected at once.
     @inline(never)
-    private func expectPlace(
+    private func countInFlight(
         for call: borrowing ParsedCall, of request: ReceivedRequest, _ places: inout CallsInFlight.Places
     ) throws(Refusal) {
         guard request.countsByAddress, request.peer.address != .local else { return }
@@ -147,7 +147,7 @@ public struct Gateway: CallServing {
     /// Counts a call in flight for its caller, unless the gateway serves it without the backend. A rejected call is
     /// charged to the limits nevertheless.
     @inline(never)
-    private func expectPlace(
+    private func countInFlight(
         for identified: borrowing IdentifiedCall, _ places: inout CallsInFlight.Places
     ) throws(Refusal) {
         if case .own = identified.call { return }
@@ -160,11 +160,11 @@ public struct Gateway: CallServing {
 
     /// Adds the limit fields to the response and updates the metrics.
     @inline(never)
-    private func end(
+    private func finish(
         _ action: Action?, _ answer: consuming Answer, _ told: ToldCaller?, _ phases: PhaseTimer
     ) -> Answer {
-        if let told { limiting.tell(told, &answer) }
-        phases.end(action, answer.refusal)
+        if let told { limiting.addFields(for: told, to: &answer) }
+        phases.finish(action, answer.refusal)
         return answer
     }
 

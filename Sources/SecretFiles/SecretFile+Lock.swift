@@ -19,8 +19,8 @@ extension SecretFile {
         /// Waits until no other command holds the lock of the directory.
         ///
         /// - Parameters:
-        /// - path: The file to replace.
-        /// - patience: The maximum time to wait.
+        ///   - path: The file to replace.
+        ///   - patience: The maximum time to wait.
         /// - Throws: A problem that names the file, if the wait times out or the directory cannot be opened.
         public init(_ path: String, patience: Duration = .seconds(30)) throws(ConfigurationProblem) {
             target = SecretFile.resolved(path)

@@ -51,8 +51,8 @@ extension SecretFile {
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw problem(path, "cannot be written: \(lastError())") }
         let isWritten =
-            store(text, to: descriptor)
-            && (hasOld ? handOver(descriptor, old) : adopt(descriptor, from: directory))
+            writeAll(text, to: descriptor)
+            && (hasOld ? handOver(descriptor, old) : inheritOwnership(descriptor, from: directory))
             && fsync(descriptor) == 0
             && rename(temporary, target) == 0
         guard isWritten else {
@@ -77,7 +77,7 @@ extension SecretFile {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
     }
 
-    private static func store(_ text: String, to descriptor: Int32) -> Bool {
+    private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -99,7 +99,7 @@ extension SecretFile {
 
     /// Gives a new file made by root to the owner of its directory, and lets the group read it if the directory is
     /// setgid.
-    private static func adopt(_ descriptor: Int32, from directory: String) -> Bool {
+    private static func inheritOwnership(_ descriptor: Int32, from directory: String) -> Bool {
         var status = stat()
         guard stat(directory, &status) == 0 else { return true }
         if geteuid() == 0, status.st_uid != 0, fchown(descriptor, status.st_uid, status.st_gid) != 0 { return false }

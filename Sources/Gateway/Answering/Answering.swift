@@ -29,14 +29,14 @@ struct Answering: Sendable {
         case .renewSession(let session, let groups):
             return await renew(session, groups: groups, facts)
         case .endSession(let id):
-            return await conclude(facts) { () throws(LedgerUnavailable) in
+            return await write(facts) { () throws(LedgerUnavailable) in
                 _ = try await sessions.end(id, of: caller.user)
                 return .accepted
             }
         case .revokeToken(let token):
             // Some verifier may accept the token after its expiry, because its clock may be one minute behind.
             let until = WallTime(seconds: token.expires.seconds + 60)
-            return await conclude(facts) { () throws(LedgerUnavailable) in
+            return await write(facts) { () throws(LedgerUnavailable) in
                 try await sessions.revoke(token: token.id, of: caller.user, until: until)
                 return .accepted
             }
@@ -46,7 +46,7 @@ struct Answering: Sendable {
     private func startSession(
         _ device: DeviceLabel?, _ login: LoginName, since epoch: RevocationEpoch, _ caller: Identity, _ facts: CallFacts
     ) async -> Answer {
-        guard let issuer = chain.issuer else { return end(.notIssued, facts, "no authenticator issues tokens") }
+        guard let issuer = chain.issuer else { return finish(.notIssued, facts, "no authenticator issues tokens") }
         let now = clocks.wall()
         let session = Session(
             id: SessionID(random: (randomness(), randomness())), user: caller.user, login: login,
@@ -58,9 +58,9 @@ struct Answering: Sendable {
         do throws(IssueFault) {
             issued = try issuer.issue(for: caller.user, groups: caller.groups, in: session, now: now)
         } catch {
-            return end(.notIssued, facts, error.detail)
+            return finish(.notIssued, facts, error.detail)
         }
-        return await conclude(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
+        return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
             guard try await sessions.start(session, since: epoch) else { return .revoked }
             note(caller.groups, of: session)
             return .accepted
@@ -68,15 +68,15 @@ struct Answering: Sendable {
     }
 
     private func renew(_ session: Session, groups: Set<GroupName>, _ facts: CallFacts) async -> Answer {
-        guard let issuer = chain.issuer else { return end(.notIssued, facts, "no authenticator issues tokens") }
+        guard let issuer = chain.issuer else { return finish(.notIssued, facts, "no authenticator issues tokens") }
         let now = clocks.wall()
         let issued: IssuedToken
         do throws(IssueFault) {
             issued = try issuer.issue(for: session.user, groups: groups, in: session, now: now)
         } catch {
-            return end(.notIssued, facts, error.detail)
+            return finish(.notIssued, facts, error.detail)
         }
-        return await conclude(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
+        return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
             guard try await sessions.renew(session.id) else { return .revoked }
             note(groups, of: session)
             return .accepted
@@ -95,19 +95,20 @@ struct Answering: Sendable {
     }
 
     /// Performs the write, and responds with success if it succeeded.
-    private func conclude(
+    private func write(
         _ facts: CallFacts, _ answer: Answer = .empty(204),
-        _ write: () async throws(LedgerUnavailable) -> CallResult
+        _ operation: () async throws(LedgerUnavailable) -> CallResult
     ) async -> Answer {
         do throws(LedgerUnavailable) {
-            let result = try await write()
-            return end(result, facts, "the user or the session was revoked meanwhile", or: answer)
+            let result = try await operation()
+            return finish(result, facts, "the user or the session was revoked meanwhile", or: answer)
         } catch {
-            return end(.ledgerFailed, facts, "ledger: \(error.detail)")
+            return finish(.ledgerFailed, facts, "ledger: \(error.detail)")
         }
     }
 
-    private func end(_ result: CallResult, _ facts: CallFacts, _ detail: String, or answer: Answer? = nil) -> Answer {
+    private func finish(_ result: CallResult, _ facts: CallFacts, _ detail: String, or answer: Answer? = nil) -> Answer
+    {
         journal.note(JournalRecord(.outcome, facts: facts, result: result.rawValue))
         guard let code = result.refusal else { return answer ?? .empty(204) }
         logger.warning(

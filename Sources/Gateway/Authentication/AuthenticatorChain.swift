@@ -166,8 +166,8 @@ public struct AuthenticatorChain: Sendable {
     /// credential is rejected as wrong.
     ///
     /// - Parameters:
-    /// - user: The canonical name presented with a password. No authenticator may accept another one.
-    /// - logger: Receives the name of an authenticator that does so.
+    ///   - user: The canonical name presented with a password. No authenticator may accept another one.
+    ///   - logger: Receives the name of an authenticator that does so.
     func authenticate(
         _ credential: Credential, of user: UserName?, by panel: Panel, from peer: Peer, logger: Logger
     ) async -> Judgement {

@@ -48,7 +48,7 @@ struct Authentication: Sendable {
                 .insecureTransport, "a credential was sent over a plaintext connection",
                 hint: "Credentials are accepted over TLS only.")
         }
-        let presented = try taken(field, from: parsed.facts.peer)
+        let presented = try parseCredential(field, from: parsed.facts.peer)
         if let name = presented.name { parsed.facts.attempted = name }
         return presented
     }
@@ -60,7 +60,7 @@ struct Authentication: Sendable {
     ) throws(Refusal) -> IdentifiedCall {
         // Needed for the record of a failed login.
         if judgement.outcome.isRefusal { parsed.facts.authenticator = judgement.judge }
-        let caller = withPresentGroups(try judged(judgement.outcome, of: presented.name))
+        let caller = withCurrentGroups(try judged(judgement.outcome, of: presented.name))
         parsed.facts.establish {
             $0.user = caller.user
             $0.authenticator = caller.authenticator
@@ -72,7 +72,7 @@ struct Authentication: Sendable {
 
     /// Removes groups that a token lists and that its account has lost since. Reads from memory; most tokens list no
     /// groups.
-    private func withPresentGroups(_ caller: Identity) -> Identity {
+    private func withCurrentGroups(_ caller: Identity) -> Identity {
         guard let token = caller.token, !caller.groups.isEmpty,
             let groups = sessions.groups(behind: token, of: caller.user)
         else { return caller }
@@ -89,7 +89,7 @@ struct Authentication: Sendable {
         return IdentifiedCall(facts: facts, call: parsed.call, caller: caller, login: login, epoch: epoch)
     }
 
-    private func taken(_ field: ByteBuffer, from peer: Peer) throws(Refusal) -> PresentedCredential {
+    private func parseCredential(_ field: ByteBuffer, from peer: Peer) throws(Refusal) -> PresentedCredential {
         do throws(Refusal) {
             return try PresentedCredential(field, names: judging.names)
         } catch {

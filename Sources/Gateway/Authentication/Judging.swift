@@ -39,7 +39,7 @@ struct Judging: Sendable {
         let ticket = try limiter.admitLogin(from: peer)
         // The synchronous path avoids a task and a pending verification, which cost more than checking a token.
         if let judgement = judgeAtOnce(token: credential, from: peer, ticket) { return judgement }
-        return try await ask(about: credential, from: peer, ticket, departure)
+        return try await query(about: credential, from: peer, ticket, departure)
     }
 
     @inline(never)
@@ -52,11 +52,11 @@ struct Judging: Sendable {
     }
 
     @inline(never)
-    private func ask(
+    private func query(
         about credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket, _ departure: ClientDeparture?
     ) async throws(Refusal) -> Judgement {
         let question = Question()
-        question.ask(
+        question.start(
             on: loops, within: rules.deadline,
             { [chain, logger] in
                 await chain.authenticate(credential, of: nil, by: chain.tokenPanel, from: peer, logger: logger)
@@ -96,14 +96,14 @@ struct Judging: Sendable {
                     return judgement
                 }
             case .unknown(let question, let key):
-                try put(question, key, credential, of: user, to: panel, from: peer)
+                try startVerification(question, key, credential, of: user, to: panel, from: peer)
                 if let judgement = await question.answer(unless: departure) { return judgement }
             }
         }
     }
 
     /// Starts the verification of a password and charges the caller for it.
-    private func put(
+    private func startVerification(
         _ question: Question, _ key: VerdictKey?, _ credential: Credential, of user: UserName?,
         to panel: AuthenticatorChain.Panel, from peer: Peer
     ) throws(Refusal) {
@@ -113,11 +113,11 @@ struct Judging: Sendable {
             charge = try throttle.admit(user, from: peer)
             ticket = try ticketOfStranger(charge, from: peer)
         } catch {
-            verdicts.conclude(question, key, nil)
+            verdicts.complete(question, key, nil)
             question.withdraw()
             throw error
         }
-        question.ask(
+        question.start(
             on: loops, within: rules.deadline,
             { [chain, logger] in
                 await chain.authenticate(credential, of: user, by: panel, from: peer, logger: logger)
@@ -131,7 +131,7 @@ struct Judging: Sendable {
                 case .rejected, .notMine, nil: break
                 }
                 if let outcome, !outcome.isRefusal, let ticket { limiter.giveBack(ticket) }
-                verdicts.conclude(question, key, judgement)
+                verdicts.complete(question, key, judgement)
             })
     }
 

@@ -36,13 +36,13 @@ final class RefusalFloor: Sendable {
                 extra: .limit(name: Self.limitName, retryAfterSeconds: 1))
         }
         defer { waiting.subtract(1, ordering: .relaxed) }
-        let over = OneTimeValue<Void>()
-        let timer = loops.schedule(after: .nanoseconds(rest)) { over.give(()) }
+        let elapsed = OneTimeValue<Void>()
+        let timer = loops.schedule(after: .nanoseconds(rest)) { elapsed.fulfill(()) }
         departure?.watch {
             timer.cancel()
-            over.give(())
+            elapsed.fulfill(())
         }
-        await over.get()
+        await elapsed.get()
         departure?.endWatch()
     }
 }

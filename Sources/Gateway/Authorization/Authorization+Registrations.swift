@@ -2,7 +2,7 @@ internal import GatewayCore
 
 extension Authorization {
     /// Applies the ledger's decision on an update. A hand-over has its own action in policy and record.
-    func judge(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
+    func apply(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
         switch decision {
         case .handOver(let id, let owner):
             facts.action = .handOver

@@ -169,7 +169,7 @@ struct Authorization: Sendable {
             let account = reviewedAccount(of: caller, login: login)
             let claim = try await claim(
                 .update(user: caller.user, label: label, handle: wanted.handle, account: account), revocation)
-            try judge(claim.decision, &facts)
+            try apply(claim.decision, &facts)
             return .update(label: label, wanted.handle, tags: tags, claim)
         case .delete(let label):
             let claim = try await claim(.delete(user: caller.user, label: label))

@@ -25,11 +25,11 @@ extension Policy {
                 others.insert(tag)
             }
         }
-        return try judged(others, &facts) ? Self.sorted(allowed.union(others)) : Self.sorted(allowed)
+        return try registersNevertheless(others, &facts) ? Self.sorted(allowed.union(others)) : Self.sorted(allowed)
     }
 
     /// Returns whether tags that no rule allows are registered nevertheless.
-    private func judged(_ others: Set<Tag>, _ facts: inout CallFacts) throws(Refusal) -> Bool {
+    private func registersNevertheless(_ others: Set<Tag>, _ facts: inout CallFacts) throws(Refusal) -> Bool {
         guard !others.isEmpty else { return false }
         facts.tags = Self.sorted(others)
         switch (isEnforced, tagsNotAllowed) {

@@ -52,11 +52,11 @@ public struct CallExplainer: Sendable {
             explanation.call = ExplainedCall(parsed.call)
             explanation.limits = limits(of: parsed.call, by: caller, at: request.peer)
             let assumed = Authentication.assume(caller, login: login, epoch: sessions.epoch, making: parsed)
-            let allowed = try await authorization.authorize(assumed, .lookedAt)
+            let allowed = try await authorization.authorize(assumed, .dryRun)
             explanation.action = allowed.facts.action
             explanation.rule = allowed.facts.rule
             explanation.registration = allowed.facts.registration
-            let admitted = try limiting.limit(allowed, .lookedAt)
+            let admitted = try limiting.limit(allowed, .dryRun)
             switch try rewriting.rewrite(admitted) {
             case .own:
                 explanation.end = .answeredHere

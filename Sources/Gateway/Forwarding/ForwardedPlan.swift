@@ -4,18 +4,18 @@ internal import NIOCore
 /// A plan after forwarding, with its result. Only the forward phase creates one.
 struct ForwardedPlan: ~Copyable {
     let plan: UpstreamPlan
-    let end: ForwardResult
+    let outcome: ForwardResult
     /// The total time of the backend in milliseconds.
     let milliseconds: Int
     /// The results of the sends to the members of an audience, in the order of the steps.
-    let memberEnds: [MemberEnd]
+    let memberResults: [MemberEnd]
 
     fileprivate init(
-        _ plan: consuming UpstreamPlan, _ end: ForwardResult, milliseconds: Int, memberEnds: [MemberEnd] = []
+        _ plan: consuming UpstreamPlan, _ outcome: ForwardResult, milliseconds: Int, memberResults: [MemberEnd] = []
     ) {
-        self.memberEnds = memberEnds
+        self.memberResults = memberResults
         self.plan = plan
-        self.end = end
+        self.outcome = outcome
         self.milliseconds = milliseconds
     }
 }
@@ -29,9 +29,9 @@ struct ForwardResult: Sendable {
     var reserved: RegistrationID?
     /// Whether the backend's id for the handle belonged to another handle, so that a further id was requested without a
     /// handle.
-    var askedAgain = false
+    var reservedWithoutHandle = false
     /// Whether the alternative steps for a missing registration were performed.
-    var followedGone = false
+    var usedAlternative = false
     /// The last update that the ledger was prepared for; nil if none was sent.
     var attempt: RegistrationAttempt?
     /// Whether the backend may have carried out that update without confirming it.
@@ -52,7 +52,7 @@ struct Forwarding: Sendable {
 
     /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
     /// immediate.
-    func expectRoom(for parsed: borrowing ParsedCall) throws(Refusal) {
+    func checkCapacity(for parsed: borrowing ParsedCall) throws(Refusal) {
         if case .own = parsed.call { return }
         guard backend.isFull else { return }
         throw Refusal(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
@@ -63,17 +63,17 @@ struct Forwarding: Sendable {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
         if recorded.plan.audience != nil {
-            let ends = await sendToAll(
+            let results = await sendToAll(
                 steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, from: start)
             return ForwardedPlan(
-                recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberEnds: ends)
+                recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberResults: results)
         }
         var run = StepRun(
             call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
             deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline, trace: recorded.plan.facts.trace)
         await perform(steps, recorded.plan.purpose, &run)
         let milliseconds = Int((clocks.monotonic().nanoseconds - start) / 1_000_000)
-        return ForwardedPlan(recorded.plan, run.end, milliseconds: milliseconds)
+        return ForwardedPlan(recorded.plan, run.outcome, milliseconds: milliseconds)
     }
 
     // Inlined, like the functions that it calls: each additional `async` frame costs an allocation and an executor
@@ -90,14 +90,14 @@ struct Forwarding: Sendable {
                 return
             case .gone:
                 if planned.ifGone.isEmpty { return }
-                run.end.followedGone = true
+                run.outcome.usedAlternative = true
                 for step in planned.ifGone {
                     // A second "gone" response is a failure.
                     guard case .done = await perform(step, purpose, &run) else { return }
                 }
             }
         }
-        run.end.result = .accepted
+        run.outcome.result = .accepted
     }
 
     @inline(__always)
@@ -105,9 +105,11 @@ struct Forwarding: Sendable {
         _ step: UpstreamStep, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
     ) async -> StepEnd {
         if case .upsert(let target, _) = step, await !prepare(target, purpose, &run) { return .failed }
-        let end = await exchange(step, &run)
-        guard case .done = end, case .reserve(let handle?) = step, let id = run.end.reserved else { return end }
-        return await reserveAgain(id, unlessFor: handle, end, &run)
+        let stepResult = await exchange(step, &run)
+        guard case .done = stepResult, case .reserve(let handle?) = step, let id = run.outcome.reserved else {
+            return stepResult
+        }
+        return await reserveAgain(id, unlessFor: handle, stepResult, &run)
     }
 
     /// Records an update in the ledger before it is sent to the backend.
@@ -120,23 +122,23 @@ struct Forwarding: Sendable {
         switch purpose {
         case .update(let update):
             let known = update.claim.decision.updated
-            let wanted: RegistrationID? = if case .known(let id) = target { id } else { run.end.reserved }
+            let wanted: RegistrationID? = if case .known(let id) = target { id } else { run.outcome.reserved }
             guard let id = wanted else { return true }
             do throws(LedgerUnavailable) {
                 let prepared = try await ledger.prepare(
                     id, replacing: id == known ? nil : known, for: update.claim, now: clocks.wall())
                 if let prepared {
-                    run.end.attempt = prepared
+                    run.outcome.attempt = prepared
                     return true
                 }
             } catch {
-                run.end.result = .ledgerUnavailable
-                run.end.detail = "ledger: \(error.detail)"
+                run.outcome.result = .ledgerUnavailable
+                run.outcome.detail = "ledger: \(error.detail)"
                 return false
             }
             // An update attempted by an earlier step stays in the result, and the completion phase handles it.
-            run.end.result = .revoked
-            run.end.detail = "the caller was revoked before the request to the backend"
+            run.outcome.result = .revoked
+            run.outcome.detail = "the caller was revoked before the request to the backend"
             return false
         case .create: return true
         case .delete: return true
@@ -147,17 +149,17 @@ struct Forwarding: Sendable {
     /// Requests another id without a handle if the backend assigned an id that the ledger has for another handle.
     @inline(never)
     private func reserveAgain(
-        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ end: StepEnd, _ run: inout StepRun
+        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ stepResult: StepEnd, _ run: inout StepRun
     ) async -> StepEnd {
         do throws(LedgerUnavailable) {
-            guard try await ledger.isHeld(id, forAnotherThan: handle) else { return end }
+            guard try await ledger.isHeld(id, forAnotherThan: handle) else { return stepResult }
             try await ledger.dropOutdated(id, now: clocks.wall())
         } catch {
-            run.end.result = .backendFailed
-            run.end.detail = "ledger: \(error.detail)"
+            run.outcome.result = .backendFailed
+            run.outcome.detail = "ledger: \(error.detail)"
             return .failed
         }
-        run.end.askedAgain = true
+        run.outcome.reservedWithoutHandle = true
         return await exchange(.reserve(handle: nil), &run)
     }
 
@@ -165,16 +167,16 @@ struct Forwarding: Sendable {
     func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         guard
             let bytes = encoder.request(
-                for: step, caller: run.caller, reserved: run.end.reserved?.text,
+                for: step, caller: run.caller, reserved: run.outcome.reserved?.text,
                 UpstreamEncoder.Origin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
         else {
-            run.end.detail = "the backend does not support the push service"
+            run.outcome.detail = "the backend does not support the push service"
             return .failed
         }
         let request = RecordedRequest(
             id: run.call, bytes: bytes, mayBeRepeated: step.mayBeRepeated, deadline: run.deadline)
         let answer = await backend.exchange(request)
-        return run.take(answer, of: step, by: profile)
+        return run.apply(answer, of: step, by: profile)
     }
 }
 

@@ -3,7 +3,7 @@ internal import NIOCore
 
 /// The result of the send to one member of an audience.
 struct MemberEnd: Sendable {
-    var end: ForwardResult
+    var outcome: ForwardResult
     var milliseconds: Int
 }
 
@@ -21,7 +21,7 @@ extension Forwarding {
     ) async -> [MemberEnd] {
         let until = NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) + min(deadline, Self.audienceTime)
         return await withTaskGroup(of: (Int, MemberEnd).self) { group in
-            var ends = [MemberEnd?](repeating: nil, count: steps.count)
+            var results = [MemberEnd?](repeating: nil, count: steps.count)
             var next = 0
             func startNext() {
                 guard next < steps.count else { return }
@@ -30,11 +30,11 @@ extension Forwarding {
                 group.addTask { (index, await send(step, of: facts, caller: caller, until: until)) }
             }
             for _ in 0..<Self.audienceWidth { startNext() }
-            while let (index, end) = await group.next() {
-                ends[index] = end
+            while let (index, result) = await group.next() {
+                results[index] = result
                 startNext()
             }
-            return ends.compactMap(\.self)
+            return results.compactMap(\.self)
         }
     }
 
@@ -45,12 +45,12 @@ extension Forwarding {
         var run = StepRun(call: facts.call, caller: caller, deadline: until, trace: facts.trace)
         guard NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) < until else {
             // No byte was sent, so the outcome of this send is certain.
-            run.end.result = .overloaded
-            run.end.detail = "not sent before the deadline"
-            return MemberEnd(end: run.end, milliseconds: 0)
+            run.outcome.result = .overloaded
+            run.outcome.detail = "not sent before the deadline"
+            return MemberEnd(outcome: run.outcome, milliseconds: 0)
         }
-        if case .done = await exchange(step, &run) { run.end.result = .accepted }
+        if case .done = await exchange(step, &run) { run.outcome.result = .accepted }
         return MemberEnd(
-            end: run.end, milliseconds: Int((clocks.monotonic().nanoseconds - start) / 1_000_000))
+            outcome: run.outcome, milliseconds: Int((clocks.monotonic().nanoseconds - start) / 1_000_000))
     }
 }

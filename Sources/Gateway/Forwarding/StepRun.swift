@@ -7,7 +7,7 @@ struct StepRun {
     let caller: UserName
     let deadline: NIODeadline
     let trace: TraceContext
-    var end = ForwardResult(result: .backendFailed)
+    var outcome = ForwardResult(result: .backendFailed)
 
     /// - Parameter trace: The trace of a trusted peer; nil if the call starts its own.
     init(call: CallID, caller: UserName, deadline: NIODeadline, trace: TraceContext?) {
@@ -19,57 +19,57 @@ struct StepRun {
 
     /// Updates the result with the backend's response to a step.
     @inline(never)
-    mutating func take(
+    mutating func apply(
         _ answer: BackendAnswer, of step: UpstreamStep, by profile: BackendProfile.BackendSide
     ) -> StepEnd {
-        if case .upsert = step { end.isInDoubt = answer.leavesInDoubt(by: profile) }
+        if case .upsert = step { outcome.isInDoubt = answer.leavesInDoubt(by: profile) }
         switch answer {
         case .answered(let response):
-            end.status = response.status
-            return take(response, of: step, by: profile)
+            outcome.status = response.status
+            return apply(response, of: step, by: profile)
         case .unreachable(let detail):
             // An earlier step may have reached the backend.
-            end.result = end.status == nil ? .backendUnreachable : .backendFailed
-            end.detail = detail
+            outcome.result = outcome.status == nil ? .backendUnreachable : .backendFailed
+            outcome.detail = detail
         case .broken(let detail):
-            end.result = .backendFailed
-            end.detail = detail
+            outcome.result = .backendFailed
+            outcome.detail = detail
         case .timedOut:
-            end.result = .backendTimedOut
-            end.detail = "no response before the deadline"
+            outcome.result = .backendTimedOut
+            outcome.detail = "no response before the deadline"
         case .cutOff:
-            end.result = .unknownAtStop
-            end.detail = "the gateway stopped before the response"
+            outcome.result = .unknownAtStop
+            outcome.detail = "the gateway stopped before the response"
         case .suspended:
-            end.result = end.status == nil ? .overloaded : .backendFailed
-            end.detail = "the backend is unreachable"
+            outcome.result = outcome.status == nil ? .overloaded : .backendFailed
+            outcome.detail = "the backend is unreachable"
         case .overloaded:
-            end.result = end.status == nil ? .overloaded : .backendFailed
-            end.detail = "all connections are in use"
+            outcome.result = outcome.status == nil ? .overloaded : .backendFailed
+            outcome.detail = "all connections are in use"
         }
         return .failed
     }
 
-    private mutating func take(
+    private mutating func apply(
         _ response: BackendResponse, of step: UpstreamStep, by profile: BackendProfile.BackendSide
     ) -> StepEnd {
         let succeeded = profile.successStatuses.contains(response.status)
-        end.result = .backendFailed
+        outcome.result = .backendFailed
         switch step {
         case .reserve:
-            end.reserved = succeeded ? ReservedID.read(response.body, as: profile.idForm) : nil
-            end.detail = succeeded ? "the backend responded with an invalid id" : "status \(response.status)"
-            return end.reserved == nil ? .failed : .done
+            outcome.reserved = succeeded ? ReservedID.read(response.body, as: profile.idForm) : nil
+            outcome.detail = succeeded ? "the backend responded with an invalid id" : "status \(response.status)"
+            return outcome.reserved == nil ? .failed : .done
         case .upsert:
-            end.detail = "status \(response.status)"
+            outcome.detail = "status \(response.status)"
             return succeeded ? .done : profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .delete:
-            end.detail = "status \(response.status)"
+            outcome.detail = "status \(response.status)"
             // A missing registration counts as deleted. Other statuses, such as a plain 500, are ambiguous.
             if succeeded || response.status == 404 || response.status == 410 { return .done }
             return profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .send:
-            end.detail = "status \(response.status)"
+            outcome.detail = "status \(response.status)"
             return succeeded ? .done : .failed
         }
     }

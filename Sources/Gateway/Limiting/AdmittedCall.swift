@@ -60,7 +60,7 @@ struct Limiting: Sendable {
     }
 
     /// Adds the state of the caller's own limits to the response.
-    func tell(_ told: ToldCaller, _ answer: inout Answer) {
+    func addFields(for told: ToldCaller, to answer: inout Answer) {
         let fields = limiter.fields(for: told.caller, isSend: told.isSend)
         if answer.fields.isEmpty { answer.fields = fields } else { answer.fields += fields }
     }

@@ -32,23 +32,23 @@ extension Limiter {
         let (common, each) = charges(subject, members)
         let now = now
         let verdict = store.table.withLock { table in
-            payment == .charged ? table.admit(common, now: now) : table.look(common, now: now)
+            payment == .charged ? table.admit(common, now: now) : table.check(common, now: now)
         }
         if payment == .charged { note(verdict, subject) }
-        if let spent = verdict.spent { throw refusal(spent) }
+        if let exhausted = verdict.exhausted { throw refusal(exhausted) }
         var shadowed = verdict.shadowed
         var admitted = AdmittedMembers()
         admitted.reached.reserveCapacity(members.count)
         for start in stride(from: 0, to: members.count, by: Self.membersAtOnce) {
             let part = start..<min(start + Self.membersAtOnce, members.count)
             let verdicts = store.table.withLock { table in
-                part.map { payment == .charged ? table.admit(each[$0], now: now) : table.look(each[$0], now: now) }
+                part.map { payment == .charged ? table.admit(each[$0], now: now) : table.check(each[$0], now: now) }
             }
             for (member, verdict) in zip(members[part], verdicts) {
                 if payment == .charged { note(verdict, subject, recipient: member) }
                 shadowed += verdict.shadowed
-                if let spent = verdict.spent {
-                    let limit = rules[spent.charge.rule].limit.name
+                if let exhausted = verdict.exhausted {
+                    let limit = rules[exhausted.charge.rule].limit.name
                     admitted.skipped.append(SkippedMember(user: member, limit: limit))
                 } else {
                     admitted.reached.append(member)

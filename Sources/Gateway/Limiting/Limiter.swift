@@ -19,7 +19,7 @@ public final class Limiter: Sendable {
     /// bytes. Once the table has grown, at least three eighths of them are in use.
     public convenience init(_ limits: [Limit], clocks: Clocks, capacity: Int = 1_000_000) {
         let store = LimitStore(capacity: capacity, now: clocks.monotonic().nanoseconds)
-        self.init(limits, numbers: store.adopt(limits), store: store, clocks: clocks)
+        self.init(limits, numbers: store.register(limits), store: store, clocks: clocks)
     }
 
     private init(_ limits: [Limit], numbers: [UInt16], store: LimitStore, clocks: Clocks) {
@@ -39,12 +39,12 @@ public final class Limiter: Sendable {
     /// sooner. New exemptions apply at once, and a shadow limit that becomes enforced keeps its counts. All other
     /// limits start empty, and removed limits are discarded.
     public func replacing(_ limits: [Limit]) -> Limiter {
-        Limiter(limits, numbers: store.adopt(limits), store: store, clocks: clocks)
+        Limiter(limits, numbers: store.register(limits), store: store, clocks: clocks)
     }
 
     /// Creates a limiter for additional limits in the same table. They survive `replacing`.
-    func beside(_ limits: [Limit]) -> Limiter {
-        Limiter(limits, numbers: store.adopt(limits, areForGood: true), store: store, clocks: clocks)
+    func adding(_ limits: [Limit]) -> Limiter {
+        Limiter(limits, numbers: store.register(limits, arePinned: true), store: store, clocks: clocks)
     }
 
     /// The limits.
@@ -62,7 +62,7 @@ public final class Limiter: Sendable {
         /// The check is charged if all limits admit the call.
         case charged
         /// The check is not charged, for a dry run.
-        case lookedAt
+        case dryRun
     }
 
     /// The charge of a login, to be refunded if the credential is valid.
@@ -112,10 +112,10 @@ public final class Limiter: Sendable {
     ) throws(Refusal) -> [String] {
         let now = now
         let verdict = store.table.withLock { table in
-            payment == .charged ? table.admit(charges, now: now) : table.look(charges, now: now)
+            payment == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
         }
         if payment == .charged { note(verdict, subject) }
-        if let spent = verdict.spent { throw refusal(spent) }
+        if let exhausted = verdict.exhausted { throw refusal(exhausted) }
         return verdict.shadowed.isEmpty ? [] : names(verdict.shadowed)
     }
 
@@ -130,11 +130,11 @@ public final class Limiter: Sendable {
         return charges
     }
 
-    func refusal(_ spent: LimitVerdict.Spent) -> Refusal {
-        let name = rules[spent.charge.rule].limit.name
+    func refusal(_ exhausted: LimitVerdict.Exhausted) -> Refusal {
+        let name = rules[exhausted.charge.rule].limit.name
         return Refusal(
             .rateLimited, "limit \(name)",
-            extra: .limit(name: name, retryAfterSeconds: max(1, spent.wait.secondsRoundedUp)))
+            extra: .limit(name: name, retryAfterSeconds: max(1, exhausted.wait.secondsRoundedUp)))
     }
 
     /// Returns the distinct names of the charges' limits.

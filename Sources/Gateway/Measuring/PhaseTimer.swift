@@ -22,7 +22,7 @@ struct PhaseTimer {
     }
 
     /// Completes the call in its current phase.
-    func end(_ action: Action?, _ refusal: RefusalCode?) {
+    func finish(_ action: Action?, _ refusal: RefusalCode?) {
         let now = metrics.now()
         metrics.observe(now - last, in: phase)
         metrics.count(action, refusal, after: now - start)

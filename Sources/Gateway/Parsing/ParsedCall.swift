@@ -79,7 +79,7 @@ struct Parsing: Sendable {
         case .create:
             try requireNoBody(request)
             let query = try QueryParameters(request.query, allowed: ["handle"])
-            return .create(handle: try query.take("handle").flatMap { text throws(Refusal) in try handle(text) })
+            return .create(handle: try query.value("handle").flatMap { text throws(Refusal) in try handle(text) })
         case .update:
             let label = try label(segment, request)
             try MediaType.requireJSON(request.contentType)
@@ -151,7 +151,7 @@ struct Parsing: Sendable {
         }
         let takesQuery = profile.client.idPlaces.contains(.query)
         let query = try QueryParameters(request.query, allowed: takesQuery ? ["id"] : [])
-        let queryID = query.take("id")
+        let queryID = query.value("id")
         switch (pathID, queryID) {
         case (let id?, nil):
             guard profile.client.idPlaces.contains(.path) else {

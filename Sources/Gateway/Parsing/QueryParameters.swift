@@ -27,13 +27,15 @@ struct QueryParameters {
     }
 
     /// Returns the value, or nil if the parameter is absent.
-    func take(_ name: String) -> String? {
+    func value(_ name: String) -> String? {
         values.first { $0.name == name }?.value
     }
 
     /// Returns the value of a mandatory parameter.
     func require(_ name: String) throws(Refusal) -> String {
-        guard let value = take(name) else { throw Refusal(.malformedRequest, "the query parameter \(name) is missing") }
+        guard let value = value(name) else {
+            throw Refusal(.malformedRequest, "the query parameter \(name) is missing")
+        }
         return value
     }
 

@@ -9,7 +9,7 @@ enum ReceivedQuery {
     static func call(_ query: ByteBuffer?) throws(Refusal) -> OwnCall {
         let query = try QueryParameters(query, allowed: ["since", "limit"])
         var since: WallTime?
-        if let text = query.take("since") {
+        if let text = query.value("since") {
             guard let time = WallTime(rfc3339: text) else {
                 throw Refusal(
                     .malformedRequest, "since is not a time",
@@ -18,7 +18,7 @@ enum ReceivedQuery {
             since = time
         }
         var limit = largestLimit
-        if let text = query.take("limit") {
+        if let text = query.value("limit") {
             guard text.utf8.count <= 3, text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
                 (1...largestLimit).contains(number)
             else {

@@ -36,8 +36,8 @@ struct Coalescer<Kind: Hashable, Event> {
     private var pending: [Kind: Pending] = [:]
     private var windowBegan: Int64?
     private var inWindow = 0
-    private var others = 0
-    private var othersWritten: Int64?
+    private var rest = 0
+    private var restWritten: Int64?
 
     init(_ bounds: Bounds) { self.bounds = bounds }
 
@@ -46,7 +46,7 @@ struct Coalescer<Kind: Hashable, Event> {
         let now = now.nanoseconds
         guard var known = pending[kind] else {
             guard pending.count < bounds.capacity else {
-                others += 1
+                rest += 1
                 return restIfDue(now)
             }
             pending[kind] = Pending(written: now, last: event)
@@ -70,19 +70,19 @@ struct Coalescer<Kind: Hashable, Event> {
             pending[kind] = known.waiting > 0 && !all ? Pending(written: now, last: known.last) : nil
             if known.waiting > 0 { due += write(known.last, known.waiting, now) }
         }
-        return due + (all ? takeRest(now) : restIfDue(now))
+        return due + (all ? flushRest(now) : restIfDue(now))
     }
 
     /// The number of tracked kinds.
     var kinds: Int { pending.count }
 
     /// The number of events that wait to be written.
-    var waiting: Int { pending.values.reduce(others) { $0 + $1.waiting } }
+    var waiting: Int { pending.values.reduce(rest) { $0 + $1.waiting } }
 
     private mutating func write(_ event: Event, _ count: Int, _ now: Int64) -> [Entry] {
         if now - (windowBegan ?? .min / 2) >= bounds.window { (windowBegan, inWindow) = (now, 0) }
         guard inWindow < bounds.most else {
-            others += count
+            rest += count
             return restIfDue(now)
         }
         inWindow += 1
@@ -90,13 +90,13 @@ struct Coalescer<Kind: Hashable, Event> {
     }
 
     private mutating func restIfDue(_ now: Int64) -> [Entry] {
-        now - (othersWritten ?? .min / 2) >= bounds.window ? takeRest(now) : []
+        now - (restWritten ?? .min / 2) >= bounds.window ? flushRest(now) : []
     }
 
-    private mutating func takeRest(_ now: Int64) -> [Entry] {
-        guard others > 0 else { return [] }
-        defer { (others, othersWritten) = (0, now) }
-        return [.rest(count: others)]
+    private mutating func flushRest(_ now: Int64) -> [Entry] {
+        guard rest > 0 else { return [] }
+        defer { (rest, restWritten) = (0, now) }
+        return [.rest(count: rest)]
     }
 }
 

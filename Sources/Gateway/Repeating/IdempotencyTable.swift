@@ -72,7 +72,7 @@ struct IdempotencyTable {
         _ scope: SendMemory.Scope, message: KeyedDigest, at time: WallTime, state: SendMemory.State
     ) -> UInt64 {
         remove(scope)
-        makeRoom(for: scope.user)
+        evict(for: scope.user)
         lastNumber += 1
         let slot = Slot(entry: Entry(scope: scope, message: message, at: time, number: lastNumber, state: state))
         let place = free.popLast() ?? slots.count
@@ -101,12 +101,12 @@ struct IdempotencyTable {
         while let place = users[user]?.oldest { remove(at: place) }
     }
 
-    private mutating func makeRoom(for user: UserName) {
-        let own = users[user]?.count ?? 0
-        if own >= mostOfUser {
+    private mutating func evict(for user: UserName) {
+        let userCount = users[user]?.count ?? 0
+        if userCount >= mostOfUser {
             if let place = users[user]?.oldest { remove(at: place) }
         } else if all.count >= most {
-            let hasEqualShare = own > 0 && own >= all.count / users.count
+            let hasEqualShare = userCount > 0 && userCount >= all.count / users.count
             if let place = hasEqualShare ? users[user]?.oldest : all.oldest { remove(at: place) }
         }
     }

@@ -16,7 +16,7 @@ struct Repeating: Sendable {
     let journal: any Journal
 
     @inline(never)
-    func look(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
+    func deduplicate(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
         guard let send = authorized.permitted.keyedSend else { return .new(authorized) }
         do throws(Refusal) {
             guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
@@ -26,7 +26,7 @@ struct Repeating: Sendable {
             authorized.facts.idempotencyKey = key
             let scope = SendMemory.Scope(
                 user: authorized.caller.user, target: send.target, service: send.service, key: key)
-            switch memory.look(up: scope, message: message) {
+            switch memory.lookUp(scope, message: message) {
             case .new(let claim):
                 authorized.claim = claim
                 return .new(authorized)

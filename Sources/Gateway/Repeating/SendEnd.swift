@@ -23,12 +23,12 @@ enum SendEnd {
     /// Creates the result of a send to an audience. If none was accepted, it is unknown if any send may have reached
     /// the backend unconfirmed, and not sent if none reached it.
     init(_ results: [CallResult], _ answer: Answer) {
-        let ends = results.map { SendEnd($0, answer) }
+        let outcomes = results.map { SendEnd($0, answer) }
         if results.contains(.accepted) {
             self = .answered(answer, .accepted)
-        } else if ends.contains(where: \.isUnknown) {
+        } else if outcomes.contains(where: \.isUnknown) {
             self = .unknown
-        } else if ends.allSatisfy(\.isNotSent) {
+        } else if outcomes.allSatisfy(\.isNotSent) {
             self = .notSent
         } else {
             self = .answered(answer, .backendFailed)

@@ -71,7 +71,7 @@ public final class SendMemory: Sendable {
     public func forget(_ user: UserName) { table.withLock { $0.removeAll(of: user) } }
 
     /// Looks up a send. Stores nothing.
-    func look(up scope: Scope, message: KeyedDigest) -> Finding {
+    func lookUp(_ scope: Scope, message: KeyedDigest) -> Finding {
         let now = clocks.wall()
         let entry = table.withLock { table in
             Self.removeExpired(from: &table, now)
@@ -97,9 +97,9 @@ public final class SendMemory: Sendable {
     }
 
     /// Sets the result of a send in flight. A send that was not made is removed.
-    fileprivate func settle(_ scope: Scope, _ number: UInt64, _ end: SendEnd?) {
+    fileprivate func settle(_ scope: Scope, _ number: UInt64, _ outcome: SendEnd?) {
         table.withLock { table in
-            switch end {
+            switch outcome {
             case nil, .notSent: table.remove(scope, number: number)
             case .unknown: table.update(scope, number: number, to: .unknown)
             case .answered(let answer, let result):
@@ -163,9 +163,9 @@ final class SendClaim: Sendable {
     }
 
     /// Sets the result of the send. Only the first call has an effect.
-    func settle(_ end: SendEnd) {
+    func settle(_ outcome: SendEnd) {
         let entry = number.exchange(Self.outside, ordering: .relaxed)
-        if entry != Self.outside { memory.settle(scope, entry, end) }
+        if entry != Self.outside { memory.settle(scope, entry, outcome) }
     }
 }
 

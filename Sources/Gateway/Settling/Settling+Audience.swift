@@ -18,19 +18,19 @@ struct AudienceCounts: Sendable, Hashable {
 
 extension Settling {
     /// Records the outcome for each member and returns the response. A send that reached any member is a success.
-    func settle(_ audience: AudiencePlan, _ ends: [MemberEnd], _ facts: CallFacts) -> Answer {
+    func settle(_ audience: AudiencePlan, _ results: [MemberEnd], _ facts: CallFacts) -> Answer {
         var counts = AudienceCounts(skipped: audience.skipped.count)
         var failure: ForwardResult?
-        for (member, end) in zip(audience.members, ends) {
+        for (member, sent) in zip(audience.members, results) {
             journal.note(
                 JournalRecord(
-                    .outcome, facts: facts.with(recipient: member), result: end.end.result.rawValue,
-                    status: end.end.status, milliseconds: end.milliseconds))
-            if end.end.result == .accepted {
+                    .outcome, facts: facts.with(recipient: member), result: sent.outcome.result.rawValue,
+                    status: sent.outcome.status, milliseconds: sent.milliseconds))
+            if sent.outcome.result == .accepted {
                 counts.accepted += 1
             } else {
                 counts.failed += 1
-                failure = failure ?? end.end
+                failure = failure ?? sent.outcome
             }
         }
         if let failure {

@@ -68,17 +68,17 @@ enum ChannelURI {
     /// Calls the closure with each decoded byte of the text.
     ///
     /// - Returns: False if a percent escape is malformed.
-    private static func read(_ bytes: Substring.UTF8View, _ take: (_ byte: UInt8, _ isEscaped: Bool) -> Void) -> Bool {
+    private static func read(_ bytes: Substring.UTF8View, _ emit: (_ byte: UInt8, _ isEscaped: Bool) -> Void) -> Bool {
         var rest = bytes[...]
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
-                take(byte, false)
+                emit(byte, false)
                 continue
             }
             guard let high = rest.popFirst()?.hexDigitValue, let low = rest.popFirst()?.hexDigitValue else {
                 return false
             }
-            take(high << 4 | low, true)
+            emit(high << 4 | low, true)
         }
         return true
     }

@@ -61,19 +61,19 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
             defer { rest = rest.dropFirst(digits) }
             return rest.prefix(digits).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
         }
-        func take(_ byte: Character) -> Bool {
+        func consume(_ byte: Character) -> Bool {
             guard rest.first == byte.asciiValue else { return false }
             rest = rest.dropFirst()
             return true
         }
-        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2),
-            take("T") || take("t"), let hour = number(2), take(":"), let minute = number(2), take(":"),
+        guard let year = number(4), consume("-"), let month = number(2), consume("-"), let day = number(2),
+            consume("T") || consume("t"), let hour = number(2), consume(":"), let minute = number(2), consume(":"),
             let second = number(2), (1...12).contains(month), hour < 24, minute < 60, second < 60
         else { return nil }
         let days = Self.days(fromCivil: year, month, day)
         guard Self.civil(fromDays: days) == (year, month, day) else { return nil }
         var fraction: Int64 = 0
-        if take(".") {
+        if consume(".") {
             let digits = rest.prefix(while: \.isASCIIDigit)
             guard !digits.isEmpty else { return nil }
             for place in 0..<6 {
@@ -84,9 +84,9 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
             rest = rest.dropFirst(digits.count)
         }
         var offset: Int64 = 0
-        if !(take("Z") || take("z")) {
-            let sign: Int64 = take("+") ? 1 : take("-") ? -1 : 0
-            guard sign != 0, let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60
+        if !(consume("Z") || consume("z")) {
+            let sign: Int64 = consume("+") ? 1 : consume("-") ? -1 : 0
+            guard sign != 0, let hours = number(2), consume(":"), let minutes = number(2), hours < 24, minutes < 60
             else { return nil }
             offset = sign * (hours * 3600 + minutes * 60)
         }

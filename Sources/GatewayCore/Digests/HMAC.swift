@@ -47,7 +47,8 @@ public final class HMAC {
     /// Returns the tag over the concatenated parts, or nil if libcrypto fails.
     public func tag(over parts: [UInt8]...) -> [UInt8]? {
         var tag = [UInt8](repeating: 0, count: algorithm.byteCount)
-        let written = tag.withUnsafeMutableBytes { room in begin() && parts.allSatisfy(add) ? end(room) : nil }
+        let written = tag.withUnsafeMutableBytes { room in restart() && parts.allSatisfy(update) ? finalize(room) : nil
+        }
         return written == tag.count ? tag : nil
     }
 
@@ -55,19 +56,19 @@ public final class HMAC {
     ///
     /// - Parameter room: A buffer of at least `longestTag` bytes.
     func write(tagOver bytes: UnsafeRawBufferPointer, to room: UnsafeMutableRawBufferPointer) -> Int? {
-        begin() && add(bytes) ? end(room) : nil
+        restart() && update(bytes) ? finalize(room) : nil
     }
 
     // Without a key and parameters, `EVP_MAC_init` restarts under the key that is set.
-    private func begin() -> Bool { EVP_MAC_init(context, nil, 0, nil) == 1 }
+    private func restart() -> Bool { EVP_MAC_init(context, nil, 0, nil) == 1 }
 
-    private func add(_ part: [UInt8]) -> Bool { part.withUnsafeBytes { add($0) } }
+    private func update(_ part: [UInt8]) -> Bool { part.withUnsafeBytes { update($0) } }
 
-    private func add(_ part: UnsafeRawBufferPointer) -> Bool {
+    private func update(_ part: UnsafeRawBufferPointer) -> Bool {
         EVP_MAC_update(context, part.baseAddress?.assumingMemoryBound(to: UInt8.self), part.count) == 1
     }
 
-    private func end(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+    private func finalize(_ room: UnsafeMutableRawBufferPointer) -> Int? {
         var written = 0
         let done = EVP_MAC_final(context, room.baseAddress?.assumingMemoryBound(to: UInt8.self), &written, room.count)
         return done == 1 && written == algorithm.byteCount ? written : nil

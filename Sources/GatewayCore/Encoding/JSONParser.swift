@@ -70,14 +70,14 @@ public struct JSONParser: Sendable {
         cursor.index += 1
         var values: [JSONValue] = []
         Self.skipWhiteSpace(bytes, &cursor)
-        if Self.take(UInt8(ascii: "]"), bytes, &cursor) { return values }
+        if Self.consume(UInt8(ascii: "]"), bytes, &cursor) { return values }
         while true {
             try Self.countMember(&cursor)
             Self.skipWhiteSpace(bytes, &cursor)
             values.append(try value(bytes, &cursor, depth: depth))
             Self.skipWhiteSpace(bytes, &cursor)
-            if Self.take(UInt8(ascii: "]"), bytes, &cursor) { return values }
-            guard Self.take(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            if Self.consume(UInt8(ascii: "]"), bytes, &cursor) { return values }
+            guard Self.consume(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
         }
     }
 
@@ -88,7 +88,7 @@ public struct JSONParser: Sendable {
         var members: [JSONValue.Member] = []
         var names = MemberNames()
         Self.skipWhiteSpace(bytes, &cursor)
-        if Self.take(UInt8(ascii: "}"), bytes, &cursor) { return members }
+        if Self.consume(UInt8(ascii: "}"), bytes, &cursor) { return members }
         while true {
             try Self.countMember(&cursor)
             Self.skipWhiteSpace(bytes, &cursor)
@@ -98,12 +98,12 @@ public struct JSONParser: Sendable {
             let name = try Self.string(bytes, &cursor)
             guard names.insert(name) else { throw .duplicateName(name) }
             Self.skipWhiteSpace(bytes, &cursor)
-            guard Self.take(UInt8(ascii: ":"), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            guard Self.consume(UInt8(ascii: ":"), bytes, &cursor) else { throw .malformed(at: cursor.index) }
             Self.skipWhiteSpace(bytes, &cursor)
             members.append(.init(name, try value(bytes, &cursor, depth: depth)))
             Self.skipWhiteSpace(bytes, &cursor)
-            if Self.take(UInt8(ascii: "}"), bytes, &cursor) { return members }
-            guard Self.take(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            if Self.consume(UInt8(ascii: "}"), bytes, &cursor) { return members }
+            guard Self.consume(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
         }
     }
 }

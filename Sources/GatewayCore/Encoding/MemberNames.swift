@@ -4,8 +4,8 @@
 /// equal count as duplicates here too.
 struct MemberNames {
     // A linear comparison is faster for few names; a hashed set bounds the cost for many.
-    private var few: [String] = []
-    private var many: Set<String> = []
+    private var compared: [String] = []
+    private var hashed: Set<String> = []
     private static let mostCompared = 16
 
     /// Adds a name. Returns false if it is a duplicate.
@@ -13,12 +13,12 @@ struct MemberNames {
         let folded =
             name.utf8.allSatisfy { $0 < 0x80 && !($0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z")) }
             ? name : name.lowercased()
-        if few.count < Self.mostCompared {
-            if few.contains(folded) { return false }
-            few.append(folded)
+        if compared.count < Self.mostCompared {
+            if compared.contains(folded) { return false }
+            compared.append(folded)
             return true
         }
-        if many.isEmpty { many = Set(few) }
-        return many.insert(folded).inserted
+        if hashed.isEmpty { hashed = Set(compared) }
+        return hashed.insert(folded).inserted
     }
 }

@@ -6,9 +6,9 @@ public protocol NotificationHistory: Sendable {
     /// its new holder learns nothing about the previous one.
     ///
     /// - Parameters:
-    /// - user: The caller, who is also the recipient.
-    /// - since: The earliest time; nil for everything that is kept.
-    /// - limit: The maximum number of results.
+    ///   - user: The caller, who is also the recipient.
+    ///   - since: The earliest time; nil for everything that is kept.
+    ///   - limit: The maximum number of results.
     /// - Throws: If the history cannot be read now.
     func received(
         by user: UserName, since: WallTime?, limit: Int

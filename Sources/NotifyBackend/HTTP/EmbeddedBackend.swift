@@ -28,13 +28,13 @@ public struct EmbeddedBackend: Service {
     /// Creates a backend on a TCP port.
     ///
     /// - Parameters:
-    /// - flavor: The generation to imitate.
-    /// - hub: The hub for registrations and sends. Backends may share one.
-    /// - host: A loopback address, `127.0.0.1` or `::1`; `localhost` is `127.0.0.1`. ``run()`` throws for any other.
-    /// - port: The port; 0 for any free one.
-    /// - logger: The logger for starts, stops and requests (at debug level).
-    /// - onListening: Called once with the actual port when connections are accepted.
-    /// - onRequest: Called for each request except inspections, before it is processed, on the thread that serves it.
+    ///   - flavor: The generation to imitate.
+    ///   - hub: The hub for registrations and sends. Backends may share one.
+    ///   - host: A loopback address, `127.0.0.1` or `::1`; `localhost` is `127.0.0.1`. ``run()`` throws for any other.
+    ///   - port: The port; 0 for any free one.
+    ///   - logger: The logger for starts, stops and requests (at debug level).
+    ///   - onListening: Called once with the actual port when connections are accepted.
+    ///   - onRequest: Called for each request except inspections, before it is processed, on the thread that serves it.
     public init(
         flavor: BackendFlavor,
         hub: NotificationHub = NotificationHub(),

@@ -15,9 +15,9 @@ public final class NotificationHub: Sendable {
     /// Creates an empty hub.
     ///
     /// - Parameters:
-    /// - limits: The limits of the collections.
-    /// - now: The clock for delivery times.
-    /// - randomNumber: The source of registration ids; any 64 bits.
+    ///   - limits: The limits of the collections.
+    ///   - now: The clock for delivery times.
+    ///   - randomNumber: The source of registration ids; any 64 bits.
     public init(
         limits: HubLimits = HubLimits(),
         now: @escaping @Sendable () -> Date = { Date() },

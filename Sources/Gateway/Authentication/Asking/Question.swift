@@ -5,11 +5,15 @@ internal import Synchronization
 /// when no client waits any more, whichever comes first.
 ///
 /// Later events are ignored: a late result accepts nobody.
+///
+/// - Created: `start` leads to running, `withdraw()` to completed with nil.
+/// - Running: the result, the deadline or the last waiter's disconnect leads to completed.
+/// - Completed: final. Waiters get the result, or nil if they have to start over.
 final class Question: Sendable {
     private let isSettled = Atomic(false)
     private let waiting = Atomic(0)
-    private let asked = Mutex<Asked?>(nil)
-    private let verdict = OneTimeValue<Judgement?>()
+    private let running = Mutex<Asked?>(nil)
+    private let promise = OneTimeValue<Judgement?>()
 
     /// The running verification: its deadline timer, its task, and the completion callback.
     private struct Asked {
@@ -21,25 +25,25 @@ final class Question: Sendable {
     /// Starts the verification on the caller's loop. A verification that completes without suspending needs no timer.
     ///
     /// - Parameters:
-    /// - ask: Queries the authenticators. Cancelled at the deadline, so that authenticators can abort.
-    /// - settled: Called once with the result, before any waiter resumes. The result is nil if all waiters have left.
-    func ask(
+    ///   - verify: Queries the authenticators. Cancelled at the deadline, so that authenticators can abort.
+    ///   - settled: Called once with the result, before any waiter resumes. The result is nil if all waiters have left.
+    func start(
         on loops: any CallLoops, within deadline: Duration,
-        _ ask: @escaping @Sendable () async -> Judgement, settled: @escaping @Sendable (Judgement?) -> Void
+        _ verify: @escaping @Sendable () async -> Judgement, settled: @escaping @Sendable (Judgement?) -> Void
     ) {
-        let task = loops.start { self.settle(await ask(), settled) }
+        let task = loops.start { self.settle(await verify(), settled) }
         if isSettled.load(ordering: .acquiring) { return }
         let started = loops.schedule(after: deadline) {
             self.settle(.unavailable(.timedOut), settled)
             task.cancel()
         }
-        asked.withLock { $0 = Asked(timer: started, task: task, settled: settled) }
+        running.withLock { $0 = Asked(timer: started, task: task, settled: settled) }
         // If the verification completed meanwhile, nobody else has this timer to cancel.
-        if isSettled.load(ordering: .acquiring) { letGo() }
+        if isSettled.load(ordering: .acquiring) { release() }
     }
 
     /// Completes a verification that was never started. Its waiters get nil and have to start their own.
-    func withdraw() { verdict.give(nil) }
+    func withdraw() { promise.fulfill(nil) }
 
     /// Waits for the result. Returns nil if the verification was withdrawn or abandoned.
     ///
@@ -48,27 +52,27 @@ final class Question: Sendable {
     func answer(unless departure: ClientDeparture? = nil) async -> Judgement? {
         waiting.add(1, ordering: .relaxed)
         defer { waiting.subtract(1, ordering: .relaxed) }
-        guard let departure else { return await verdict.get() }
-        departure.watch { self.giveUp() }
+        guard let departure else { return await promise.get() }
+        departure.watch { self.abandon() }
         defer { departure.endWatch() }
-        return await verdict.get()
+        return await promise.get()
     }
 
     /// Abandons the verification if this is the only waiter. A call that joins at the same moment gets nil and starts
     /// over.
-    private func giveUp() {
-        guard waiting.load(ordering: .relaxed) == 1, let asked = asked.withLock(\.self) else { return }
-        settle(nil, asked.settled)
-        asked.task.cancel()
+    private func abandon() {
+        guard waiting.load(ordering: .relaxed) == 1, let running = running.withLock(\.self) else { return }
+        settle(nil, running.settled)
+        running.task.cancel()
     }
 
     /// Releases the timer, the task and the callback, so that a retained verification does not retain them.
-    private func letGo() {
-        let asked = asked.withLock { asked in
-            defer { asked = nil }
-            return asked
+    private func release() {
+        let running = running.withLock { running in
+            defer { running = nil }
+            return running
         }
-        asked?.timer.cancel()
+        running?.timer.cancel()
     }
 
     private func settle(
@@ -76,7 +80,7 @@ final class Question: Sendable {
     ) {
         guard !isSettled.exchange(true, ordering: .acquiringAndReleasing) else { return }
         settled(judgement)
-        letGo()
-        verdict.give(judgement)
+        release()
+        promise.fulfill(judgement)
     }
 }

@@ -18,10 +18,10 @@ struct DebtTable<Key: Hashable & Sendable> {
     private let capacity: Int
     // One sixteenth of the capacity is reserved for shared entries.
     private let capacityOfOwn: Int
-    private var mayClearAt = Int64.min
+    private var nextEviction = Int64.min
 
     /// The minimum time between two evictions in nanoseconds, because scanning a full table takes about a millisecond.
-    private static var pause: Int64 { 1_000_000_000 }
+    private static var evictionInterval: Int64 { 1_000_000_000 }
 
     init(rate: CellRate, capacity: Int) {
         self.rate = rate
@@ -33,10 +33,10 @@ struct DebtTable<Key: Hashable & Sendable> {
 
     /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.
     mutating func place(for key: Key, in block: AddressBlock, now: Int64) -> Place {
-        let own = Place.own(key)
-        if arrivals[own] != nil || arrivals.count < capacityOfOwn { return own }
-        clear(now)
-        if arrivals.count < capacityOfOwn { return own }
+        let ownPlace = Place.own(key)
+        if arrivals[ownPlace] != nil || arrivals.count < capacityOfOwn { return ownPlace }
+        evict(now)
+        if arrivals.count < capacityOfOwn { return ownPlace }
         let shared = Place.shared(block)
         if arrivals[shared] != nil || arrivals.count < capacity - 1 { return shared }
         return .everybody
@@ -73,7 +73,7 @@ struct DebtTable<Key: Hashable & Sendable> {
     }
 
     /// Returns the entries that have to wait now, with their wait in nanoseconds.
-    func spent(now: Int64) -> [(place: Place, wait: Int64)] {
+    func blocked(now: Int64) -> [(place: Place, wait: Int64)] {
         arrivals.compactMap { place, arrival in
             let wait = rate.wait(arrival: arrival, now: now)
             return wait > 0 ? (place, wait) : nil
@@ -81,9 +81,9 @@ struct DebtTable<Key: Hashable & Sendable> {
     }
 
     /// Evicts a sixteenth of the entries: first those without debt, then those with the least debt.
-    private mutating func clear(_ now: Int64) {
-        guard now >= mayClearAt else { return }
-        mayClearAt = now + Self.pause
+    private mutating func evict(_ now: Int64) {
+        guard now >= nextEviction else { return }
+        nextEviction = now + Self.evictionInterval
         let surplus = max(1, capacityOfOwn / 16)
         // Groups debts into 64 classes of equal width. The order within a class does not matter.
         let part = rate.memory / 62 + 1

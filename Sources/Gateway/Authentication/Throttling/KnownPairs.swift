@@ -44,7 +44,7 @@ struct KnownPairs {
 
     /// Records a success. Earlier debt stays, because the owner of one password may guess others.
     mutating func succeeded(_ pair: Pair, now: Int64) {
-        if entries[pair] == nil, entries.count >= capacity { makeRoom(now) }
+        if entries[pair] == nil, entries.count >= capacity { evict(now) }
         entries[pair, default: Entry(succeeded: now)].succeeded = now
     }
 
@@ -61,7 +61,7 @@ struct KnownPairs {
         for pair in Array(entries.keys.lazy.filter { $0.user == user }) { entries[pair] = nil }
     }
 
-    func spent(now: Int64) -> [(pair: Pair, wait: Int64)] {
+    func blocked(now: Int64) -> [(pair: Pair, wait: Int64)] {
         entries.compactMap { pair, entry in
             let wait = rate.wait(arrival: entry.arrival, now: now)
             return wait > 0 ? (pair, wait) : nil
@@ -69,7 +69,7 @@ struct KnownPairs {
     }
 
     /// Evicts a sixteenth of the entries with the oldest successes, without sorting the table.
-    private mutating func makeRoom(_ now: Int64) {
+    private mutating func evict(_ now: Int64) {
         let surplus = capacity / 16 + 1
         // The iteration order of a dictionary is random, so the first thousand entries are a sample.
         let sample = entries.values.prefix(1024).map(\.succeeded).sorted()

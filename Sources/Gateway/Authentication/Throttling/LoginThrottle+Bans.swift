@@ -20,10 +20,10 @@ extension LoginThrottle {
             bans.append(LoginBan(user: user, address: address, seconds: Int((wait + 999_999_999) / 1_000_000_000)))
         }
         tables.withLock { tables in
-            for case (.own(let address), let wait) in tables.addresses.spent(now: now) { add(nil, address, wait) }
-            for case (.own(let pair), let wait) in tables.pairs.spent(now: now) { add(pair.user, pair.address, wait) }
-            for case (.own(let user), let wait) in tables.users.spent(now: now) { add(user, nil, wait) }
-            for (pair, wait) in tables.known.spent(now: now) { add(pair.user, pair.address, wait) }
+            for case (.own(let address), let wait) in tables.addresses.blocked(now: now) { add(nil, address, wait) }
+            for case (.own(let pair), let wait) in tables.pairs.blocked(now: now) { add(pair.user, pair.address, wait) }
+            for case (.own(let user), let wait) in tables.users.blocked(now: now) { add(user, nil, wait) }
+            for (pair, wait) in tables.known.blocked(now: now) { add(pair.user, pair.address, wait) }
         }
         return bans.sorted { $0.seconds > $1.seconds }
     }

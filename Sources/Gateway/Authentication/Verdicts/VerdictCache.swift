@@ -86,7 +86,7 @@ public final class VerdictCache: Sendable {
     /// Completes a verification that `find` returned and caches its result, unless the entry was cleared meanwhile.
     ///
     /// - Parameter judgement: Nil if no authenticator was queried. Outages are not cached.
-    func conclude(_ question: Question, _ key: VerdictKey?, _ judgement: Judgement?) {
+    func complete(_ question: Question, _ key: VerdictKey?, _ judgement: Judgement?) {
         guard let key else { return }
         state.withLock { state in
             guard state.underWay[key] === question else { return }

@@ -18,7 +18,7 @@ struct VerdictTable {
     private struct Entry {
         let digest: KeyedDigest
         let verdict: Verdict
-        let end: Int64
+        let expiry: Int64
         // A unique number in order of writing, which distinguishes the entry from a later one with the same key.
         let number: UInt64
     }
@@ -41,7 +41,7 @@ struct VerdictTable {
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
     func verdict(for key: VerdictKey, now: Int64) -> Verdict? {
-        entries[key.user]?.first { $0.digest == key.digest && $0.end > now }?.verdict
+        entries[key.user]?.first { $0.digest == key.digest && $0.expiry > now }?.verdict
     }
 
     /// Caches an acceptance. If it is not the renewal of a cached one, it discards the user's rejections, because the
@@ -49,14 +49,14 @@ struct VerdictTable {
     mutating func accept(_ identity: Identity, for key: VerdictKey, now: Int64) {
         let confirms = entries[key.user]?.contains { $0.digest == key.digest && $0.verdict.isAcceptance } ?? false
         if !confirms { remove(of: key.user) { !$0.verdict.isAcceptance } }
-        write(.accepted(identity), for: key, end: now + Self.acceptance)
+        write(.accepted(identity), for: key, expiry: now + Self.acceptance)
     }
 
     /// Caches a rejection.
     ///
     /// - Parameter judge: The authenticator that rejected the credential.
     mutating func reject(_ reason: RejectionReason, by judge: PluginName? = nil, for key: VerdictKey, now: Int64) {
-        write(.rejected(reason, by: judge), for: key, end: now + Self.rejection)
+        write(.rejected(reason, by: judge), for: key, expiry: now + Self.rejection)
     }
 
     /// Removes all entries of one user.
@@ -69,11 +69,11 @@ struct VerdictTable {
         count = 0
     }
 
-    private mutating func write(_ verdict: Verdict, for key: VerdictKey, end: Int64) {
+    private mutating func write(_ verdict: Verdict, for key: VerdictKey, expiry: Int64) {
         remove(of: key.user) { $0.digest == key.digest }
-        if let own = entries[key.user], own.count >= Self.mostOfUser {
+        if let existing = entries[key.user], existing.count >= Self.mostOfUser {
             // Evict the oldest rejection, so that wrong passwords do not displace the correct one.
-            let number = (own.first { !$0.verdict.isAcceptance } ?? own[0]).number
+            let number = (existing.first { !$0.verdict.isAcceptance } ?? existing[0]).number
             remove(of: key.user) { $0.number == number }
         }
         while count >= capacity, let oldest = order.popFirst() {
@@ -81,21 +81,21 @@ struct VerdictTable {
         }
         nextNumber += 1
         entries[key.user, default: []].append(
-            Entry(digest: key.digest, verdict: verdict, end: end, number: nextNumber))
+            Entry(digest: key.digest, verdict: verdict, expiry: expiry, number: nextNumber))
         order.append((key.user, nextNumber))
         count += 1
-        if order.count > 2 * capacity { dropTheRemovedFromOrder() }
+        if order.count > 2 * capacity { compactOrder() }
     }
 
     private mutating func remove(of user: String, where isMeant: (Entry) -> Bool) {
-        guard var own = entries[user] else { return }
-        let before = own.count
-        own.removeAll(where: isMeant)
-        count -= before - own.count
-        entries[user] = own.isEmpty ? nil : own
+        guard var remaining = entries[user] else { return }
+        let before = remaining.count
+        remaining.removeAll(where: isMeant)
+        count -= before - remaining.count
+        entries[user] = remaining.isEmpty ? nil : remaining
     }
 
-    private mutating func dropTheRemovedFromOrder() {
+    private mutating func compactOrder() {
         let live = Set(entries.values.joined().map(\.number))
         order = CircularBuffer(order.filter { live.contains($0.number) })
     }

@@ -66,14 +66,14 @@ extension Limiter {
 
     /// Remembers the names behind exhausted keys, and counts what shadow limits would have rejected.
     func note(_ verdict: LimitVerdict, _ subject: LimitSubject, recipient: UserName? = nil) {
-        if verdict.spent == nil, verdict.shadowed.isEmpty { return }
+        if verdict.exhausted == nil, verdict.shadowed.isEmpty { return }
         var subject = subject
         if let recipient { subject.recipient = recipient }
         // A limit by group may have several keys for one call.
         for rule in Set(verdict.shadowed.map(\.rule)) { noteTrial(rule) }
-        let spent = verdict.shadowed + (verdict.spent.map { [$0.charge] } ?? [])
+        let exhausted = verdict.shadowed + (verdict.exhausted.map { [$0.charge] } ?? [])
         store.refused.withLock { refused in
-            for charge in spent where !refused.knows(charge.key) {
+            for charge in exhausted where !refused.contains(charge.key) {
                 refused.note(charge.key, names(of: charge, subject))
             }
         }

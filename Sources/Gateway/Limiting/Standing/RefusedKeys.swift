@@ -37,7 +37,7 @@ struct RefusedKeys: Sendable {
     }
 
     /// Returns whether the key is in the current generation and need not be noted again.
-    func knows(_ key: LimitKey) -> Bool { present[key] != nil }
+    func contains(_ key: LimitKey) -> Bool { present[key] != nil }
 
     /// All remembered keys.
     var all: [LimitKey: LimitNames] { past.merging(present) { _, new in new } }

@@ -23,7 +23,7 @@ final class LimitStore: Sendable {
         var highest: UInt16 = 0
         var free: [UInt16] = []
 
-        mutating func take() -> UInt16 {
+        mutating func allocate() -> UInt16 {
             if highest < .max {
                 highest += 1
                 return highest
@@ -45,30 +45,30 @@ final class LimitStore: Sendable {
     ///
     /// - Parameter areForGood: Whether these limits are pinned, so that later calls do not remove them. Pinned limits
     ///   replace no others.
-    func adopt(_ limits: [Limit], areForGood: Bool = false) -> [UInt16] {
-        let (adopted, dropped) = numbers.withLock { numbers -> ([UInt16], [UInt16]) in
+    func register(_ limits: [Limit], arePinned: Bool = false) -> [UInt16] {
+        let (registered, removed) = numbers.withLock { numbers -> ([UInt16], [UInt16]) in
             let names = limits.map(Name.init)
-            let adopted = names.map { name in
-                let number = numbers.inUse[name] ?? numbers.take()
+            let registered = names.map { name in
+                let number = numbers.inUse[name] ?? numbers.allocate()
                 numbers.inUse[name] = number
-                if areForGood { numbers.pinned.insert(name) }
+                if arePinned { numbers.pinned.insert(name) }
                 return number
             }
-            guard !areForGood else { return (adopted, []) }
+            guard !arePinned else { return (registered, []) }
             let kept = numbers.pinned.union(names)
-            let dropped = numbers.inUse.filter { !kept.contains($0.key) }
-            for name in dropped.keys { numbers.inUse[name] = nil }
-            numbers.free += dropped.values
-            return (adopted, Array(dropped.values))
+            let removed = numbers.inUse.filter { !kept.contains($0.key) }
+            for name in removed.keys { numbers.inUse[name] = nil }
+            numbers.free += removed.values
+            return (registered, Array(removed.values))
         }
         table.withLock { table in
-            for (number, limit) in zip(adopted, limits) {
+            for (number, limit) in zip(registered, limits) {
                 let rate = CellRate(count: limit.count, period: limit.period, burst: limit.burst)
                 table.use(number, memory: rate.memory)
             }
-            for number in dropped { table.use(number, memory: 0) }
+            for number in removed { table.use(number, memory: 0) }
         }
-        return adopted
+        return registered
     }
 
     /// Returns the counter of calls that the limit would have rejected in shadow mode. It continues over changes of the

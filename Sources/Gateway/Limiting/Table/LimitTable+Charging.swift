@@ -3,10 +3,10 @@ internal import GatewayCore
 /// The result of checking charges against the limits.
 struct LimitVerdict: Sendable {
     /// An exhausted charge, and the time until it is admitted, in nanoseconds.
-    typealias Spent = (charge: LimitCharge, wait: Int64)
+    typealias Exhausted = (charge: LimitCharge, wait: Int64)
 
     /// The exhausted charge with the longest wait. If there is one, nothing was charged.
-    var spent: Spent?
+    var exhausted: Exhausted?
     /// The charges that shadow limits would reject.
     var shadowed: [LimitCharge] = []
 }
@@ -16,22 +16,22 @@ extension LimitTable {
     /// reject.
     mutating func admit(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
         sweepIfDue(now: now)
-        for charge in charges { setRight(charge, now: now) }
-        let verdict = look(charges, now: now)
-        if verdict.spent == nil { take(charges, now: now) }
+        for charge in charges { clampDebt(charge, now: now) }
+        let verdict = check(charges, now: now)
+        if verdict.exhausted == nil { apply(charges, now: now) }
         return verdict
     }
 
     /// Returns the result of `admit` without applying any charge.
-    func look(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
+    func check(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
         var verdict = LimitVerdict()
         for charge in charges {
             let wait = charge.rate.wait(arrival: arrival(of: charge.key), now: now, cost: charge.cost)
             if wait == 0 { continue }
             if charge.isShadow {
                 verdict.shadowed.append(charge)
-            } else if wait > verdict.spent?.wait ?? 0 {
-                verdict.spent = (charge, wait)
+            } else if wait > verdict.exhausted?.wait ?? 0 {
+                verdict.exhausted = (charge, wait)
             }
         }
         return verdict
@@ -39,12 +39,12 @@ extension LimitTable {
 
     /// Corrects a time beyond the maximum debt, which results from a clock that was set back or from a tighter limit.
     /// Without the correction the key would appear to have the maximum debt until that time.
-    private mutating func setRight(_ charge: LimitCharge, now: Int64) {
+    private mutating func clampDebt(_ charge: LimitCharge, now: Int64) {
         guard let arrival = arrival(of: charge.key), arrival > now, arrival - now > charge.rate.memory else { return }
         set(now + charge.rate.memory, for: charge.key, now: now)
     }
 
-    private mutating func take(_ charges: [LimitCharge], now: Int64) {
+    private mutating func apply(_ charges: [LimitCharge], now: Int64) {
         for charge in charges {
             let arrival = arrival(of: charge.key)
             if charge.isShadow, charge.rate.wait(arrival: arrival, now: now, cost: charge.cost) > 0 { continue }
