@@ -1,16 +1,17 @@
 public import GatewayCore
 
-/// What the client is told. The listener adds `Date`, `Content-Length`, `X-Request-Id` and `Connection`, and nothing else.
+/// The response to a client. The listener adds only `Date`, `Content-Length`, `X-Request-Id` and `Connection`.
 public struct Answer: Sendable, Hashable {
     /// The status code.
     public var status: Int
-    /// `Content-Type`; nil where there is no body.
+    /// The `Content-Type`; nil if there is no body.
     public var contentType: String?
-    /// Further header fields, in order. The gateway makes names and values itself; no byte of a peer is in them unescaped.
+    /// Further header fields, in order. The gateway creates names and values itself; they contain no unescaped byte of
+    /// a peer.
     public var fields: [Field]
     /// The body.
     public var body: [UInt8]
-    /// The refusal that it tells of, for metrics; nil where the call was carried out. Not sent.
+    /// The reason of a rejection, for metrics; nil if the call was carried out. Not sent.
     public internal(set) var refusal: RefusalCode?
 
     /// One header field.
@@ -20,14 +21,14 @@ public struct Answer: Sendable, Hashable {
         /// The value.
         public var value: String
 
-        /// A field of the gateway's own making.
+        /// Creates a field. Name and value must be trusted.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// An answer from its parts.
+    /// Creates a response.
     public init(status: Int, contentType: String? = nil, fields: [Field] = [], body: [UInt8] = []) {
         self.status = status
         self.contentType = contentType

@@ -2,9 +2,10 @@ package import GatewayCore
 package import NIOCore
 
 extension ByteBuffer {
-    /// A buffer of the bytes that `write` writes, which is run a second time where they are more than was expected.
+    /// Creates a buffer from the bytes that `write` appends. `write` runs a second time if there are more than
+    /// expected.
     ///
-    /// - Parameter length: how many bytes there will be at the most, nearly always.
+    /// - Parameter length: The expected maximum number of bytes.
     package init(
         expecting length: Int, from allocator: ByteBufferAllocator = ByteBufferAllocator(),
         _ write: (inout ByteWriter) -> Void

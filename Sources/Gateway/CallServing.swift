@@ -1,13 +1,14 @@
 public import GatewayCore
 public import NIOCore
 
-/// What the listener hands complete requests to. `Gateway` is the one implementation of the product; a seam for tests.
+/// The interface between listener and request pipeline. `Gateway` implements it; tests substitute other
+/// implementations.
 public protocol CallServing: Sendable {
-    /// Decides and carries out one call. Runs on the event loop that calls it, never throws, is never cancelled.
+    /// Processes one call. Runs on the event loop of the caller, never throws and is never cancelled.
     func serve(_ request: ReceivedRequest) async -> Answer
-    /// The answer to a request that the listener could not frame: nothing of it is interpreted.
+    /// Returns the response to a request that the listener could not frame. No part of the request is interpreted.
     func refuse(_ refusal: Refusal, id: CallID) -> Answer
-    /// Whether a request for the path is for the backend, as far as the path says it. What is not can be answered while calls for the
-    /// backend have every place. Asked only then.
+    /// Returns whether the path belongs to a call that needs the backend. Other calls can be served while calls for the
+    /// backend occupy all places. Called only in that situation.
     func needsBackend(_ path: ByteBuffer) -> Bool
 }

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-// The phases that decide, made from the rules: the same for a call that is served and for one that is explained.
+// The deciding phases, created from the rules. `Gateway` and the dry run share them.
 
 extension Parsing {
     init(_ rules: GatewayRules) {

@@ -1,12 +1,12 @@
 public import GatewayCore
 public import NIOCore
 
-/// The way of a call. `serve(_:)` is the whole policy, read from top to bottom; each phase takes what the one before has
-/// established, and only that phase can make the value: what was not identified, admitted and recorded cannot be forwarded.
+/// The request pipeline. `serve(_:)` contains the complete sequence of phases. Each phase consumes the value of the
+/// previous phase and returns one that only it can create. A call that was not identified, admitted and recorded
+/// therefore cannot be forwarded.
 ///
-/// What an `async` function needs for all of its values is allocated with each call of it, waited or not, and lies in memory that no
-/// cache holds. So what a phase does without a wait is a function of its own, kept out of line by `@inline(never)`: it has the
-/// stack.
+/// The frame of an `async` function is heap-allocated for all of its local values, even if it never suspends.
+/// Synchronous parts of a phase are therefore separate functions marked `@inline(never)`, which use the stack.
 public struct Gateway: CallServing {
     private let parsing: Parsing
     private let authentication: Authentication
@@ -24,15 +24,16 @@ public struct Gateway: CallServing {
     private let callsInFlight: CallsInFlight
     private let inFlightBounds: CallsInFlight.Bounds
 
-    /// Who is slowed down for wrong passwords.
+    /// The rate limit of failed logins.
     public let throttle: LoginThrottle
-    /// What is remembered of passwords.
+    /// The cache of password verification results.
     public let verdicts: VerdictCache
 
-    /// A gateway that decides by `rules` and reaches stores and backend through `ports`.
+    /// Creates a gateway that decides by `rules` and reaches stores and backend through `ports`.
     ///
-    /// - Parameter former: the gateway whose place it takes: what that remembers of callers and of refusals goes on, while the
-    ///   calls that it has begun end under its own rules. Limits, throttle, verdicts and sends are those that `rules` bring.
+    /// - Parameter former: The gateway that this one replaces on a reload. Its state of callers and of coalesced
+    ///   rejections is kept, and its calls in progress complete under its own rules. Limiter, throttle, cache and
+    ///   idempotency store come from `rules` if they are set there.
     public init(rules: GatewayRules, ports: GatewayPorts, succeeding former: Gateway? = nil) {
         parsing = Parsing(rules)
         throttle = rules.throttle ?? former?.throttle ?? LoginThrottle(clocks: ports.clocks)
@@ -48,7 +49,7 @@ public struct Gateway: CallServing {
             sessions: ports.sessions)
         authorization = Authorization(
             rules, ledger: ports.ledger, sessions: ports.sessions, history: ports.history,
-            historyLimiter: rules.limiter.beside([.history]), clocks: ports.clocks)
+            historyLimiter: rules.limiter.adding([.history]), clocks: ports.clocks)
         repeating = Repeating(
             memory: rules.sends ?? former?.repeating.memory ?? SendMemory(clocks: ports.clocks),
             digester: ports.digester, limiter: rules.limiter,
@@ -83,7 +84,8 @@ public struct Gateway: CallServing {
                 + CallsInFlight.names)
     }
 
-    /// Decides and carries out one call, from bytes to answer. A caller who is known is told how its limits stand.
+    /// Processes one call from the received request to the response. The response to an authenticated caller includes
+    /// the state of its limits.
     public func serve(_ request: ReceivedRequest) async -> Answer {
         var phases = PhaseTimer(metrics)
         var told: ToldCaller?
@@ -91,11 +93,11 @@ public struct Gateway: CallServing {
         defer { callsInFlight.leave(places) }
         do throws(Refusal) {
             let call = try parsing.parse(request)
-            try expectPlace(for: call, of: request, &places)
-            try forwarding.expectRoom(for: call)
+            try countInFlight(for: call, of: request, &places)
+            try forwarding.checkCapacity(for: call)
             phases.enter(.identify)
             let caller = try await authentication.identify(call)
-            try expectPlace(for: caller, &places)
+            try countInFlight(for: caller, &places)
             told = ToldCaller(caller)
             phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
@@ -103,8 +105,8 @@ public struct Gateway: CallServing {
             phases.enter(.limit)
             let action = allowed.facts.action
             let admitted: AdmittedCall
-            switch try repeating.look(allowed) {
-            case .repeated(let answer): return end(action, answer, told, phases)
+            switch try repeating.deduplicate(allowed) {
+            case .repeated(let answer): return finish(action, answer, told, phases)
             case .new(let fresh): admitted = try limiting.limit(fresh)
             }
             phases.enter(.rewrite)
@@ -113,25 +115,25 @@ public struct Gateway: CallServing {
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 phases.enter(.answer)
-                return end(action, await answering.answer(recorded), told, phases)
+                return finish(action, await answering.answer(recorded), told, phases)
             case .upstream(let plan):
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
-                // From here on nothing throws and nothing is cancelled: every end is an outcome.
+                // From here on nothing throws and nothing is cancelled; every result is recorded as an outcome.
                 phases.enter(.forward)
                 let forwarded = await forwarding.forward(recorded)
                 phases.enter(.settle)
-                return end(action, await settling.settle(forwarded), told, phases)
+                return finish(action, await settling.settle(forwarded), told, phases)
             }
         } catch {
             if case .limit(let name, _) = error.extra { limitCounters[name]?.add() }
-            return end(error.facts?.action, refusing.answer(error, of: request.id), told, phases)
+            return finish(error.facts?.action, refusing.answer(error, of: request.id), told, phases)
         }
     }
 
-    /// Counts a call in flight of its address. What cannot be parsed never comes here, and is answered at once in any case.
+    /// Counts a call in flight for its address. A call that cannot be parsed does not get here and is rejected at once.
     @inline(never)
-    private func expectPlace(
+    private func countInFlight(
         for call: borrowing ParsedCall, of request: ReceivedRequest, _ places: inout CallsInFlight.Places
     ) throws(Refusal) {
         guard request.countsByAddress, request.peer.address != .local else { return }
@@ -142,9 +144,10 @@ public struct Gateway: CallServing {
         }
     }
 
-    /// Counts a call in flight of its caller, unless the gateway answers it by itself. Who has too many pays for a call all the same.
+    /// Counts a call in flight for its caller, unless the gateway serves it without the backend. A rejected call is
+    /// charged to the limits nevertheless.
     @inline(never)
-    private func expectPlace(
+    private func countInFlight(
         for identified: borrowing IdentifiedCall, _ places: inout CallsInFlight.Places
     ) throws(Refusal) {
         if case .own = identified.call { return }
@@ -155,19 +158,21 @@ public struct Gateway: CallServing {
         }
     }
 
-    /// The call has ended: its caller is told how the limits stand, and it is counted.
+    /// Adds the limit fields to the response and updates the metrics.
     @inline(never)
-    private func end(
+    private func finish(
         _ action: Action?, _ answer: consuming Answer, _ told: ToldCaller?, _ phases: PhaseTimer
     ) -> Answer {
-        if let told { limiting.tell(told, &answer) }
-        phases.end(action, answer.refusal)
+        if let told { limiting.addFields(for: told, to: &answer) }
+        phases.finish(action, answer.refusal)
         return answer
     }
 
-    /// Deletes a registration that is marked for it, at the backend and in the ledger: the way of a call that nobody makes.
+    /// Deletes a registration that is marked for deletion, at the backend and in the ledger, through the same phases as
+    /// a call.
     ///
-    /// - Returns: whether there is nothing more to delete now. Otherwise it stays marked, to be tried again.
+    /// - Returns: Whether nothing remains to be deleted now. If false, the registration stays marked for another
+    ///   attempt.
     public func sweep(_ id: RegistrationID, as call: CallID) async -> Bool {
         do throws(Refusal) {
             guard let doomed = try await authorization.sweep(id, CallFacts(call: call, peer: .gateway)) else {
@@ -182,13 +187,13 @@ public struct Gateway: CallServing {
         }
     }
 
-    /// Writes down, and logs, the refusals that were merged and are due; to be called once a second, and at the end with `all`.
+    /// Records and logs the coalesced rejections that are due. Called once a second, and with `all` at the end.
     public func settleRefusals(all: Bool = false) { refusing.settle(all: all) }
 
-    /// Whether a request asks for a call that the backend is needed for; asked only where no place is free.
+    /// Returns whether the path belongs to a call that needs the backend. Called only if no place is free.
     public func needsBackend(_ path: ByteBuffer) -> Bool { parsing.routes.needsBackend(path) }
 
-    /// The answer to a request that could not be framed.
+    /// Returns the response to a request that could not be framed.
     public func refuse(_ refusal: Refusal, id: CallID) -> Answer {
         metrics.count(refusal.code)
         return refusing.answer(refusal, of: id)

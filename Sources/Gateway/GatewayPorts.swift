@@ -1,32 +1,32 @@
 public import GatewayCore
 public import Logging
 
-/// What a gateway reaches: the stores, the backend, the clocks.
+/// The external dependencies of a gateway: stores, backend, clocks.
 public struct GatewayPorts: Sendable {
-    /// Who owns which registration.
+    /// The ownership of registrations.
     public var ledger: any RegistrationLedger
-    /// Who is logged in where, and what was revoked.
+    /// The sessions and revocations.
     public var sessions: any SessionStore
-    /// Where calls are recorded.
+    /// The audit journal.
     public var journal: any Journal
-    /// Who notified whom, for recipients.
+    /// The notifications of a recipient.
     public var history: any NotificationHistory
     /// The backend.
     public var backend: any Backend
     /// The clocks.
     public var clocks: Clocks
-    /// What calls wait by.
+    /// The timers and tasks that calls wait with.
     public var loops: any CallLoops
-    /// Makes the digests by which messages are recognised in the journal.
+    /// The keyed digester of message texts, by which the journal identifies them.
     public var digester: KeyedDigester
-    /// Random bits.
+    /// A source of random bits.
     public var randomness: @Sendable () -> UInt64
-    /// Where refusals and faults are logged.
+    /// The logger of rejections and internal errors.
     public var logger: Logger
-    /// Where calls are counted.
+    /// The metrics of calls.
     public var metrics: CallMetrics
 
-    /// Ports from their parts.
+    /// Creates ports.
     public init(
         ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal,
         history: any NotificationHistory, backend: any Backend,

@@ -1,40 +1,40 @@
 public import GatewayCore
 public import NIOCore
 
-/// What a gateway decides by: everything that the configuration says, compiled.
+/// The compiled configuration of a gateway.
 public struct GatewayRules: Sendable {
-    /// How names become canonical.
+    /// The rules that make names canonical.
     public var names: NameRules
     /// The grammar of device handles.
     public var handles: HandleRules
-    /// What clients send and what the backend takes.
+    /// The formats of clients and of the backend.
     public var profile: BackendProfile
-    /// How the text of a message is found.
+    /// The way in which the text of a message is read from a request.
     public var messages: MessageReading
-    /// Who judges credentials.
+    /// The authenticators.
     public var authenticators: AuthenticatorChain
-    /// How long they may take, and when bad credentials are answered.
+    /// The time limits of authentication.
     public var authentication: AuthenticationRules
-    /// Who may notify whom, and register what.
+    /// The policy for sends and tags.
     public var policy: Policy
-    /// How often.
+    /// The limits.
     public var limiter: Limiter
-    /// How often wrong passwords may be tried; where it is nil the gateway has one of its own.
+    /// The rate limit of failed logins; nil to create one.
     public var throttle: LoginThrottle?
-    /// What was said of passwords; where it is nil the gateway has one of its own.
+    /// The cache of password verification results; nil to create one.
     public var verdicts: VerdictCache?
-    /// What became of sends with an idempotency key; where it is nil the gateway has a memory of its own.
+    /// The idempotency store; nil to create one.
     public var sends: SendMemory?
-    /// How many calls of one user and of one address may be in flight.
+    /// The maximum number of calls in flight of one user and of one address.
     public var callsInFlight: CallsInFlight.Bounds
-    /// How the backend is told who the user is.
+    /// The credential by which the backend learns the user.
     public var credential: UpstreamCredential
-    /// What the backend's `Host` field gets.
+    /// The value of the `Host` field of requests to the backend.
     public var backendHost: String
-    /// How long the backend may take for one call.
+    /// The maximum time of the backend for one call.
     public var backendDeadline: TimeAmount
 
-    /// Rules from their parts.
+    /// Creates rules.
     public init(
         names: NameRules, handles: HandleRules = HandleRules(), profile: BackendProfile,
         messages: MessageReading = .auto, authenticators: AuthenticatorChain,

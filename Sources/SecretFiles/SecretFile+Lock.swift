@@ -7,21 +7,21 @@ internal import Musl
 #endif
 
 extension SecretFile {
-    /// The right to replace a file, held from reading the old text to writing the new one.
+    /// The exclusive right to replace a file, held from reading the old text to writing the new one.
     ///
-    /// The lock is `flock` (flock(2)) on the file's directory: it leaves no file behind, works where the file does not exist yet,
-    /// and ends with the process. Only programs that take it are kept out; an editor is not.
+    /// The lock is `flock` (flock(2)) on the file's directory. It creates no file, works if the file does not exist
+    /// yet, and is released when the process exits. It is advisory: an editor ignores it.
     public final class Lock: Sendable {
-        /// The file, symbolic links resolved.
+        /// The file, with symbolic links resolved.
         let target: String
         private let descriptor: Int32
 
-        /// Waits until no other command changes a file of the same directory.
+        /// Waits until no other command holds the lock of the directory.
         ///
         /// - Parameters:
-        ///   - path: The file that is to be replaced.
-        ///   - patience: How long to wait before giving up.
-        /// - Throws: A problem that names the file, where the wait is over or the directory cannot be opened.
+        ///   - path: The file to replace.
+        ///   - patience: The maximum time to wait.
+        /// - Throws: A problem that names the file, if the wait times out or the directory cannot be opened.
         public init(_ path: String, patience: Duration = .seconds(30)) throws(ConfigurationProblem) {
             target = SecretFile.resolved(path)
             let directory = SecretFile.directory(of: target)

@@ -7,7 +7,7 @@ internal import Musl
 #endif
 
 extension SecretFile {
-    /// Which file it was that was read: another one in its place, or a change to it, has another stamp.
+    /// The identity and version of a file. A replaced or modified file has another stamp.
     public struct Stamp: Sendable, Equatable {
         private let device: UInt
         private let inode: UInt
@@ -15,7 +15,7 @@ extension SecretFile {
         private let seconds: Int
         private let nanoseconds: Int
 
-        /// The stamp of a file, or nil where there is none.
+        /// Reads the stamp of a file; returns nil if there is none.
         public init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
@@ -27,16 +27,16 @@ extension SecretFile {
         }
     }
 
-    /// Replaces the file, or makes it: whoever reads it sees the old text or the new one, whatever happens meanwhile.
+    /// Replaces or creates the file atomically: a concurrent reader sees the old text or the new one.
     ///
-    /// A new file has mode 0600, or 0640 where its directory hands its group down (setgid); made by root, it gets the owner of its
-    /// directory. One that is replaced keeps its owner and its group, and the group its reading. So a gateway under another user
-    /// than the operator's still reads it.
+    /// A new file has mode 0600, or 0640 if its directory passes its group on (setgid). Created by root, it gets the
+    /// owner of its directory. A replaced file keeps its owner, its group, and the group's permission to read. A
+    /// gateway that runs as another user than the operator can therefore still read it.
     public static func replace(_ path: String, with text: String) throws(ConfigurationProblem) {
         try replace(path, with: text, holding: Lock(path))
     }
 
-    /// The same for a caller that has held the lock since it read the old text.
+    /// Replaces the file for a caller that has held the lock since it read the old text.
     public static func replace(
         _ path: String, with text: String, holding lock: Lock
     ) throws(ConfigurationProblem) {
@@ -44,14 +44,15 @@ extension SecretFile {
         var old = stat()
         let hasOld = stat(target, &old) == 0
         let directory = directory(of: target)
-        // Always the same name: what a killed command has left goes with the next change, and only the holder of the lock has one.
+        // The name is constant, so that a file left by a killed command is removed by the next change. Only the holder
+        // of the lock uses it.
         let temporary = "\(directory).\(target.dropFirst(directory == "./" ? 0 : directory.count)).notify-gateway-new"
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw problem(path, "cannot be written: \(lastError())") }
         let isWritten =
-            store(text, to: descriptor)
-            && (hasOld ? handOver(descriptor, old) : adopt(descriptor, from: directory))
+            writeAll(text, to: descriptor)
+            && (hasOld ? handOver(descriptor, old) : inheritOwnership(descriptor, from: directory))
             && fsync(descriptor) == 0
             && rename(temporary, target) == 0
         guard isWritten else {
@@ -64,19 +65,19 @@ extension SecretFile {
         flushDirectory(directory)
     }
 
-    /// The file that a symbolic link stands for: replacing the link itself would leave the file behind it as it was.
+    /// Resolves a symbolic link. Replacing the link itself would leave its target unchanged.
     static func resolved(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }
         defer { free(real) }
         return String(cString: real)
     }
 
-    /// The directory of a path, with the slash at its end.
+    /// Returns the directory of a path with a trailing slash.
     static func directory(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
     }
 
-    private static func store(_ text: String, to descriptor: Int32) -> Bool {
+    private static func writeAll(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -96,9 +97,9 @@ extension SecretFile {
         return fchmod(descriptor, 0o600 | old.st_mode & S_IRGRP) == 0
     }
 
-    /// Gives a new file to the owner of its directory where root makes it, and lets the group read it where the directory's mode
-    /// says that what is made in it is the group's.
-    private static func adopt(_ descriptor: Int32, from directory: String) -> Bool {
+    /// Gives a new file made by root to the owner of its directory, and lets the group read it if the directory is
+    /// setgid.
+    private static func inheritOwnership(_ descriptor: Int32, from directory: String) -> Bool {
         var status = stat()
         guard stat(directory, &status) == 0 else { return true }
         if geteuid() == 0, status.st_uid != 0, fchown(descriptor, status.st_uid, status.st_gid) != 0 { return false }
@@ -106,7 +107,8 @@ extension SecretFile {
         return fchmod(descriptor, 0o640) == 0
     }
 
-    /// Makes the new name last through a power cut. Where a file system cannot do that, the file is there all the same.
+    /// Makes the new directory entry durable. Errors are ignored, because the file is in place even on a file system
+    /// that cannot do this.
     private static func flushDirectory(_ directory: String) {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

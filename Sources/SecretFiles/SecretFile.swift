@@ -6,20 +6,22 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Reads and replaces files that hold keys or hashes. Blocks; never called on an event loop.
+/// Functions that read and replace files with keys or password hashes. They block and must not be called on an event
+/// loop.
 public enum SecretFile {
-    /// The text of a regular file that only its owner may write, and that others may not read.
+    /// Returns the text of a regular file. Rejects a file that users other than the owner may write, or that users
+    /// outside its group may read.
     ///
-    /// - Parameter remedy: The command that makes the file, for the message about a missing one.
+    /// - Parameter remedy: The command that creates the file, for the message about a missing one.
     public static func text(at path: String, remedy: String? = nil) throws(ConfigurationProblem) -> String {
-        // Non-blocking, or a FIFO of that name would be waited for.
+        // Non-blocking, so that opening a FIFO does not wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let isMissing = errno == ENOENT
             let isForbidden = errno == EACCES
             let hint =
                 isMissing
-                ? remedy.map { "; `\($0)` makes it" } ?? ""
+                ? remedy.map { "; create it with `\($0)`" } ?? ""
                 : isForbidden ? " for uid \(geteuid()); run this as root or as the gateway's user" : ""
             throw problem(path, isMissing ? "does not exist\(hint)" : "cannot be read: \(lastError())\(hint)")
         }
@@ -29,7 +31,7 @@ public enum SecretFile {
         guard status.st_mode & S_IFMT == S_IFREG else { throw problem(path, "is not a regular file") }
         guard status.st_mode & (S_IROTH | S_IWOTH | S_IWGRP) == 0 else {
             throw problem(
-                path, "has the mode \(octal(status.st_mode)), open to others; run: chmod 640 \(path)")
+                path, "has the mode \(octal(status.st_mode)), which lets other users access it; run: chmod 640 \(path)")
         }
         guard status.st_size <= YAMLDocument.longest else {
             throw problem(path, "is longer than \(YAMLDocument.longest) bytes")
@@ -37,7 +39,7 @@ public enum SecretFile {
         return try contents(of: descriptor, path: path)
     }
 
-    /// Whether there is nothing of that name.
+    /// Returns whether no file of that name exists.
     public static func isAbsent(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) != 0 && errno == ENOENT
@@ -58,7 +60,7 @@ public enum SecretFile {
             guard count >= 0 else { throw problem(path, "cannot be read: \(lastError())") }
             if count == 0 { break }
             bytes += chunk.prefix(count)
-            // It may grow while it is read.
+            // The file may grow while it is read.
             guard bytes.count <= YAMLDocument.longest else {
                 throw problem(path, "is longer than \(YAMLDocument.longest) bytes")
             }

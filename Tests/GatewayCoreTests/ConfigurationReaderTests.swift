@@ -94,7 +94,7 @@ import Testing
                 "gateway.yaml:3:6: big: must be a whole number from 1 to 5",
                 "gateway.yaml:4:9: quoted: must be a whole number from 1 to 50",
                 "gateway.yaml:5:7: flag: must be true or false",
-                "gateway.yaml:6:9: colour: \"blue\" is none of: red, green",
+                "gateway.yaml:6:9: colour: \"blue\" is not one of: red, green",
                 "gateway.yaml:7:7: time: \"5 minutes\" is not a time; write a number and ms, s, min, h or d, such as 30s",
                 "gateway.yaml:8:7: late: must be from 1s to 1h",
                 "gateway.yaml:9:8: empty: must not be empty",
@@ -102,7 +102,7 @@ import Testing
                 "gateway.yaml:10:7: text: must be text",
                 "gateway.yaml:11:8: inner: must be a mapping of names to values",
                 "gateway.yaml:14:5: items[1]: must be text",
-                "gateway.yaml:15:1: unknown: is not known here; known are: big, colour, empty, flag, inner, items, late, "
+                "gateway.yaml:15:1: unknown: is not a known key; known keys: big, colour, empty, flag, inner, items, late, "
                     + "list, missing, number, quoted, text, time",
             ])
     }

@@ -27,7 +27,7 @@ struct MisspellingTests {
             _ = try YAMLDocument.parse(text, file: "f.yaml")
             Issue.record("it was read")
         } catch {
-            #expect("\(error)".hasPrefix("f.yaml:\(line):\(column): stands more than once"), "\(error)")
+            #expect("\(error)".hasPrefix("f.yaml:\(line):\(column): duplicate name"), "\(error)")
         }
     }
 }

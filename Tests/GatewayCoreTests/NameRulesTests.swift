@@ -148,7 +148,7 @@ import Testing
         #expect(strip.reasonUnmapped(String(repeating: "é", count: 600)) == .tooLong)
         #expect(NameRules(escaping: .hex).reasonUnmapped(String(repeating: "é", count: 15)) == .tooLong)
         #expect(NameRules(escaping: .hex).reasonUnmapped("é") == nil)
-        #expect("\(NameRules.Unmapped.foreign("é"))" == "U+E9 in the name is none of a-z 0-9 _ @ . -")
+        #expect("\(NameRules.Unmapped.foreign("é"))" == "U+E9 in the name is not one of a-z 0-9 _ @ . -")
         var random = SplitMix(seed: 32)
         for _ in 0..<5000 {
             let name = random.text(upTo: 30)

@@ -57,7 +57,7 @@ struct LoginRecordTests {
                 #expect(host == "192.0.2.7", "\(line)")
             }
         }
-        let other = try #require(log.first).replacing("A login failed", with: "A call was refused")
+        let other = try #require(log.first).replacing("Login failed", with: "Call rejected")
         #expect(regex.firstMatch(in: other, range: NSRange(other.startIndex..., in: other)) == nil)
     }
 

@@ -55,10 +55,10 @@ struct RefusalLogTests {
         for _ in 0..<5 { refusals.note(refusal(.noRoute, "no such path", from: 1), of: call, logger) }
         refusals.note(refusal(.noRoute, "no such path", from: 2), of: call, logger)
         refusals.settle(all: false, logger)
-        #expect(log.lines.map(\.message) == ["A call was refused", "A call was refused"])
+        #expect(log.lines.map(\.message) == ["Call rejected", "Call rejected"])
         clock.advance(by: .seconds(10))
         refusals.settle(all: false, logger)
-        #expect(log.lines.last?.message == "More calls were refused" && log.lines.last?.metadata["count"] == "4")
+        #expect(log.lines.last?.message == "Further calls were rejected" && log.lines.last?.metadata["count"] == "4")
         #expect(log.lines.count == 3)
     }
 

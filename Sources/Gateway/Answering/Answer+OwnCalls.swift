@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension Answer {
-    /// A fresh token (RFC 6749, section 5.1), and the session that it belongs to.
+    /// Returns the response with a new token (RFC 6749, section 5.1) and its session.
     static func token(_ issued: IssuedToken, of session: SessionID, now: WallTime) -> Answer {
         let token = issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         return .json([
@@ -12,7 +12,7 @@ extension Answer {
         ])
     }
 
-    /// Where the caller is logged in, the session renewed last first.
+    /// Returns the response with the caller's sessions, the most recently renewed first.
     static func sessions(_ sessions: [Session], current: SessionID?) -> Answer {
         .json([
             .init(
@@ -31,7 +31,8 @@ extension Answer {
         ])
     }
 
-    /// The caller's devices, the one seen last first. What is being deleted is the caller's no more.
+    /// Returns the response with the caller's live registrations, the most recently seen first. Registrations that are
+    /// being deleted are omitted.
     static func registrations(_ registrations: [OwnedRegistration]) -> Answer {
         .json([
             .init(
@@ -49,7 +50,7 @@ extension Answer {
         ])
     }
 
-    /// Who notified the caller, the newest first.
+    /// Returns the response with the notifications to the caller, newest first.
     static func received(_ notifications: [ReceivedNotification]) -> Answer {
         .json([
             .init(
@@ -65,7 +66,7 @@ extension Answer {
         ])
     }
 
-    /// Who the caller is, and under which tag it is reached.
+    /// Returns the response with the caller's identity, and the tag that addresses its devices.
     static func whoami(_ caller: Identity) -> Answer {
         .json([
             .init("user", .string(caller.user.text)),

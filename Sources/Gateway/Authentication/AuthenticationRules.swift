@@ -1,20 +1,21 @@
-/// How long credentials may be judged, and when bad ones are answered.
+/// Time limits of credential verification, and the delay of failed logins.
 public struct AuthenticationRules: Sendable, Hashable {
-    /// How long all authenticators together may take for one credential, waiting included.
+    /// The maximum time for all authenticators together to verify one credential, including waiting.
     public var deadline: Duration
-    /// A wrong password is answered no sooner than this after it came …
+    /// The minimum time between the arrival of a wrong password and its rejection.
     public var refusalFloor: Duration
-    /// … and a random time of at most this.
+    /// The maximum of the random time that is added to `refusalFloor`.
     public var refusalSpread: Duration
-    /// How many may wait for that at once; whoever is one too many is told at once to come back later.
+    /// The maximum number of delayed rejections. A further failed login gets an immediate response to try again later.
     public var mostRefusalsWaiting: Int
 
-    /// How long after a login a session ends whose account nobody can be asked about.
+    /// The lifetime of a session whose account status cannot be queried, from its login.
     public var sessionWithoutStatus: Duration
-    /// How long after its last registration a device is deleted whose owner's account nobody can be asked about.
+    /// The time from the last registration after which a device is deleted if the status of its owner's account cannot
+    /// be queried.
     public var deviceWithoutStatus: Duration
 
-    /// Rules from their parts.
+    /// Creates rules.
     public init(
         deadline: Duration = .seconds(10), refusalFloor: Duration = .milliseconds(300),
         refusalSpread: Duration = .milliseconds(85), mostRefusalsWaiting: Int = 1024,

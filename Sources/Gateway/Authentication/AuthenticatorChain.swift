@@ -2,24 +2,24 @@ public import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// The authenticators in the order of the configuration. The first that does not say `notMine` decides.
+/// The authenticators in the order of the configuration. The first result other than `notMine` decides.
 public struct AuthenticatorChain: Sendable {
-    /// One authenticator as the configuration lists it. By reference: each call goes through them.
+    /// One configured authenticator. A class, because each call iterates over the links.
     public final class Link: Sendable {
         /// The plug-in's name.
         public let name: PluginName
-        /// The kinds of credential that it takes.
+        /// The kinds of credential that it accepts.
         public let takes: Set<CredentialKind>
-        /// For whom it may vouch.
+        /// The users and groups that it may accept.
         public let bounds: VouchingBounds
-        /// Whether its answer may depend on the peer's address.
+        /// Whether its result may depend on the peer's address.
         public let verdictDependsOnPeer: Bool
         /// The authenticator.
         public let authenticator: any Authenticator
-        /// Where its answers are counted; nil for nowhere.
+        /// The metrics that count its results; nil for none.
         public let metrics: AuthenticatorMetrics?
 
-        /// A link from its parts.
+        /// Creates a link.
         public init(
             name: PluginName, takes: Set<CredentialKind>, bounds: VouchingBounds = VouchingBounds(),
             verdictDependsOnPeer: Bool = true, authenticator: any Authenticator,
@@ -35,20 +35,21 @@ public struct AuthenticatorChain: Sendable {
     }
 
     private let links: [Link]
-    /// The authenticators that only tell how an account stands when they are asked.
+    /// The authenticators that report the status of an account only when queried.
     private let reviewed: Set<PluginName>
-    /// The authenticators that say nothing of an account but at a login.
+    /// The authenticators that report on an account only at a login.
     private let loginsOnly: Set<PluginName>
-    /// Tells this chain from those of other configurations: what one of them said is never taken for the word of another.
+    /// The number of this chain, which separates its cached results from those of other configurations.
     private let generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
-    /// Those who judge tokens, of whom it is not known before whose they are.
+    /// The authenticators that verify tokens. The user of a token is not known beforehand.
     let tokenPanel: Panel
-    // Whoever hangs beyond its deadline still holds what it holds, so there is an end to how many may.
+    // An authenticator that hangs keeps its resources beyond the deadline, so the number of concurrent verifications is
+    // limited.
     private let underWay = UnderWay()
     private static let mostUnderWay = 4096
 
-    /// A chain, asked in this order.
+    /// Creates a chain with this order.
     public init(_ links: [Link]) {
         self.links = links
         reviewed = Set(
@@ -63,18 +64,18 @@ public struct AuthenticatorChain: Sendable {
         tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) }, of: generation)
     }
 
-    /// Who issues tokens: the first that can.
+    /// The token issuer: the first link that can issue tokens.
     var issuer: (any TokenIssuer)? { links.lazy.compactMap { $0.authenticator as? any TokenIssuer }.first }
 
-    /// Whether an authenticator must be asked from time to time how its accounts stand: it can say so without a password, and has
-    /// no list of them whose changes would tell.
+    /// Returns whether the authenticator must be queried regularly for the status of its accounts. That is so if it can
+    /// report the status without a password and has no account list whose changes would show it.
     public func mustReview(_ authenticator: PluginName) -> Bool { reviewed.contains(authenticator) }
 
-    /// The authenticators that tell only at a login whether an account is good. What their accounts were granted ends some time
-    /// after the last login (`AuthenticationRules`).
+    /// The authenticators that report on an account only at a login. Sessions and registrations of such accounts expire
+    /// some time after the last login (`AuthenticationRules`).
     public var authenticatorsWithoutStatus: Set<PluginName> { loginsOnly }
 
-    /// How an account stands; nil where nobody can say so without a password.
+    /// Returns the status of an account; nil if it cannot be determined without a password.
     ///
     /// An account of an authenticator that is no longer configured has ended.
     public func standing(of account: Account) async -> AccountStanding? {
@@ -89,7 +90,7 @@ public struct AuthenticatorChain: Sendable {
             standing = await keeper.standing(of: account.login)
             switch standing {
             case .good(let groups):
-                // The bounds may be narrower than when the account let somebody in.
+                // The bounds may have been narrowed since the login.
                 if bounds.contain(Identity(user: account.user, groups: groups, authenticator: account.authenticator)) {
                     return standing
                 }
@@ -101,9 +102,9 @@ public struct AuthenticatorChain: Sendable {
         return standing
     }
 
-    /// The groups that a user would have after a login with a password, as far as that can be told without one.
+    /// Returns the groups that the user would have after a login by password, as far as that is known without one.
     ///
-    /// - Returns: nil where whoever may vouch for the name has no account of it, or cannot tell.
+    /// - Returns: Nil if no authenticator that may accept the user has a good account, or can tell.
     func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
         for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
             guard let keeper = link.authenticator as? any AccountAuthenticator,
@@ -115,7 +116,7 @@ public struct AuthenticatorChain: Sendable {
         return nil
     }
 
-    /// The authenticators that have no account of the user; nil where one has it, or may have it and cannot say so.
+    /// Returns the authenticators that have no account of the user; nil if one has it, or may have it and cannot tell.
     func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
         var names: [PluginName] = []
         for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
@@ -126,28 +127,29 @@ public struct AuthenticatorChain: Sendable {
         return names.isEmpty ? nil : names
     }
 
-    /// The kinds of credential that anybody takes: a 401 challenges for these.
+    /// The kinds of credential that the chain accepts. A 401 has a challenge for each.
     var takes: [CredentialKind] {
         CredentialKind.allCases.filter { kind in links.contains { $0.takes.contains(kind) } }
     }
 
-    /// Those who judge a password of this user, or of a name without canonical form: who may not vouch for the name is not
-    /// asked about it.
+    /// Returns the candidates for a password of this user (nil for a name without canonical form). An authenticator
+    /// never receives the password of a user outside its bounds.
     func passwordPanel(of user: UserName?) -> Panel {
         Panel(
             links.enumerated().filter { $0.element.takes.contains(.password) && $0.element.bounds.contain(user) },
             of: generation)
     }
 
-    /// Those of the authenticators that are asked about one credential.
+    /// The candidates: the authenticators that are queried about one credential.
     struct Panel: Sendable {
-        /// Tells it from all others of the chain.
+        /// A name that is unique among the candidate lists of all chains.
         let name: String
-        /// Whether the verdict of any of them may depend on the peer's address.
+        /// Whether the result of any candidate may depend on the peer's address.
         let dependsOnPeer: Bool
         fileprivate let links: [Link]
 
-        /// Counts a password that one of them was not asked about, since its word on it was known or just being asked for.
+        /// Counts a password that the authenticator was not queried about, because its result was cached or already
+        /// pending.
         func noteSpared(_ judge: PluginName?) {
             guard let judge, let index = links.firstIndex(where: { $0.name == judge }) else { return }
             links[index].metrics?.noteSpared()
@@ -160,11 +162,12 @@ public struct AuthenticatorChain: Sendable {
         }
     }
 
-    /// The word of the first authenticator whose credential it is; nobody's credential is a wrong one.
+    /// Queries the candidates in order and returns the first result other than `notMine`. If there is none, the
+    /// credential is rejected as wrong.
     ///
     /// - Parameters:
-    ///   - user: the canonical form of the name that came with a password: nobody may vouch for another.
-    ///   - logger: where an authenticator that does so is named.
+    ///   - user: The canonical name presented with a password. No authenticator may accept another one.
+    ///   - logger: Receives the name of an authenticator that does so.
     func authenticate(
         _ credential: Credential, of user: UserName?, by panel: Panel, from peer: Peer, logger: Logger
     ) async -> Judgement {
@@ -185,7 +188,7 @@ public struct AuthenticatorChain: Sendable {
         return Judgement(outcome: .rejected(.wrong))
     }
 
-    /// The verdict on a token where everybody who is asked gives it without a wait, or nil.
+    /// Returns the result for a token if every queried authenticator can verify it without suspending; otherwise nil.
     func verdictAtOnce(on token: Credential, from peer: Peer, logger: Logger) -> Judgement? {
         for link in tokenPanel.links {
             let start = link.metrics?.now() ?? 0
@@ -207,21 +210,22 @@ public struct AuthenticatorChain: Sendable {
 }
 
 extension AuthenticatorChain.Link {
-    /// What an acceptance is worth: nothing for somebody else than was asked about, nor outside the bounds.
+    /// Checks an accepted identity: rejects it if its user differs from the presented one, or if it is outside the
+    /// bounds.
     fileprivate func judged(
         _ identity: Identity, _ kind: CredentialKind, of user: UserName?, _ logger: Logger
     ) -> AuthenticationOutcome {
         if kind == .password, identity.user != user {
             logger.error(
-                "An authenticator vouched for another user than was asked about",
+                "Authenticator returned a different user than the login names",
                 metadata: [
-                    "authenticator": "\(name)", "asked": "\(user?.text ?? "-")", "answered": "\(identity.user)",
+                    "authenticator": "\(name)", "presented": "\(user?.text ?? "-")", "accepted": "\(identity.user)",
                 ])
             return .rejected(user == nil ? .unmapped : .wrong)
         }
         guard bounds.contain(identity) else {
             logger.warning(
-                "An authenticator vouched beyond its bounds",
+                "Authenticator accepted a user outside its scope",
                 metadata: ["authenticator": "\(name)", "user": "\(identity.user)"])
             return .rejected(.untrusted)
         }

@@ -1,14 +1,14 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A call of which it is known who makes it. Only authentication makes one.
+/// A call with a known caller. Only the identify phase creates one.
 struct IdentifiedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
     let caller: Identity
-    /// The name that came with a password; nil where a token came.
+    /// The login name presented with a password; nil for a token.
     let login: LoginName?
-    /// From before the credential was judged: who is revoked later may have been let in by what no longer holds.
+    /// The revocation epoch before verification. A later revocation of the user may invalidate the credential.
     let epoch: RevocationEpoch
 
     fileprivate init(facts: CallFacts, call: Call, caller: Identity, login: LoginName?, epoch: RevocationEpoch) {
@@ -20,7 +20,7 @@ struct IdentifiedCall: ~Copyable {
     }
 }
 
-/// The second phase: who is the caller? Waits where an authenticator has to.
+/// The second phase: determines the caller. Suspends if an authenticator has to.
 struct Authentication: Sendable {
     let judging: Judging
     let sessions: any SessionStore
@@ -42,13 +42,13 @@ struct Authentication: Sendable {
         guard case .single(let field) = parsed.authorization else {
             throw Refusal(.credentialsMissing, "no Authorization")
         }
-        // Not judged: whoever can read the connection has the credential already, and an answer would confirm it.
+        // The credential is not verified: an eavesdropper has it already, and the response would confirm it.
         guard parsed.credentialsMayTravel else {
             throw Refusal(
-                .insecureTransport, "a credential on a plaintext listener",
-                hint: "Credentials are taken over TLS only.")
+                .insecureTransport, "a credential was sent over a plaintext connection",
+                hint: "Credentials are accepted over TLS only.")
         }
-        let presented = try taken(field, from: parsed.facts.peer)
+        let presented = try parseCredential(field, from: parsed.facts.peer)
         if let name = presented.name { parsed.facts.attempted = name }
         return presented
     }
@@ -58,9 +58,9 @@ struct Authentication: Sendable {
         _ parsed: inout ParsedCall, _ judgement: Judgement, _ presented: PresentedCredential,
         _ epoch: RevocationEpoch
     ) throws(Refusal) -> IdentifiedCall {
-        // For the record of a failed login.
+        // Needed for the record of a failed login.
         if judgement.outcome.isRefusal { parsed.facts.authenticator = judgement.judge }
-        let caller = withPresentGroups(try judged(judgement.outcome, of: presented.name))
+        let caller = withCurrentGroups(try judged(judgement.outcome, of: presented.name))
         parsed.facts.establish {
             $0.user = caller.user
             $0.authenticator = caller.authenticator
@@ -70,15 +70,16 @@ struct Authentication: Sendable {
             facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
     }
 
-    /// The caller without the groups that a token lists and that its account has lost since. From memory; most tokens list none.
-    private func withPresentGroups(_ caller: Identity) -> Identity {
+    /// Removes groups that a token lists and that its account has lost since. Reads from memory; most tokens list no
+    /// groups.
+    private func withCurrentGroups(_ caller: Identity) -> Identity {
         guard let token = caller.token, !caller.groups.isEmpty,
             let groups = sessions.groups(behind: token, of: caller.user)
         else { return caller }
         return caller.limited(to: groups)
     }
 
-    /// The call as if the caller had made it with a good password just now: for explaining, which has nothing to forward it with.
+    /// Creates a call as if the caller had just logged in. Used by the dry run, which cannot forward calls.
     static func assume(
         _ caller: Identity, login: LoginName, epoch: RevocationEpoch, making parsed: consuming ParsedCall
     ) -> IdentifiedCall {
@@ -88,11 +89,11 @@ struct Authentication: Sendable {
         return IdentifiedCall(facts: facts, call: parsed.call, caller: caller, login: login, epoch: epoch)
     }
 
-    private func taken(_ field: ByteBuffer, from peer: Peer) throws(Refusal) -> PresentedCredential {
+    private func parseCredential(_ field: ByteBuffer, from peer: Peer) throws(Refusal) -> PresentedCredential {
         do throws(Refusal) {
             return try PresentedCredential(field, names: judging.names)
         } catch {
-            // Junk is paid for like a credential that is wrong.
+            // A malformed credential is charged like a wrong one.
             _ = try judging.limiter.admitLogin(from: peer)
             throw error
         }
@@ -105,13 +106,15 @@ struct Authentication: Sendable {
         case .notMine:
             throw Refusal(.credentialsRejected, RejectionReason.wrong.rawValue)
         case .rejected(.unmapped):
-            // Of a token, or where the authenticator has another name for the user, only it knows the name.
+            // For tokens, and if the authenticator has another name for the user, only the authenticator knows the
+            // name.
             let reason = name.flatMap { judging.names.reasonUnmapped($0.text) }
             throw Refusal(.identityUnmapped, reason?.description ?? "the user's name has no canonical form")
         case .rejected(let reason):
             throw Refusal(.credentialsRejected, reason.rawValue)
         case .unavailable(.busy):
-            throw Refusal(.overloaded, "too many credentials wait to be judged", extra: .retryAfter(seconds: 1))
+            throw Refusal(
+                .overloaded, "too many credentials are waiting for verification", extra: .retryAfter(seconds: 1))
         case .unavailable(let reason):
             throw Refusal(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
         }

@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import Logging
 
-/// From a credential to a verdict: the authenticators, behind their deadline, and for passwords behind a memory and a throttle.
+/// The verification of credentials: queries the authenticators within a deadline; for passwords, uses a cache and a
+/// throttle.
 struct Judging: Sendable {
     let chain: AuthenticatorChain
     let names: NameRules
@@ -14,9 +15,10 @@ struct Judging: Sendable {
     let loops: any CallLoops
     let logger: Logger
 
-    /// The verdict on a credential. Only what has to be asked about pays, and what was good or could not be judged gets it back.
+    /// Verifies a credential. Only a credential that authenticators are queried about is charged to limits, and the
+    /// charge is refunded if the credential is valid or cannot be verified.
     ///
-    /// - Parameter departure: says when nobody waits for the verdict any more; it is then given up.
+    /// - Parameter departure: The disconnect signal of the client, which cancels the verification.
     func judge(
         _ credential: Credential, from peer: Peer, _ departure: ClientDeparture? = nil
     ) async throws(Refusal) -> Judgement {
@@ -35,9 +37,9 @@ struct Judging: Sendable {
         token credential: Credential, from peer: Peer, _ departure: ClientDeparture?
     ) async throws(Refusal) -> Judgement {
         let ticket = try limiter.admitLogin(from: peer)
-        // What needs no wait pays for none: a task and a question cost more than the verification of a token.
+        // The synchronous path avoids a task and a pending verification, which cost more than checking a token.
         if let judgement = judgeAtOnce(token: credential, from: peer, ticket) { return judgement }
-        return try await ask(about: credential, from: peer, ticket, departure)
+        return try await query(about: credential, from: peer, ticket, departure)
     }
 
     @inline(never)
@@ -50,11 +52,11 @@ struct Judging: Sendable {
     }
 
     @inline(never)
-    private func ask(
+    private func query(
         about credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket, _ departure: ClientDeparture?
     ) async throws(Refusal) -> Judgement {
         let question = Question()
-        question.ask(
+        question.start(
             on: loops, within: rules.deadline,
             { [chain, logger] in
                 await chain.authenticate(credential, of: nil, by: chain.tokenPanel, from: peer, logger: logger)
@@ -62,7 +64,7 @@ struct Judging: Sendable {
             settled: { [limiter] judgement in
                 if let judgement, !judgement.outcome.isRefusal { limiter.giveBack(ticket) }
             })
-        // Only passwords' questions are ever withdrawn, and this one was given up where the client has left.
+        // A token's verification is never withdrawn, so nil means that the client has disconnected.
         if let judgement = await question.answer(unless: departure) { return judgement }
         try departure.check()
         return .unavailable(.failed)
@@ -79,7 +81,7 @@ struct Judging: Sendable {
             try departure.check()
             switch verdicts.find(login, password, of: user, by: panel, from: peer) {
             case .remembered(.accepted(let identity)):
-                // Where the address is part of what is remembered, whoever was asked about has come from it.
+                // If results depend on the address, a cached one implies an earlier login from this address.
                 if !panel.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
                 panel.noteSpared(identity.authenticator)
                 return Judgement(outcome: .accepted(identity), judge: identity.authenticator)
@@ -87,20 +89,21 @@ struct Judging: Sendable {
                 panel.noteSpared(judge)
                 return Judgement(outcome: .rejected(reason), judge: judge)
             case .underWay(let question):
-                // Whoever was to ask was not let; perhaps this call is.
+                // Nil means that the call that should have started the verification was rejected; try again with this
+                // call.
                 if let judgement = await question.answer(unless: departure) {
                     panel.noteSpared(judgement.judge)
                     return judgement
                 }
             case .unknown(let question, let key):
-                try put(question, key, credential, of: user, to: panel, from: peer)
+                try startVerification(question, key, credential, of: user, to: panel, from: peer)
                 if let judgement = await question.answer(unless: departure) { return judgement }
             }
         }
     }
 
-    /// Puts a password to the authenticators, at the caller's expense.
-    private func put(
+    /// Starts the verification of a password and charges the caller for it.
+    private func startVerification(
         _ question: Question, _ key: VerdictKey?, _ credential: Credential, of user: UserName?,
         to panel: AuthenticatorChain.Panel, from peer: Peer
     ) throws(Refusal) {
@@ -110,11 +113,11 @@ struct Judging: Sendable {
             charge = try throttle.admit(user, from: peer)
             ticket = try ticketOfStranger(charge, from: peer)
         } catch {
-            verdicts.conclude(question, key, nil)
+            verdicts.complete(question, key, nil)
             question.withdraw()
             throw error
         }
-        question.ask(
+        question.start(
             on: loops, within: rules.deadline,
             { [chain, logger] in
                 await chain.authenticate(credential, of: user, by: panel, from: peer, logger: logger)
@@ -124,15 +127,15 @@ struct Judging: Sendable {
                 switch outcome {
                 case .accepted: throttle.succeeded(charge)
                 case .unavailable: throttle.giveBack(charge)
-                // Who leaves before the answer has had the work done all the same.
+                // A client that disconnects early has caused the work nevertheless, so the charge stays.
                 case .rejected, .notMine, nil: break
                 }
                 if let outcome, !outcome.isRefusal, let ticket { limiter.giveBack(ticket) }
-                verdicts.conclude(question, key, judgement)
+                verdicts.complete(question, key, judgement)
             })
     }
 
-    // Who is known at this address pays for itself alone, whatever others there have run up.
+    // A user known at this address pays only for itself, whatever others at that address have spent.
     private func ticketOfStranger(
         _ charge: LoginThrottle.Charge, from peer: Peer
     ) throws(Refusal) -> Limiter.LoginTicket? {
@@ -147,7 +150,7 @@ struct Judging: Sendable {
 }
 
 extension AuthenticationOutcome {
-    /// Whether it says that the credential is bad. That nobody can tell is no such thing.
+    /// Whether the credential is invalid. An outage is not a rejection.
     var isRefusal: Bool {
         switch self {
         case .accepted, .unavailable: false

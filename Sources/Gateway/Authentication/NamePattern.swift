@@ -1,6 +1,6 @@
 public import GatewayCore
 
-/// A pattern of user names: the characters of canonical names, and `*`, which stands for any number of them.
+/// A pattern of user names: the characters of canonical names, and `*` for any number of characters.
 public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
     /// The pattern as written.
     public let text: String
@@ -8,7 +8,7 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
 
     private static let star = UInt8(ascii: "*")
 
-    /// The pattern, or nil if it holds what no canonical name can hold.
+    /// Creates a pattern; returns nil if it contains a character that no canonical name has.
     public init?(_ text: String) {
         let letters = String(text.filter { $0 != "*" })
         guard !text.isEmpty, text.utf8.count <= 2 * UserName.longest,
@@ -18,13 +18,13 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
         bytes = Array(text.utf8)
     }
 
-    /// Whether the name fits. Takes time in proportion to the name's length times the pattern's, and no more.
+    /// Returns whether the name matches. The time is at most proportional to the product of the two lengths.
     public func matches(_ user: UserName) -> Bool { Self.overlap(bytes, Array(user.text.utf8)) }
 
-    /// Whether some name fits both.
+    /// Returns whether some name matches both patterns.
     public func overlaps(_ other: NamePattern) -> Bool { Self.overlap(bytes, other.bytes) }
 
-    // Row by row: `row[j]` says whether what is left of `left` and `right[j...]` have a text in common.
+    // Dynamic programming by rows: `row[j]` says whether the rest of `left` and `right[j...]` match a common text.
     private static func overlap(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         var below = [Bool](repeating: false, count: right.count + 1)
         for i in stride(from: left.count, through: 0, by: -1) {
@@ -34,7 +34,7 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
                 row[j] =
                     switch (a, b) {
                     case (nil, nil): true
-                    // A star takes nothing, or the next of the other side.
+                    // A star matches nothing, or consumes the next element of the other side.
                     case (star?, _): below[j] || (b != nil && row[j + 1])
                     case (_, star?): row[j + 1] || (a != nil && below[j])
                     case (let a?, let b?): a == b && below[j + 1]
@@ -46,6 +46,6 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
         return below[0]
     }
 
-    /// The pattern.
+    /// The pattern as written.
     public var description: String { text }
 }

@@ -1,16 +1,16 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// What stands in `Authorization`, taken apart: Basic (RFC 7617) or Bearer (RFC 6750).
+/// The parsed `Authorization` field: Basic (RFC 7617) or Bearer (RFC 6750).
 struct PresentedCredential {
     let credential: Credential
     /// The name as typed, for the log; nil for a token.
     let name: PresentedName?
 
-    /// The name as the authenticators get it; nil for a token.
+    /// The name in the form for authenticators; nil for a token.
     var login: LoginName? { if case .password(let login, _) = credential { login } else { nil } }
 
-    /// The longest password in bytes; a longer one is refused before anybody hashes it.
+    /// The maximum length of a password in bytes. A longer one is rejected before it is hashed.
     static let longestPassword = 1024
 
     init(_ field: ByteBuffer, names: NameRules) throws(Refusal) {
@@ -32,7 +32,7 @@ struct PresentedCredential {
         }
     }
 
-    /// Whether the bytes are the word in whatever case (RFC 9110, section 11.1).
+    /// Returns whether the bytes are the word, compared without case (RFC 9110, section 11.1).
     private static func equal(_ bytes: Span<UInt8>, _ word: StaticString) -> Bool {
         guard bytes.count == word.utf8CodeUnitCount else { return false }
         return word.withUTF8Buffer { word in bytes.indices.allSatisfy { bytes[$0].asciiLowercased == word[$0] } }
@@ -51,19 +51,19 @@ struct PresentedCredential {
         // C libraries read a password up to its first NUL.
         guard !user.isEmpty, !user.utf8.contains(0), (1...longestPassword).contains(password.count),
             !password.contains(0)
-        else { throw Refusal(.credentialsRejected, "user or password is empty, too long, or holds NUL") }
+        else { throw Refusal(.credentialsRejected, "user or password is empty, too long, or contains NUL") }
         let name = PresentedName(user)
         return PresentedCredential(
             .password(user: names.login(name), password: Secret(password)), name: name)
     }
 
-    /// Whether all are of the alphabet of `b64token` (RFC 6750, section 2.1). Without a branch or a table, so that the processor
-    /// compares many bytes at a time: tokens are long.
+    /// Returns whether all bytes are in the alphabet of `b64token` (RFC 6750, section 2.1). Written without branches
+    /// and tables so that the compiler can vectorize it; tokens are long.
     private static func areTokenBytes(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var bad: UInt8 = 0
         for byte in bytes {
             let letter: UInt8 = (byte | 0x20) &- UInt8(ascii: "a") < 26 ? 1 : 0
-            // From + to 9 all but the comma.
+            // All characters from `+` to `9` except the comma.
             let signOrDigit: UInt8 = byte &- UInt8(ascii: "+") < 15 ? 1 : 0
             let comma: UInt8 = byte == UInt8(ascii: ",") ? 1 : 0
             let isOther = byte == UInt8(ascii: "=") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "~")

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Answers wrong passwords no sooner than some time after they came, so that the time tells nobody what was wrong with them.
+/// A delay for rejected passwords, so that the response time does not reveal the reason of the rejection.
 final class RefusalFloor: Sendable {
     private let rules: AuthenticationRules
     private let clocks: Clocks
@@ -9,7 +9,7 @@ final class RefusalFloor: Sendable {
     private let randomness: @Sendable () -> UInt64
     private let waiting = Atomic(0)
 
-    /// The name of the bound on those that wait, as refusals have it.
+    /// The limit's name in rejections when too many logins are delayed.
     static let limitName = "login-refusals"
 
     init(
@@ -22,7 +22,7 @@ final class RefusalFloor: Sendable {
         self.randomness = randomness
     }
 
-    /// Waits until a password that came at `arrival` may be refused, or until nobody waits for the answer any more.
+    /// Waits until a password that arrived at `arrival` may be rejected, or until the client disconnects.
     func wait(since arrival: MonotonicInstant, unless departure: ClientDeparture? = nil) async throws(Refusal) {
         let spread = UInt64(max(0, rules.refusalSpread.nanoseconds))
         let random = Int64(spread == 0 ? 0 : randomness() % (spread + 1))
@@ -32,17 +32,17 @@ final class RefusalFloor: Sendable {
         guard waiting.add(1, ordering: .relaxed).newValue <= rules.mostRefusalsWaiting else {
             waiting.subtract(1, ordering: .relaxed)
             throw Refusal(
-                .rateLimited, "too many refusals are waiting",
+                .rateLimited, "too many delayed login rejections",
                 extra: .limit(name: Self.limitName, retryAfterSeconds: 1))
         }
         defer { waiting.subtract(1, ordering: .relaxed) }
-        let over = OneTimeValue<Void>()
-        let timer = loops.schedule(after: .nanoseconds(rest)) { over.give(()) }
+        let elapsed = OneTimeValue<Void>()
+        let timer = loops.schedule(after: .nanoseconds(rest)) { elapsed.fulfill(()) }
         departure?.watch {
             timer.cancel()
-            over.give(())
+            elapsed.fulfill(())
         }
-        await over.get()
+        await elapsed.get()
         departure?.endWatch()
     }
 }

@@ -1,33 +1,33 @@
 public import GatewayCore
 
-/// For whom an authenticator may vouch. An operator sets it; the authenticator does not know of it.
+/// The users and groups that an authenticator may accept. Set by the operator; the authenticator does not know them.
 public struct VouchingBounds: Sendable, Hashable {
-    /// The names that it may vouch for; nil for all.
+    /// The allowed user names; nil for all.
     public var users: [NamePattern]?
-    /// The groups that it may say somebody belongs to; nil for all.
+    /// The allowed groups; nil for all.
     public var groups: Set<GroupName>?
 
-    /// Bounds from their parts; without them, none.
+    /// Creates bounds; without arguments everything is allowed.
     public init(users: [NamePattern]? = nil, groups: Set<GroupName>? = nil) {
         self.users = users
         self.groups = groups
     }
 
-    /// Whether the name is within them. What has no canonical form is within no list of names.
+    /// Returns whether the name is allowed. No list of names allows a name without canonical form.
     func contain(_ user: UserName?) -> Bool {
         guard let users else { return true }
         guard let user else { return false }
         return users.contains { $0.matches(user) }
     }
 
-    /// Whether the identity is within them, with all its groups.
+    /// Returns whether the user and all groups of the identity are allowed.
     func contain(_ identity: Identity) -> Bool {
         contain(identity.user) && groups.map { identity.groups.isSubset(of: $0) } ?? true
     }
 
-    /// Whether there are names that both contain.
+    /// Returns whether some name is allowed by both.
     public func overlap(_ other: VouchingBounds) -> Bool {
-        // A name has one character at least, so a list that is empty, and only that, overlaps nothing.
+        // A name has at least one character, so only an empty list overlaps nothing.
         guard let users else { return other.users?.isEmpty != true }
         guard let others = other.users else { return !users.isEmpty }
         return users.contains { user in others.contains { user.overlaps($0) } }

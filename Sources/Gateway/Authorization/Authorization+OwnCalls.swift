@@ -1,20 +1,20 @@
 internal import GatewayCore
 
-/// What a caller has been permitted of the gateway itself.
+/// An authorized call to one of the gateway's own endpoints.
 enum PermittedOwnCall: Sendable {
     case whoami
-    /// A password was presented: a session begins, unless its user was revoked since.
+    /// Starts a session after a login by password, unless the user was revoked since the epoch.
     case startSession(DeviceLabel?, login: LoginName, since: RevocationEpoch)
-    /// A token of the session was presented, and its account is good, in these groups.
+    /// Renews the session of the presented token. Its account is good and belongs to these groups.
     case renewSession(Session, groups: Set<GroupName>)
     case endSession(SessionID)
     case revokeToken(TokenReference)
-    /// The caller's sessions; the one that it presents a token of is told apart.
+    /// Lists the caller's sessions and marks the one of the presented token.
     case listSessions(current: SessionID?)
     case listRegistrations([OwnedRegistration])
     case listReceived([ReceivedNotification])
 
-    /// The session that is renewed or ended; a new one has no id yet.
+    /// The session that is renewed or closed; nil for a new one, which has no id yet.
     var session: SessionID? {
         switch self {
         case .renewSession(let session, _): session.id
@@ -23,7 +23,7 @@ enum PermittedOwnCall: Sendable {
         }
     }
 
-    /// Whether it changes anything, and so is written down first.
+    /// Whether the call changes anything, and therefore is recorded first.
     var isRecorded: Bool {
         switch self {
         case .startSession, .renewSession, .endSession, .revokeToken: true
@@ -33,7 +33,7 @@ enum PermittedOwnCall: Sendable {
 }
 
 extension Limit {
-    /// How often a user may ask who notified it.
+    /// The limit of a user's queries of received notifications.
     static let history = Limit(name: "notifications-received", per: [.user], count: 10, period: .seconds(60))
 }
 
@@ -53,7 +53,7 @@ extension Authorization {
                 throw Refusal(.ledgerUnavailable, "ledger: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
         case .listReceived(let since, let limit):
-            // Asking the journal costs more than any other call, so it has a limit of its own.
+            // A query of the journal is more expensive than any other call, so it has a limit of its own.
             try historyLimiter.admit(caller, at: peer, sending: nil)
             do throws(HistoryUnavailable) {
                 return .listReceived(try await history.received(by: caller.user, since: since, limit: limit))
@@ -61,15 +61,15 @@ extension Authorization {
                 throw Refusal(.journalUnavailable, "history: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
         case .endSession(let id):
-            // Another's and one that never was are the same.
+            // A session of another user and an unknown session are indistinguishable.
             guard sessions.session(id)?.user == caller.user else {
-                throw Refusal(.notOwner, "the session is none of the caller's")
+                throw Refusal(.notOwner, "the session does not belong to the caller")
             }
             return .endSession(id)
         case .endToken:
             guard let token = caller.token else {
                 throw Refusal(
-                    .credentialsRejected, "a token is ended with a token", hint: "Present the token that is to end.")
+                    .credentialsRejected, "no token was presented", hint: "Present the token to revoke.")
             }
             return token.session.map(PermittedOwnCall.endSession) ?? .revokeToken(token)
         case .issueToken(let device):
@@ -78,12 +78,12 @@ extension Authorization {
         }
     }
 
-    /// A session outlives its tokens only while the account that it began with is good.
+    /// Authorizes the renewal of a session only while the account that it began with is good.
     private func renewal(by caller: Identity) async throws(Refusal) -> PermittedOwnCall {
         guard let session = caller.token?.session.flatMap(sessions.session) else {
             throw Refusal(
-                .credentialsRejected, "the token is of no session",
-                hint: "Only a token that was got with a password is exchanged for another.")
+                .credentialsRejected, "the token has no session",
+                hint: "Only a token obtained with a password can be exchanged for another.")
         }
         switch await chain.standing(of: session.account) {
         case .good(let groups): return .renewSession(session, groups: groups)

@@ -1,18 +1,18 @@
 internal import GatewayCore
 
 extension Authorization {
-    /// What the ledger says of a `PUT`: a hand-over is a thing of its own, for policy and for the record.
-    func judge(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
+    /// Applies the ledger's decision on an update. A hand-over has its own action in policy and record.
+    func apply(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
         switch decision {
         case .handOver(let id, let owner):
             facts.action = .handOver
             facts.registration = id
             facts.recipient = owner
-            guard policy.handOver == .allow else { throw Refusal(.notOwner, "hand-overs are refused by policy") }
+            guard policy.handOver == .allow else { throw Refusal(.notOwner, "the policy rejects hand-overs") }
         case .tooManyHandOvers:
             facts.action = .handOver
             throw Refusal(
-                .registrationLimit, "the device changed hands too often", extra: .retryAfter(seconds: 3600))
+                .registrationLimit, "the device changed its owner too often", extra: .retryAfter(seconds: 3600))
         case .own(let id), .rotation(let id):
             facts.registration = id
         case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
@@ -20,8 +20,9 @@ extension Authorization {
         }
     }
 
-    /// The account by which the caller was let in, now or for a session, where somebody has to ask later how it stands: a device
-    /// gets notifications also when its owner makes no call any more. Where nobody can be asked, the registration's age counts.
+    /// Returns the account of the caller's login or session if its status must be checked later, because a device
+    /// receives notifications even if its owner makes no further call. If the status cannot be queried, the age of the
+    /// registration counts.
     func reviewedAccount(of caller: Identity, login: LoginName?) -> Account? {
         let account =
             if let login {
@@ -35,8 +36,8 @@ extension Authorization {
         }
     }
 
-    /// The account of a bearer token that its authenticator was asked about just now, which is a login too. Tokens that are issued
-    /// here, or that an authenticator with accounts vouches for, are none.
+    /// Returns the account behind a bearer token that its authenticator has just verified, which counts as a login. Nil
+    /// for tokens that the gateway issued, and for authenticators that can report on accounts.
     private func bearerAccount(of caller: Identity) -> Account? {
         guard chain.authenticatorsWithoutStatus.contains(caller.authenticator) else { return nil }
         return Account(user: caller.user, login: LoginName(caller.user.text), authenticator: caller.authenticator)

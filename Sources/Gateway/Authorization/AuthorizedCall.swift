@@ -1,11 +1,11 @@
 internal import GatewayCore
 
-/// A call that its caller may make, with what it touches claimed in the ledger. Only authorization makes one.
+/// A call that the caller may make, with its registration claimed in the ledger. Only the authorize phase creates one.
 struct AuthorizedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
     let permitted: Permitted
-    /// The send's place among those with a key, once it has been looked up.
+    /// The idempotency claim of the send, once its key has been looked up.
     var claim: SendClaim?
 
     fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming Permitted) {
@@ -15,7 +15,7 @@ struct AuthorizedCall: ~Copyable {
     }
 }
 
-/// What a caller has been permitted. Whatever touches a registration holds a claim that only the ledger gives.
+/// An authorized operation. Operations on a registration hold a claim of the ledger.
 enum Permitted: ~Copyable {
     case create(handle: DeviceHandle?, LedgerClaim)
     case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
@@ -24,9 +24,9 @@ enum Permitted: ~Copyable {
     case sendToAudience(RequestedAudienceSend, members: [UserName])
     case own(PermittedOwnCall)
 
-    /// What is to be sent, where it is a send.
+    /// The send, if the operation is a send to one user.
     var requestedSend: RequestedSend? {
-        // One pattern a case: the compiler takes no more for a value that cannot be copied.
+        // One pattern in each case: the compiler does not accept several patterns for a noncopyable value.
         switch self {
         case .send(let send): send
         case .create: nil
@@ -37,7 +37,7 @@ enum Permitted: ~Copyable {
         }
     }
 
-    /// The message, where it is a send of either kind.
+    /// The message, if the operation is a send of either kind.
     var text: String? {
         switch self {
         case .send(let send): send.text
@@ -49,7 +49,7 @@ enum Permitted: ~Copyable {
         }
     }
 
-    /// What is to be sent to whom, where it is a send to an audience.
+    /// The send and its recipients, if the operation is a send to an audience.
     var requestedAudience: (send: RequestedAudienceSend, members: [UserName])? {
         switch self {
         case .sendToAudience(let send, let members): (send, members)
@@ -62,7 +62,8 @@ enum Permitted: ~Copyable {
     }
 }
 
-/// The third phase: may the caller do this? Policy for sends and tags, the ledger for registrations.
+/// The third phase: decides whether the caller may make the call. The policy decides on sends and tags, the ledger on
+/// registrations.
 struct Authorization: Sendable {
     let policy: Policy
     let sendRules: SendRules
@@ -82,7 +83,7 @@ struct Authorization: Sendable {
         return try await authorizeAfterAsking(identified, payment)
     }
 
-    /// Sends, on which policy alone decides; nil for everything else.
+    /// Authorizes sends, which depend only on the policy; returns nil for other calls.
     @inline(never)
     private func authorizeAtOnce(
         _ identified: inout IdentifiedCall, _ payment: Limiter.Payment
@@ -107,7 +108,7 @@ struct Authorization: Sendable {
             let revocation = CallerRevocation(of: caller, since: identified.epoch, in: sessions)
             let permitted = try await permit(
                 identified.call, caller, login: identified.login, revocation, &facts)
-            // The session may have ended while the call waited for the ledger.
+            // The session may have been closed while the call waited for the ledger.
             try revocation.check()
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
@@ -115,7 +116,8 @@ struct Authorization: Sendable {
         }
     }
 
-    /// Whoever is refused here never comes to the limits, and trying all day must be neither free nor without end.
+    /// Charges a call that is rejected here and so never reaches the limit phase. Otherwise rejected attempts would be
+    /// free and unlimited.
     private func charge(
         _ refusal: Refusal, to caller: Identity, _ facts: CallFacts, _ payment: Limiter.Payment
     ) -> Refusal {
@@ -127,9 +129,9 @@ struct Authorization: Sendable {
         return refusal.with(facts)
     }
 
-    /// What the gateway does by itself: a registration that is marked to be deleted, for the owner that it had.
+    /// Authorizes the deletion of a registration that is marked for deletion, on behalf of its former owner.
     ///
-    /// - Returns: nil where there is nothing to delete any more.
+    /// - Returns: Nil if there is nothing left to delete.
     func sweep(_ id: RegistrationID, _ facts: CallFacts) async throws(Refusal) -> AuthorizedCall? {
         var facts = facts
         do throws(Refusal) {
@@ -167,12 +169,12 @@ struct Authorization: Sendable {
             let account = reviewedAccount(of: caller, login: login)
             let claim = try await claim(
                 .update(user: caller.user, label: label, handle: wanted.handle, account: account), revocation)
-            try judge(claim.decision, &facts)
+            try apply(claim.decision, &facts)
             return .update(label: label, wanted.handle, tags: tags, claim)
         case .delete(let label):
             let claim = try await claim(.delete(user: caller.user, label: label))
             guard case .owned(let id) = claim.decision else {
-                throw Refusal(.notOwner, "the label means no registration of the caller's")
+                throw Refusal(.notOwner, "the label refers to no registration of the caller")
             }
             facts.registration = id
             return .delete(id, claim)
@@ -207,7 +209,8 @@ struct Authorization: Sendable {
         return .sendToAudience(send, members: members)
     }
 
-    /// The rule that decides on a send, where there is one; where none does, it is refused or would be.
+    /// Returns the rule that allows the send. Without one, rejects the send, or allows it if the policy is not
+    /// enforced.
     private func rule(_ found: String?) throws(Refusal) -> String {
         if let found { return found }
         guard !policy.isEnforced else { throw Refusal(.sendNotAllowed, "no rule allows the send") }

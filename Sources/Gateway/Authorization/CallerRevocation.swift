@@ -1,12 +1,12 @@
 internal import GatewayCore
 
-/// Tells whether a caller has lost, since its credential was verified, what let it in: its account, its session or its token.
+/// A check whether the caller's account, session or token was revoked after its credential was verified.
 struct CallerRevocation: Sendable {
     let sessions: any SessionStore
     let user: UserName
-    /// The token that was presented, where one was.
+    /// The presented token; nil after a login by password.
     let token: TokenReference?
-    /// From before the credential was verified.
+    /// The revocation epoch before the credential was verified.
     let epoch: RevocationEpoch
 
     init(of caller: Identity, since epoch: RevocationEpoch, in sessions: any SessionStore) {
@@ -16,12 +16,12 @@ struct CallerRevocation: Sendable {
         self.epoch = epoch
     }
 
-    /// Looks into memory. On any thread.
+    /// Whether the caller was revoked. Reads from memory; safe on any thread.
     var isRevoked: Bool {
         sessions.wasRevoked(user, since: epoch) || token.map { sessions.isRevoked($0, of: user) } ?? false
     }
 
-    /// Refuses a call of a caller that is revoked.
+    /// Rejects the call if the caller was revoked.
     func check() throws(Refusal) {
         guard isRevoked else { return }
         throw Refusal(.credentialsRejected, "the account, the session or the token was revoked while the call waited")

@@ -1,23 +1,23 @@
 internal import GatewayCore
 
-// Rules that can never decide anything, because an earlier one covers all that they cover. For `check`: whoever wrote one
-// meant something else.
+// Detection of rules that never take effect because an earlier rule covers them. The `check` command reports them as
+// probable mistakes.
 
 extension Policy.SendRule {
-    /// Whether the rule covers every send that the other covers.
+    /// Returns whether the rule covers every send that the other one covers.
     public func includes(_ other: Policy.SendRule) -> Bool {
         from.includes(other.from) && to.includes(other.to, of: other)
     }
 }
 
 extension Policy.Subject {
-    /// Whether everybody whom the other speaks of is spoken of here.
+    /// Returns whether the subject includes everyone whom the other one includes.
     public func includes(_ other: Policy.Subject) -> Bool { self == .anyUser || self == other }
 }
 
 extension Policy.Recipient {
     fileprivate func includes(_ other: Policy.Recipient, of rule: Policy.SendRule) -> Bool {
-        // `self` for one sender is that user, however it is written.
+        // If the rule's sender is one user, `self` as the recipient is that user.
         func plain(_ recipient: Policy.Recipient) -> Policy.Recipient {
             if recipient == .sender, case .user(let user) = rule.from { .user(user) } else { recipient }
         }
@@ -27,12 +27,13 @@ extension Policy.Recipient {
 }
 
 extension TagPattern {
-    /// Whether every tag that fits the other fits here.
+    /// Returns whether every tag that matches the other pattern matches this one.
     public func includes(_ other: TagPattern) -> Bool {
-        // A byte that no pattern holds stands for whatever the other's star stands for: only a star here can take it.
+        // A zero byte, which no pattern contains, represents the text matched by the other pattern's star. Only a star
+        // of this pattern can match it.
         matches(other.text.utf8.map { $0 == UInt8(ascii: "*") ? 0 : $0 })
     }
 
-    /// Whether every tag that fits is reserved, so that none can ever be registered by it.
+    /// Whether the pattern matches only reserved tags, so that no tag can be registered because of it.
     public var isReservedOnly: Bool { text.hasPrefix("username:") || text.hasPrefix("from:") }
 }

@@ -1,21 +1,22 @@
 internal import GatewayCore
 
 extension Policy {
-    /// The tags that a registration gets beyond the own `username:` tag, sorted, each once. Those that no rule allows, and what
-    /// becomes of them, go into the facts.
+    /// Returns the tags to register in addition to the user's `username:` tag, sorted and without duplicates. Records
+    /// in the facts which tags no rule allows and how they were treated.
     ///
-    /// `username:` and `from:` are the backend's own words: with them anybody would receive what is meant for others. The
-    /// caller's own `username:` tag is accepted and left to the backend, which adds it for every registration.
+    /// The namespaces `username:` and `from:` belong to the backend; a client that could register them would receive
+    /// messages for others. The caller's own `username:` tag is accepted and ignored, because the backend adds it to
+    /// every registration.
     func registeredTags(
         _ requested: [String], by caller: Identity, _ facts: inout CallFacts
     ) throws(Refusal) -> [Tag] {
-        // 60 is the most that a hub keeps, and one is the user's own.
+        // A hub keeps 60 tags, one of which is the `username:` tag.
         guard requested.count <= 59 else { throw Refusal(.tagNotAllowed, "more than 59 tags") }
         var allowed: Set<Tag> = []
         var others: Set<Tag> = []
         let own = Tag(of: caller.user)
         for text in requested {
-            guard let tag = Tag(text) else { throw Refusal(.tagNotAllowed, "not a tag by its grammar") }
+            guard let tag = Tag(text) else { throw Refusal(.tagNotAllowed, "a malformed tag") }
             if tag == own { continue }
             guard !tag.isReserved else { throw Refusal(.tagNotAllowed, "a reserved tag") }
             if self.tags.contains(where: { $0.user.covers(caller) && $0.allow.contains { $0.matches(tag) } }) {
@@ -24,11 +25,11 @@ extension Policy {
                 others.insert(tag)
             }
         }
-        return try judged(others, &facts) ? Self.sorted(allowed.union(others)) : Self.sorted(allowed)
+        return try registersNevertheless(others, &facts) ? Self.sorted(allowed.union(others)) : Self.sorted(allowed)
     }
 
-    /// Whether tags that no rule allows are registered all the same.
-    private func judged(_ others: Set<Tag>, _ facts: inout CallFacts) throws(Refusal) -> Bool {
+    /// Returns whether tags that no rule allows are registered nevertheless.
+    private func registersNevertheless(_ others: Set<Tag>, _ facts: inout CallFacts) throws(Refusal) -> Bool {
         guard !others.isEmpty else { return false }
         facts.tags = Self.sorted(others)
         switch (isEnforced, tagsNotAllowed) {
@@ -43,13 +44,13 @@ extension Policy {
         }
     }
 
-    /// The journal's word, in place of a rule, for what is carried out only because the policy is not enforced.
+    /// The journal's word, in place of a rule, for a call that is carried out only because the policy is not enforced.
     static let wouldRefuse = "would-refuse"
 
     private static func sorted(_ tags: Set<Tag>) -> [Tag] { tags.sorted { $0.key < $1.key } }
 }
 
 extension Tag {
-    /// Whether the tag is of the backend's own, which nobody registers.
+    /// Whether the tag is in a namespace of the backend, which no client may register.
     var isReserved: Bool { namespace == "username" || namespace == "from" }
 }

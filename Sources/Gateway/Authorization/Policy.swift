@@ -1,14 +1,15 @@
 public import GatewayCore
 
-/// Who may notify whom, and who may register which tags, as the configuration says it. `SendRules` is what decides on sends.
+/// The configured rules: who may notify whom, and who may register which tags. `SendRules` evaluates the rules for
+/// sends.
 public struct Policy: Sendable {
-    /// Whom a rule speaks of.
+    /// The users that a rule applies to.
     public enum Subject: Sendable, Hashable {
-        /// `*`: any one user.
+        /// `*`: every user.
         case anyUser
-        /// A user by name.
+        /// One user by name.
         case user(UserName)
-        /// `group:…`: a member of the group.
+        /// `group:…`: the members of a group.
         case group(GroupName)
 
         func covers(_ identity: Identity) -> Bool {
@@ -20,15 +21,16 @@ public struct Policy: Sendable {
         }
     }
 
-    /// To whom a rule lets somebody send.
+    /// The recipients that a rule allows.
     public enum Recipient: Sendable, Hashable {
-        /// `*`: any one user, never an audience.
+        /// `*`: every single user, but no audience.
         case anyUser
         /// `self`: the sender.
         case sender
-        /// A user by name.
+        /// One user by name.
         case user(UserName)
-        /// `audience:…`: all members of an audience at once. Nothing else covers an audience, and it covers no single user.
+        /// `audience:…`: all members of an audience by one send. No other recipient covers an audience, and this one
+        /// covers no single user.
         case audience(AudienceName)
 
         func covers(_ recipient: UserName, from sender: UserName) -> Bool {
@@ -41,65 +43,65 @@ public struct Policy: Sendable {
         }
     }
 
-    /// One rule for sends.
+    /// A rule for sends.
     public struct SendRule: Sendable, Hashable {
-        /// Who sends.
+        /// The allowed senders.
         public var from: Subject
-        /// To whom.
+        /// The allowed recipient.
         public var to: Recipient
 
-        /// A rule from its parts.
+        /// Creates a rule.
         public init(from: Subject, to: Recipient) {
             self.from = from
             self.to = to
         }
     }
 
-    /// One rule for tags.
+    /// A rule for tags.
     public struct TagRule: Sendable, Hashable {
-        /// Who registers.
+        /// The users who may register the tags.
         public var user: Subject
-        /// Patterns of the tags that may be registered.
+        /// The patterns of allowed tags.
         public var allow: [TagPattern]
 
-        /// A rule from its parts.
+        /// Creates a rule.
         public init(user: Subject, allow: [TagPattern]) {
             self.user = user
             self.allow = allow
         }
     }
 
-    /// What becomes of a registration that names a tag outside the rules.
+    /// The treatment of a registration with a tag that no rule allows.
     public enum TagsNotAllowed: String, Sendable, CaseIterable {
-        /// It is refused.
+        /// The registration is rejected.
         case refuse
-        /// It is registered without the tag. Reserved tags are refused all the same.
+        /// The registration is made without the tag. Reserved tags are rejected in any case.
         case drop
     }
 
     /// Whether a device may change its owner.
     public enum HandOver: String, Sendable, CaseIterable {
-        /// It may.
+        /// The device may change its owner.
         case allow
-        /// It may not: 403.
+        /// The call is rejected with 403.
         case refuse
     }
 
-    /// Whether what the rules do not allow is refused; else it is carried out and recorded as `would-refuse`. Reserved tags,
-    /// identity and ownership hold in either case.
+    /// Whether calls that no rule allows are rejected. If not, they are carried out and recorded as `would-refuse`.
+    /// Reserved tags, identity and ownership are enforced in any case.
     public var isEnforced: Bool
-    /// The rules for sends; the first that covers a send allows it, and a send that none covers is refused.
+    /// The rules for sends. The first rule that covers a send allows it; a send without such a rule is rejected.
     public var send: [SendRule]
-    /// The rules for tags beyond the own `username:` tag.
+    /// The rules for tags in addition to the user's `username:` tag.
     public var tags: [TagRule]
-    /// What becomes of tags outside the rules.
+    /// The treatment of tags that no rule allows.
     public var tagsNotAllowed: TagsNotAllowed
     /// Whether a device may change its owner.
     public var handOver: HandOver
-    /// The members of each audience, each once.
+    /// The members of each audience, without duplicates.
     public var audiences: [AudienceName: [UserName]]
 
-    /// A policy from its parts.
+    /// Creates a policy.
     public init(
         isEnforced: Bool = true, send: [SendRule], tags: [TagRule] = [], tagsNotAllowed: TagsNotAllowed = .refuse,
         handOver: HandOver = .allow, audiences: [AudienceName: [UserName]] = [:]

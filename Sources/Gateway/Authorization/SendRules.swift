@@ -1,14 +1,14 @@
 internal import GatewayCore
 
-/// The rules for sends, made ready once: the first that covers a send is found without a walk through hundreds of them.
+/// An index of the rules for sends, built once. It finds the first matching rule without scanning hundreds of them.
 struct SendRules: Sendable {
     private let rules: [Policy.SendRule]
-    /// The rules' names in the journal, so that no send has to write its own.
+    /// The names of the rules in the journal, precomputed.
     private let names: [String]
-    /// Where each rule stands first; empty where a walk is as fast.
+    /// The first index of each distinct rule; empty if scanning is as fast.
     private let places: [Policy.SendRule: Int]
 
-    /// Up to here a walk is faster than looking up each rule that would cover a send.
+    /// The maximum number of rules for which scanning is faster than the index.
     private static let walkedAtMost = 8
 
     init(_ rules: [Policy.SendRule]) {
@@ -18,7 +18,7 @@ struct SendRules: Sendable {
         places = isWalked ? [:] : Dictionary(zip(rules, rules.indices)) { first, _ in first }
     }
 
-    /// The rule that lets the sender notify the recipient, as the journal names it, or nil where none does.
+    /// Returns the journal's name of the first rule that allows the send, or nil.
     func rule(for sender: Identity, to recipient: UserName) -> String? {
         let place =
             places.isEmpty
@@ -27,7 +27,8 @@ struct SendRules: Sendable {
         return place.map { names[$0] }
     }
 
-    /// The rule that lets the sender notify the audience. Only one that names it does.
+    /// Returns the name of the first rule that allows the send to the audience. Only a rule that names the audience
+    /// does.
     func rule(for sender: Identity, toAudience audience: AudienceName) -> String? {
         rules.firstIndex { $0.to == .audience(audience) && $0.from.covers(sender) }.map { names[$0] }
     }

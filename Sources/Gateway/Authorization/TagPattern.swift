@@ -1,12 +1,12 @@
 public import GatewayCore
 
-/// A pattern of tags: a tag's characters and `*`, which stands for any number of them. Compared without case.
+/// A pattern of tags: the characters of tags, and `*` for any number of characters. Compared without case.
 public struct TagPattern: Sendable, Hashable, CustomStringConvertible {
-    /// The pattern as written, in lower case.
+    /// The pattern in lower case.
     public let text: String
     private let pieces: [[UInt8]]
 
-    /// The pattern, or nil if it holds what no tag can hold.
+    /// Creates a pattern; returns nil if it contains a character that no tag has.
     public init?(_ text: String) {
         guard !text.isEmpty, Tag(text.split(separator: "*").joined()) != nil || text.allSatisfy({ $0 == "*" }) else {
             return nil
@@ -16,12 +16,12 @@ public struct TagPattern: Sendable, Hashable, CustomStringConvertible {
             Array.init)
     }
 
-    /// Whether the tag fits. Takes time in proportion to the tag's length times the pattern's, and no more.
+    /// Returns whether the tag matches. The time is at most proportional to the product of the two lengths.
     public func matches(_ tag: Tag) -> Bool { matches(Array(tag.key.utf8)) }
 
     func matches(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
-        // `split` always gives at least one piece: no star, no further piece.
+        // `split` returns at least one piece, and more only if there is a star.
         guard let first = pieces.first, let last = pieces.last, rest.starts(with: first) else { return false }
         if pieces.count == 1 { return rest.count == first.count }
         rest = rest.dropFirst(first.count)
@@ -34,6 +34,6 @@ public struct TagPattern: Sendable, Hashable, CustomStringConvertible {
         return true
     }
 
-    /// The pattern.
+    /// The pattern in lower case.
     public var description: String { text }
 }

@@ -1,9 +1,9 @@
 public import GatewayCore
 
-/// Says what would become of a call: the phases of `Gateway.serve(_:)` up to the plan, for a caller who is taken at their word.
+/// A dry run of a call: the phases of `Gateway.serve(_:)` up to the plan, for a caller whose identity is assumed.
 ///
-/// It has neither a journal nor a backend to go further with, charges no limit, and gives up each claim on the ledger as it
-/// ends; a call that is under way for the same device is waited for. Off the way of a call, on any executor.
+/// It has neither a journal nor a backend, charges no limit, and releases each ledger claim. It waits for a call in
+/// progress for the same device. It is not part of the request pipeline and runs on any executor.
 public struct CallExplainer: Sendable {
     private let parsing: Parsing
     private let authorization: Authorization
@@ -13,14 +13,15 @@ public struct CallExplainer: Sendable {
     private let rules: GatewayRules
     private let sessions: any SessionStore
 
-    /// An explainer of what a gateway with these rules and stores would do. For the limits' state as it is, the rules' limiter
-    /// has to be that gateway's own.
+    /// Creates a dry run for a gateway with these rules and stores. The limits' current state is visible only if
+    /// `rules` has that gateway's own limiter.
     public init(
         rules: GatewayRules, ledger: any RegistrationLedger, sessions: any SessionStore, clocks: Clocks,
         digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     ) {
         parsing = Parsing(rules)
-        // Reading the journal is dear, and what is in it decides nothing; so the limit for that is not asked either.
+        // Querying the journal is expensive and does not affect the result, so neither the history nor its limit is
+        // used.
         authorization = Authorization(
             rules, ledger: ledger, sessions: sessions, history: UnreadHistory(),
             historyLimiter: Limiter([], clocks: clocks), clocks: clocks)
@@ -31,19 +32,19 @@ public struct CallExplainer: Sendable {
         self.sessions = sessions
     }
 
-    /// The groups that a user would have after a login with a password; nil where nobody can tell without one.
+    /// Returns the groups that the user would have after a login by password; nil if they are unknown without one.
     public func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
         await rules.authenticators.groups(of: user, login: login)
     }
 
-    /// The authenticators that can tell without a password that they have no account of the user, where none has one.
+    /// Returns the authenticators that report having no account of the user, if no authenticator has one.
     public func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
         await rules.authenticators.strangers(to: user, login: login)
     }
 
-    /// What would become of the request, were it the caller's. What it says of credentials is not looked at.
+    /// Returns the result that the request would have if the caller made it. The credential in the request is ignored.
     ///
-    /// - Parameter login: the name that the caller would have logged in with, by a password.
+    /// - Parameter login: The name that the caller would log in with.
     public func explain(_ request: ReceivedRequest, as caller: Identity, login: LoginName) async -> Explanation {
         var explanation = Explanation()
         do throws(Refusal) {
@@ -51,11 +52,11 @@ public struct CallExplainer: Sendable {
             explanation.call = ExplainedCall(parsed.call)
             explanation.limits = limits(of: parsed.call, by: caller, at: request.peer)
             let assumed = Authentication.assume(caller, login: login, epoch: sessions.epoch, making: parsed)
-            let allowed = try await authorization.authorize(assumed, .lookedAt)
+            let allowed = try await authorization.authorize(assumed, .dryRun)
             explanation.action = allowed.facts.action
             explanation.rule = allowed.facts.rule
             explanation.registration = allowed.facts.registration
-            let admitted = try limiting.limit(allowed, .lookedAt)
+            let admitted = try limiting.limit(allowed, .dryRun)
             switch try rewriting.rewrite(admitted) {
             case .own:
                 explanation.end = .answeredHere
@@ -106,7 +107,7 @@ extension SkippedMember {
     fileprivate var explained: Explanation.Skipped { Explanation.Skipped(user: user, limit: limit) }
 }
 
-/// A history that nobody reads.
+/// An empty history, because the dry run does not query the journal.
 private struct UnreadHistory: NotificationHistory {
     func received(
         by user: UserName, since: WallTime?, limit: Int

@@ -1,8 +1,8 @@
 public import GatewayCore
 
-/// A call as the gateway understood it: the parameters by name.
+/// A parsed call as named parameters, for display.
 public struct ExplainedCall: Sendable, Hashable {
-    /// Names and values, in the order in which people read them. The text of a message is among them.
+    /// The parameters in display order. They include the text of a message.
     public let parameters: [JSONValue.Member]
 
     init(_ call: Call) {

@@ -1,22 +1,22 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A request that the backend would get, byte for byte but for the credential, which is hidden.
+/// A request that the backend would receive, unchanged except for the credential, which is hidden.
 public struct ExplainedRequest: Sendable, Hashable {
-    /// When it is sent.
+    /// The condition under which the request is sent.
     public enum Condition: String, Sendable, Hashable, CaseIterable {
-        /// After the one before was answered well.
+        /// After the previous request succeeded.
         case always
-        /// Where the backend gives an id that the ledger has for another device.
+        /// If the backend assigns an id that the ledger has for another device.
         case ifIDIsAnothers = "if-id-is-anothers"
-        /// Where the backend answers that what the request before is about is gone.
+        /// If the backend responds that the registration of the previous request no longer exists.
         case ifGone = "if-gone"
     }
 
-    /// When it is sent.
+    /// The condition under which the request is sent.
     public let condition: Condition
-    /// Head and body. `{id}` stands for the id that the backend gives first, `{traceparent}` for that of the request,
-    /// which no other has, `(hidden)` for a credential.
+    /// The head and the body. `{id}` stands for the id that the backend assigns, `{traceparent}` for the unique value
+    /// of the request, and `(hidden)` for a credential.
     public let text: String
 
     init(_ condition: Condition, _ bytes: ByteBuffer, credential: UpstreamCredential) {
@@ -30,7 +30,7 @@ public struct ExplainedRequest: Sendable, Hashable {
         self.text = Self.hiding(secret, in: text)
     }
 
-    /// The text with the value of the field hidden. The encoder has written it, once, in the head.
+    /// Replaces the value of the header field. The encoder writes the field once, in the head.
     static func hiding(_ field: String, in text: String) -> String {
         guard let headEnd = text.range(of: "\r\n\r\n")?.lowerBound,
             let start = text.range(of: "\r\n\(field): ", in: ..<headEnd)?.upperBound

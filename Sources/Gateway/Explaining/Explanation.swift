@@ -1,36 +1,37 @@
 public import GatewayCore
 
-/// What would become of a call, and why.
+/// The predicted result of a call, with the reasons.
 public struct Explanation: Sendable {
-    /// How it would end, as far as the gateway decides that.
+    /// The final decision of the gateway.
     public enum End: Sendable {
-        /// It would be refused, and answered with this status.
+        /// The call would be rejected with this status.
         case refused(Refusal, status: Int)
-        /// The gateway would answer it without the backend.
+        /// The gateway would respond itself, without the backend.
         case answeredHere
-        /// The backend would be asked this, once it is recorded; these members of an audience would be spared.
+        /// The call would be recorded, and these requests would be sent to the backend. These members of an audience
+        /// would be skipped.
         case forwarded([ExplainedRequest], skipped: [Skipped])
     }
 
     /// A member of an audience that a send would skip.
     public struct Skipped: Sendable, Hashable {
-        /// Who.
+        /// The member.
         public var user: UserName
-        /// The limit that the member has spent.
+        /// The limit that the member has exhausted.
         public var limit: String
     }
 
-    /// The call as it was understood; nil where it was not.
+    /// The parsed call; nil if it could not be parsed.
     public var call: ExplainedCall?
-    /// What it does, in the journal's word; nil where no route was found.
+    /// The operation, in the journal's word; nil if no route matched.
     public var action: Action?
-    /// What of the policy decided, in the journal's word.
+    /// The policy decision, in the journal's word.
     public var rule: String?
-    /// The registration that it would touch, by the backend's id.
+    /// The backend's id of the registration concerned.
     public var registration: RegistrationID?
-    /// The limits that count the call, as they stand now. A call that is refused before it comes to them pays only those that
-    /// count by user alone.
+    /// The current state of the limits that count the call. A call that is rejected before the limit phase is charged
+    /// only to limits that count every call.
     public var limits: [LimitStanding] = []
-    /// How it would end.
+    /// The final decision.
     public var end = End.answeredHere
 }

@@ -1,51 +1,51 @@
 public import NIOCore
 
-/// The backend as the way of a call sees it: something that takes one recorded request and says what became of it.
+/// The backend as the request pipeline sees it: sends one recorded request and reports the result.
 ///
-/// `GatewayHTTP` implements it with a pool of connections per event loop; the test kit scripts it.
+/// `GatewayHTTP` implements it with a connection pool for each event loop; the test kit has a scripted one.
 public protocol Backend: Sendable {
-    /// Sends the request once and waits for the answer, up to the request's deadline.
+    /// Sends the request and waits for the response until the request's deadline.
     ///
-    /// Called on the event loop of the call, returns on the same loop. Never throws and is never cancelled: whatever
-    /// happens is an answer. A request that is not `mayBeRepeated` is put on the wire at most once.
+    /// Called on the event loop of the call; resumes on the same. Never throws and is never cancelled; every failure is
+    /// a returned value. A request that is not `mayBeRepeated` is sent at most once.
     func exchange(_ request: borrowing RecordedRequest) async -> BackendAnswer
 
-    /// Whether one more request would be answered `.overloaded` at once, as far as can be told. Asked on the event loop of a call
-    /// before anything is decided; never waits.
+    /// Whether a further request would probably get `.overloaded` at once. Read on the event loop of a call before any
+    /// decision; never waits.
     var isFull: Bool { get }
 }
 
 extension Backend {
-    /// Never.
+    /// The default: never full.
     public var isFull: Bool { false }
 }
 
-/// What became of one request to the backend.
+/// The result of one request to the backend.
 public enum BackendAnswer: Sendable {
-    /// A complete answer came.
+    /// A complete response arrived.
     case answered(BackendResponse)
-    /// No connection could be made; not a byte of the request left.
+    /// No connection could be opened. No byte of the request was sent.
     case unreachable(String)
-    /// The connection broke, or what came was not HTTP or too long; the backend may have acted.
+    /// The connection closed early, or the response was not valid HTTP or too long. The backend may have acted.
     case broken(String)
-    /// The deadline passed; the backend may have acted, or may yet.
+    /// The deadline passed. The backend may have acted, or may act later.
     case timedOut
-    /// The gateway stopped before the answer came; the backend may have acted, or may yet.
+    /// The gateway stopped before the response arrived. The backend may have acted, or may act later.
     case cutOff
-    /// The backend could not be reached again and again, and is left alone for a moment; not a byte of the request left.
+    /// The circuit breaker is open because the backend was unreachable repeatedly. No byte of the request was sent.
     case suspended
-    /// All connections are in use and the queue before them is full; not a byte of the request left.
+    /// All connections are in use and the queue is full. No byte of the request was sent.
     case overloaded
 }
 
-/// The backend's answer, as far as anything of it is looked at.
+/// The parts of the backend's response that the gateway uses.
 public struct BackendResponse: Sendable {
     /// The status code, 200–599.
     public var status: Int
-    /// The body, of at most 64 KiB.
+    /// The body, at most 64 KiB.
     public var body: ByteBuffer
 
-    /// A response from its parts.
+    /// Creates a response.
     public init(status: Int, body: ByteBuffer = ByteBuffer()) {
         self.status = status
         self.body = body

@@ -1,60 +1,61 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A plan that has been carried out, or not: how it ended. Only forwarding makes one.
+/// A plan after forwarding, with its result. Only the forward phase creates one.
 struct ForwardedPlan: ~Copyable {
     let plan: UpstreamPlan
-    let end: ForwardResult
-    /// How long the backend took in all, in milliseconds.
+    let outcome: ForwardResult
+    /// The total time of the backend in milliseconds.
     let milliseconds: Int
-    /// How each step ended that sent to a member of an audience.
-    let memberEnds: [MemberEnd]
+    /// The results of the sends to the members of an audience, in the order of the steps.
+    let memberResults: [MemberEnd]
 
     fileprivate init(
-        _ plan: consuming UpstreamPlan, _ end: ForwardResult, milliseconds: Int, memberEnds: [MemberEnd] = []
+        _ plan: consuming UpstreamPlan, _ outcome: ForwardResult, milliseconds: Int, memberResults: [MemberEnd] = []
     ) {
-        self.memberEnds = memberEnds
+        self.memberResults = memberResults
         self.plan = plan
-        self.end = end
+        self.outcome = outcome
         self.milliseconds = milliseconds
     }
 }
 
-/// How a plan ended. Nothing here is an error: from the record on, every end is an outcome.
+/// The result of a plan. It is never an error: after recording, every result is an outcome.
 struct ForwardResult: Sendable {
     var result: CallResult
-    /// The status of the backend's last answer, where there was one.
+    /// The status of the backend's last response, if there was one.
     var status: Int?
-    /// The id that the backend gave last.
+    /// The id that the backend assigned last.
     var reserved: RegistrationID?
-    /// Whether the backend's id for the handle was another handle's, and the id given last was asked for without one.
-    var askedAgain = false
-    /// Whether the steps for "gone" were taken.
-    var followedGone = false
-    /// The update that the ledger was prepared for last; nil where the backend was asked for none.
+    /// Whether the backend's id for the handle belonged to another handle, so that a further id was requested without a
+    /// handle.
+    var reservedWithoutHandle = false
+    /// Whether the alternative steps for a missing registration were performed.
+    var usedAlternative = false
+    /// The last update that the ledger was prepared for; nil if none was sent.
     var attempt: RegistrationAttempt?
-    /// Whether the backend may have carried that update out without having said so.
+    /// Whether the backend may have carried out that update without confirming it.
     var isInDoubt = false
-    /// For the log.
+    /// The detail for the log.
     var detail = ""
 }
 
-/// The seventh phase: the plan's steps, one after another, at the backend. Never throws, is never cancelled.
+/// The seventh phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
 struct Forwarding: Sendable {
     let backend: any Backend
     let encoder: UpstreamEncoder
     let profile: BackendProfile.BackendSide
     let ledger: any RegistrationLedger
     let clocks: Clocks
-    /// How long the backend may take for one call, all steps together.
+    /// The maximum time of the backend for all steps of one call.
     let deadline: TimeAmount
 
-    /// Refuses a call that the backend has no room for: before anybody is asked who makes it, anything is counted or written down,
-    /// so that the answer comes at once, whatever else is going on.
-    func expectRoom(for parsed: borrowing ParsedCall) throws(Refusal) {
+    /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
+    /// immediate.
+    func checkCapacity(for parsed: borrowing ParsedCall) throws(Refusal) {
         if case .own = parsed.call { return }
         guard backend.isFull else { return }
-        throw Refusal(.overloaded, "too many calls wait for the backend", extra: .retryAfter(seconds: 1))
+        throw Refusal(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
             .with(parsed.facts)
     }
 
@@ -62,20 +63,21 @@ struct Forwarding: Sendable {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
         if recorded.plan.audience != nil {
-            let ends = await sendToAll(
+            let results = await sendToAll(
                 steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, from: start)
             return ForwardedPlan(
-                recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberEnds: ends)
+                recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberResults: results)
         }
         var run = StepRun(
             call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
             deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline, trace: recorded.plan.facts.trace)
         await perform(steps, recorded.plan.purpose, &run)
         let milliseconds = Int((clocks.monotonic().nanoseconds - start) / 1_000_000)
-        return ForwardedPlan(recorded.plan, run.end, milliseconds: milliseconds)
+        return ForwardedPlan(recorded.plan, run.outcome, milliseconds: milliseconds)
     }
 
-    // Inlined, as is what it calls: a layer of `async` more is memory and a look for the executor more.
+    // Inlined, like the functions that it calls: each additional `async` frame costs an allocation and an executor
+    // check.
     @inline(__always)
     private func perform(
         _ steps: [PlannedStep], _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
@@ -88,14 +90,14 @@ struct Forwarding: Sendable {
                 return
             case .gone:
                 if planned.ifGone.isEmpty { return }
-                run.end.followedGone = true
+                run.outcome.usedAlternative = true
                 for step in planned.ifGone {
-                    // What is gone a second time is not looked for a third time.
+                    // A second "gone" response is a failure.
                     guard case .done = await perform(step, purpose, &run) else { return }
                 }
             }
         }
-        run.end.result = .accepted
+        run.outcome.result = .accepted
     }
 
     @inline(__always)
@@ -103,14 +105,16 @@ struct Forwarding: Sendable {
         _ step: UpstreamStep, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
     ) async -> StepEnd {
         if case .upsert(let target, _) = step, await !prepare(target, purpose, &run) { return .failed }
-        let end = await exchange(step, &run)
-        guard case .done = end, case .reserve(let handle?) = step, let id = run.end.reserved else { return end }
-        return await reserveAgain(id, unlessFor: handle, end, &run)
+        let stepResult = await exchange(step, &run)
+        guard case .done = stepResult, case .reserve(let handle?) = step, let id = run.outcome.reserved else {
+            return stepResult
+        }
+        return await reserveAgain(id, unlessFor: handle, stepResult, &run)
     }
 
-    /// Has the ledger know of an update before the backend is asked for it.
+    /// Records an update in the ledger before it is sent to the backend.
     ///
-    /// - Returns: whether the backend may be asked.
+    /// - Returns: Whether the backend may be called.
     @inline(never)
     private func prepare(
         _ target: RegistrationTarget, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
@@ -118,23 +122,23 @@ struct Forwarding: Sendable {
         switch purpose {
         case .update(let update):
             let known = update.claim.decision.updated
-            let wanted: RegistrationID? = if case .known(let id) = target { id } else { run.end.reserved }
+            let wanted: RegistrationID? = if case .known(let id) = target { id } else { run.outcome.reserved }
             guard let id = wanted else { return true }
             do throws(LedgerUnavailable) {
                 let prepared = try await ledger.prepare(
                     id, replacing: id == known ? nil : known, for: update.claim, now: clocks.wall())
                 if let prepared {
-                    run.end.attempt = prepared
+                    run.outcome.attempt = prepared
                     return true
                 }
             } catch {
-                run.end.result = .ledgerUnavailable
-                run.end.detail = "ledger: \(error.detail)"
+                run.outcome.result = .ledgerUnavailable
+                run.outcome.detail = "ledger: \(error.detail)"
                 return false
             }
-            // What an earlier step has attempted stays in the result, to be settled.
-            run.end.result = .revoked
-            run.end.detail = "the caller was revoked before the backend was asked"
+            // An update attempted by an earlier step stays in the result, and the completion phase handles it.
+            run.outcome.result = .revoked
+            run.outcome.detail = "the caller was revoked before the request to the backend"
             return false
         case .create: return true
         case .delete: return true
@@ -142,20 +146,20 @@ struct Forwarding: Sendable {
         }
     }
 
-    /// What the backend has given for a handle may be another handle's; then it is asked for one without.
+    /// Requests another id without a handle if the backend assigned an id that the ledger has for another handle.
     @inline(never)
     private func reserveAgain(
-        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ end: StepEnd, _ run: inout StepRun
+        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ stepResult: StepEnd, _ run: inout StepRun
     ) async -> StepEnd {
         do throws(LedgerUnavailable) {
-            guard try await ledger.isHeld(id, forAnotherThan: handle) else { return end }
+            guard try await ledger.isHeld(id, forAnotherThan: handle) else { return stepResult }
             try await ledger.dropOutdated(id, now: clocks.wall())
         } catch {
-            run.end.result = .backendFailed
-            run.end.detail = "ledger: \(error.detail)"
+            run.outcome.result = .backendFailed
+            run.outcome.detail = "ledger: \(error.detail)"
             return .failed
         }
-        run.end.askedAgain = true
+        run.outcome.reservedWithoutHandle = true
         return await exchange(.reserve(handle: nil), &run)
     }
 
@@ -163,20 +167,20 @@ struct Forwarding: Sendable {
     func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
         guard
             let bytes = encoder.request(
-                for: step, caller: run.caller, reserved: run.end.reserved?.text,
+                for: step, caller: run.caller, reserved: run.outcome.reserved?.text,
                 UpstreamEncoder.Origin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
         else {
-            run.end.detail = "the plan has a step that the backend has no word for"
+            run.outcome.detail = "the backend does not support the push service"
             return .failed
         }
         let request = RecordedRequest(
             id: run.call, bytes: bytes, mayBeRepeated: step.mayBeRepeated, deadline: run.deadline)
         let answer = await backend.exchange(request)
-        return run.take(answer, of: step, by: profile)
+        return run.apply(answer, of: step, by: profile)
     }
 }
 
-/// How one step ended.
+/// The result of one step.
 enum StepEnd: Sendable, Hashable {
     case done
     case gone
@@ -184,8 +188,8 @@ enum StepEnd: Sendable, Hashable {
 }
 
 extension UpstreamStep {
-    /// Whether the step may be sent once more if the connection died: never a send, since that would notify twice, and no
-    /// reservation, since that would leave ids behind.
+    /// Whether the step may be sent again after the connection closed. A repeated send would notify twice, and a
+    /// repeated reservation would leave unused ids behind.
     var mayBeRepeated: Bool {
         switch self {
         case .upsert, .delete: true

@@ -1,16 +1,16 @@
 public import GatewayCore
 public import NIOCore
 
-/// One request to the backend, of a plan that is on disk. Only the forwarding of a recorded plan makes one.
+/// One request to the backend, part of a plan that is on disk. Only the forward phase creates one.
 public struct RecordedRequest: ~Copyable, Sendable {
-    /// The call that it belongs to.
+    /// The call that the request belongs to.
     public let id: CallID
-    /// The HTTP/1.1 request as bytes, head and body, ready for the wire.
+    /// The serialized HTTP/1.1 request, head and body.
     public let bytes: ByteBuffer
-    /// Whether it may be sent once more on a new connection if the first died before an answer. Never so for a send:
-    /// a repeated send notifies twice.
+    /// Whether the request may be sent again on a new connection if the first one closed before a response. Never true
+    /// for a send, which would notify twice.
     public let mayBeRepeated: Bool
-    /// Until when the answer must be complete, on the monotonic clock.
+    /// The time by which the response must be complete, on the monotonic clock.
     public let deadline: NIODeadline
 
     init(id: CallID, bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline) {

@@ -1,10 +1,11 @@
 package import GatewayCore
 package import NIOCore
 
-/// The registration id in a backend's answer, however its generation wraps it (contract: client rule 1).
+/// A parser of the registration id in a backend's response, in the formats of all backend generations (contract: client
+/// rule 1).
 package enum ReservedID {
-    /// Bare, in quotation marks, or in an XML `string` element, with white space around; nil if no id is left then, or if it
-    /// does not come in the form.
+    /// Returns the id, which may be bare, in quotation marks, or in an XML `string` element, with white space around
+    /// it. Returns nil if the body has another form than `form` or contains no valid id.
     package static func read(_ body: ByteBuffer, as form: BackendProfile.IDForm = .any) -> RegistrationID? {
         guard body.readableBytes <= 1024 else { return nil }
         var text = trimmed(String(buffer: body)[...])
@@ -19,7 +20,7 @@ package enum ReservedID {
         }
     }
 
-    /// The text of an XML element `string`.
+    /// Returns the text of an XML element `string`.
     private static func element(_ text: Substring) -> Substring? {
         guard text.hasPrefix("<"), text.hasSuffix("</string>"), let end = text.lastIndex(of: "<"),
             let start = text[..<end].lastIndex(of: ">")

@@ -1,15 +1,15 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A plan under way: what it was given so far, and how it would end if it ended now.
+/// The state of a plan in progress: the data from earlier steps, and the result if no further step succeeds.
 struct StepRun {
     let call: CallID
     let caller: UserName
     let deadline: NIODeadline
     let trace: TraceContext
-    var end = ForwardResult(result: .backendFailed)
+    var outcome = ForwardResult(result: .backendFailed)
 
-    /// - Parameter trace: the trace that the call belongs to; nil where it begins its own.
+    /// - Parameter trace: The trace of a trusted peer; nil if the call starts its own.
     init(call: CallID, caller: UserName, deadline: NIODeadline, trace: TraceContext?) {
         self.trace = trace ?? TraceContext(of: call)
         self.call = call
@@ -17,69 +17,69 @@ struct StepRun {
         self.deadline = deadline
     }
 
-    /// Takes the backend's answer to a step.
+    /// Updates the result with the backend's response to a step.
     @inline(never)
-    mutating func take(
+    mutating func apply(
         _ answer: BackendAnswer, of step: UpstreamStep, by profile: BackendProfile.BackendSide
     ) -> StepEnd {
-        if case .upsert = step { end.isInDoubt = answer.leavesInDoubt(by: profile) }
+        if case .upsert = step { outcome.isInDoubt = answer.leavesInDoubt(by: profile) }
         switch answer {
         case .answered(let response):
-            end.status = response.status
-            return take(response, of: step, by: profile)
+            outcome.status = response.status
+            return apply(response, of: step, by: profile)
         case .unreachable(let detail):
-            // An earlier step may have reached it.
-            end.result = end.status == nil ? .backendUnreachable : .backendFailed
-            end.detail = detail
+            // An earlier step may have reached the backend.
+            outcome.result = outcome.status == nil ? .backendUnreachable : .backendFailed
+            outcome.detail = detail
         case .broken(let detail):
-            end.result = .backendFailed
-            end.detail = detail
+            outcome.result = .backendFailed
+            outcome.detail = detail
         case .timedOut:
-            end.result = .backendTimedOut
-            end.detail = "no answer in time"
+            outcome.result = .backendTimedOut
+            outcome.detail = "no response before the deadline"
         case .cutOff:
-            end.result = .unknownAtStop
-            end.detail = "the gateway stopped first"
+            outcome.result = .unknownAtStop
+            outcome.detail = "the gateway stopped before the response"
         case .suspended:
-            end.result = end.status == nil ? .overloaded : .backendFailed
-            end.detail = "no address of the backend can be reached"
+            outcome.result = outcome.status == nil ? .overloaded : .backendFailed
+            outcome.detail = "the backend is unreachable"
         case .overloaded:
-            end.result = end.status == nil ? .overloaded : .backendFailed
-            end.detail = "all connections are in use"
+            outcome.result = outcome.status == nil ? .overloaded : .backendFailed
+            outcome.detail = "all connections are in use"
         }
         return .failed
     }
 
-    private mutating func take(
+    private mutating func apply(
         _ response: BackendResponse, of step: UpstreamStep, by profile: BackendProfile.BackendSide
     ) -> StepEnd {
         let succeeded = profile.successStatuses.contains(response.status)
-        end.result = .backendFailed
+        outcome.result = .backendFailed
         switch step {
         case .reserve:
-            end.reserved = succeeded ? ReservedID.read(response.body, as: profile.idForm) : nil
-            end.detail = succeeded ? "the backend's id is not one" : "status \(response.status)"
-            return end.reserved == nil ? .failed : .done
+            outcome.reserved = succeeded ? ReservedID.read(response.body, as: profile.idForm) : nil
+            outcome.detail = succeeded ? "the backend responded with an invalid id" : "status \(response.status)"
+            return outcome.reserved == nil ? .failed : .done
         case .upsert:
-            end.detail = "status \(response.status)"
+            outcome.detail = "status \(response.status)"
             return succeeded ? .done : profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .delete:
-            end.detail = "status \(response.status)"
-            // What is not there is deleted; whatever else may mean that, such as a plain 500, can mean anything.
+            outcome.detail = "status \(response.status)"
+            // A missing registration counts as deleted. Other statuses, such as a plain 500, are ambiguous.
             if succeeded || response.status == 404 || response.status == 410 { return .done }
             return profile.goneStatuses.contains(response.status) ? .gone : .failed
         case .send:
-            end.detail = "status \(response.status)"
+            outcome.detail = "status \(response.status)"
             return succeeded ? .done : .failed
         }
     }
 }
 
 extension BackendAnswer {
-    /// Whether a request that was not carried out by this answer may have been carried out all the same, or may yet be.
+    /// Returns whether a request may have been carried out, or may be carried out later, despite this result.
     func leavesInDoubt(by profile: BackendProfile.BackendSide) -> Bool {
         switch self {
-        // A 4xx is the backend's word that it did not act; behind a 5xx the push service may have.
+        // A 4xx proves that the backend did not act; after a 5xx the push service may have acted.
         case .answered(let response):
             !profile.successStatuses.contains(response.status) && !(400..<500).contains(response.status)
         case .broken, .timedOut, .cutOff: true

@@ -1,13 +1,13 @@
 internal import GatewayCore
 
-/// A call that is within the limits. Only limiting makes one.
+/// A call within its limits. Only the limit phase creates one.
 struct AdmittedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
     let permitted: Permitted
-    /// Whom of its audience a send reaches; nil for every other call.
+    /// The members of the audience that a send reaches; nil for other calls.
     let members: AdmittedMembers?
-    /// The send's place among those with a key.
+    /// The idempotency claim of the send.
     let claim: SendClaim?
 
     fileprivate init(_ authorized: consuming AuthorizedCall, members: AdmittedMembers?) {
@@ -19,7 +19,7 @@ struct AdmittedCall: ~Copyable {
     }
 }
 
-/// The fourth phase: is this not too much? Synchronous.
+/// The fourth phase: checks the limits. Synchronous.
 struct Limiting: Sendable {
     let limiter: Limiter
 
@@ -39,7 +39,7 @@ struct Limiting: Sendable {
                 let shadowed = try limiter.admit(caller, at: peer, sending: send, payment)
                 if !shadowed.isEmpty { authorized.facts.wouldLimit = shadowed }
             }
-            // Only here: a send that the limits refuse must not push remembered sends out.
+            // Stored only after admission, so that sends rejected by limits do not evict stored ones.
             try authorized.claim?.enter()
         } catch {
             throw error.with(authorized.facts)
@@ -47,9 +47,9 @@ struct Limiting: Sendable {
         return AdmittedCall(authorized, members: members)
     }
 
-    /// Charges a call that a bound other than a limit refuses: who tries all day pays as for calls that are carried out.
+    /// Charges a call that is rejected for another reason than a limit, so that such attempts are limited too.
     ///
-    /// - Returns: the refusal that the caller is told of.
+    /// - Returns: The refusal to send: that of a limit if one is exhausted, otherwise the given one.
     func charge(_ refusal: Refusal, to caller: Identity, _ facts: CallFacts) -> Refusal {
         do throws(Refusal) {
             try limiter.admit(refusedCallOf: caller, at: facts.peer)
@@ -59,12 +59,12 @@ struct Limiting: Sendable {
         return refusal.with(facts)
     }
 
-    /// Adds to the answer how the caller's own limits stand now.
-    func tell(_ told: ToldCaller, _ answer: inout Answer) {
+    /// Adds the state of the caller's own limits to the response.
+    func addFields(for told: ToldCaller, to answer: inout Answer) {
         let fields = limiter.fields(for: told.caller, isSend: told.isSend)
         if answer.fields.isEmpty { answer.fields = fields } else { answer.fields += fields }
     }
 
-    /// What the gateway does by itself is nobody's to pay.
+    /// Admits an operation of the gateway itself without a charge.
     func exempt(_ authorized: consuming AuthorizedCall) -> AdmittedCall { AdmittedCall(authorized, members: nil) }
 }

@@ -1,48 +1,49 @@
-/// One limit as the configuration names it: so many calls in a period for each combination of its keys.
+/// A configured limit: a number of calls in a period for each combination of its keys.
 public struct Limit: Sendable, Hashable {
-    /// What a limit counts by.
+    /// A property that a limit counts by.
     public enum Key: String, Sendable, Hashable, CaseIterable {
-        /// Who sends; sends only.
+        /// The sender; counts only sends.
         case sender
-        /// Who is sent to; sends only.
+        /// The recipient; counts only sends.
         case recipient
-        /// Who calls; every call.
+        /// The caller; counts every call.
         case user
-        /// Each group of the caller, which all of its members share; every call. Whoever is in no group is not counted.
+        /// Each group of the caller, shared by its members; counts every call. A caller without groups is not counted.
         case group
         /// The push service of a send.
         case pns
-        /// The peer's address. Alone it counts credentials that are not good, before anybody knows who calls.
+        /// The peer's address. As the only key it counts invalid credentials, before the caller is known.
         case address
     }
 
-    /// What a send to an audience costs.
+    /// The cost of a send to an audience.
     public enum AudienceCost: String, Sendable, Hashable, CaseIterable {
-        /// As many as the audience has members.
+        /// One for each member.
         case member
-        /// As much as any call: one.
+        /// One, like any other call.
         case call
     }
 
-    /// The name, as answers and metrics have it.
+    /// The name in responses and metrics.
     public var name: String
-    /// What it counts by; without order.
+    /// The keys.
     public var per: Set<Key>
-    /// How many in a period; 1 or more.
+    /// The number of calls in a period; at least 1.
     public var count: Int
     /// The period in nanoseconds.
     public var period: Int64
-    /// How many at once, after a pause; 1 or more.
+    /// The number of calls at once after a pause; at least 1.
     public var burst: Int
-    /// Whether it only shows what it would refuse: it counts, and refuses nobody.
+    /// Whether the limit is in shadow mode: it counts calls but rejects none.
     public var isShadow: Bool
-    /// Callers whom it does not count.
+    /// The callers that are not counted.
     public var exempt: [Policy.Subject]
-    /// What a send to an audience costs. Of no meaning where it counts by recipient: then each member is asked for itself.
+    /// The cost of a send to an audience. Ignored for a limit by recipient, which checks each member separately.
     public var audienceCost: AudienceCost
 
-    /// A limit; the burst is the rate's count unless given, since one message to three services is three calls at once. A send
-    /// to an audience costs one a member unless given, or one in all where every call is counted.
+    /// Creates a limit. The default burst is `count`, because one message to three push services is three calls at
+    /// once. By default a send to an audience costs one for each member if the limit counts only sends, and otherwise
+    /// one.
     public init(
         name: String, per: Set<Key>, count: Int, period: Duration, burst: Int? = nil, isShadow: Bool = false,
         exempt: [Policy.Subject] = [], audienceCost: AudienceCost? = nil
@@ -58,14 +59,15 @@ public struct Limit: Sendable, Hashable {
         self.audienceCost = audienceCost ?? (per.isDisjoint(with: Key.ofSends) ? .call : .member)
     }
 
-    /// Whether it counts sends and nothing else.
+    /// Whether the limit counts only sends.
     public var countsSendsOnly: Bool { !per.isDisjoint(with: Key.ofSends) }
-    /// Whether it counts credentials that are not good, by the address that they come from.
+    /// Whether the limit counts invalid credentials by address.
     public var countsLogins: Bool { per == [.address] }
-    /// Whether how it stands depends on what the caller does alone, so that the caller may be told.
+    /// Whether the state of the limit depends only on the caller's own calls, so that it may be disclosed to the
+    /// caller.
     var isOfCallerAlone: Bool { per.isSubset(of: [.sender, .user]) && !isShadow }
 
-    /// The limits of a gateway that configures none of its own.
+    /// The limits of a gateway whose configuration has none.
     public static let defaults = [
         Limit(name: "sends", per: [.sender], count: 60, period: .seconds(60)),
         Limit(name: "pair", per: [.sender, .recipient], count: 30, period: .seconds(60)),
@@ -74,11 +76,11 @@ public struct Limit: Sendable, Hashable {
         Limit(name: "login", per: [.address], count: 600, period: .seconds(60)),
     ]
 
-    /// How many limits there may be at a time.
+    /// The maximum number of limits.
     public static let most = 64
 }
 
 extension Limit.Key {
-    /// What only sends have.
+    /// The keys that only sends have.
     fileprivate static let ofSends: Set<Limit.Key> = [.sender, .recipient, .pns]
 }

@@ -1,14 +1,14 @@
 internal import GatewayCore
 
-/// A limit, ready to be asked. By reference: each call asks all of them, and none is copied for that.
+/// A limit prepared for evaluation. A class, because each call iterates over all rules and should not copy them.
 final class LimitRule: Sendable {
     let limit: Limit
     let rate: CellRate
-    /// The limit's number in the table.
+    /// The number of the limit in the table.
     let number: UInt16
-    /// Its item in `RateLimit-Policy`; nil where callers are not told.
+    /// The item of the limit in `RateLimit-Policy`; nil if its state is not disclosed to callers.
     let policyItem: String?
-    /// How its item in `RateLimit` begins.
+    /// The beginning of its item in `RateLimit`.
     let standingPrefix: String
 
     private let countsCaller: Bool
@@ -16,9 +16,9 @@ final class LimitRule: Sendable {
     private let countsGroup: Bool
     private let countsAddress: Bool
     private let countsService: Bool
-    /// Whether it counts sends, and no other call.
+    /// Whether the rule counts only sends.
     let countsSendsOnly: Bool
-    /// Whether it counts logins, and no call.
+    /// Whether the rule counts only logins.
     let countsLogins: Bool
 
     init(_ limit: Limit, number: UInt16) {
@@ -36,13 +36,14 @@ final class LimitRule: Sendable {
         countsLogins = limit.countsLogins
     }
 
-    /// Whether it asks each member of an audience for itself.
+    /// Whether the rule checks each member of an audience separately.
     var isByRecipient: Bool { countsRecipient }
 
-    /// Whether it counts calls that never came to the limits, too.
+    /// Whether the rule also counts calls that were rejected before the limit phase.
     var countsEveryCall: Bool { !countsSendsOnly && !countsLogins }
 
-    /// Appends what the call is charged: once, or once for each group where groups count; nothing where the call is not counted.
+    /// Appends the charges of the call: one, or one for each group if the rule counts by group; none if the call is not
+    /// counted.
     func append(
         _ subject: LimitSubject, _ digests: SubjectDigests, cost: Int = 1, to charges: inout [LimitCharge], as rule: Int
     ) {
@@ -60,7 +61,7 @@ final class LimitRule: Sendable {
         }
     }
 
-    /// Under what it counts the call, but for the group.
+    /// Returns the key that the call is counted under, without the group.
     func key(_ subject: LimitSubject, _ digests: SubjectDigests) -> LimitKey {
         var key = LimitKey(limit: number)
         if countsCaller { key.caller = digests.caller }
@@ -70,7 +71,7 @@ final class LimitRule: Sendable {
         return key
     }
 
-    /// Whether it counts the call.
+    /// Returns whether the rule counts the call.
     func counts(_ subject: LimitSubject) -> Bool {
         if countsSendsOnly && !subject.isSend { return false }
         if countsCaller && subject.user == nil { return false }
@@ -80,7 +81,7 @@ final class LimitRule: Sendable {
         return !exempts(subject)
     }
 
-    /// Whether the caller is none of its business.
+    /// Returns whether the caller is exempt.
     func exempts(_ subject: LimitSubject) -> Bool {
         limit.exempt.contains { exempt in
             switch exempt {
@@ -92,16 +93,16 @@ final class LimitRule: Sendable {
     }
 }
 
-/// What a call is charged under one key of one limit.
+/// A charge to one key of one limit.
 struct LimitCharge: Sendable {
     var key: LimitKey
     let rate: CellRate
-    /// How many calls it stands for.
+    /// The number of calls to charge.
     var cost = 1
-    /// Whether the limit refuses nobody.
+    /// Whether the limit is in shadow mode and rejects no call.
     var isShadow = false
-    /// The limit's place among those of its limiter.
+    /// The index of the rule in its limiter.
     var rule = 0
-    /// The group that is charged, where groups are.
+    /// The charged group, if the limit counts by group.
     var group: GroupName?
 }

@@ -1,30 +1,30 @@
 internal import GatewayCore
 
-/// What limits count a call by. What is nil is not known, and limits by it do not count the call.
+/// The properties of a call that limits count by. A limit does not count a call for which one of its properties is nil.
 struct LimitSubject: Sendable {
-    /// Who calls.
+    /// The caller.
     var user: UserName?
-    /// The groups that the caller is in.
+    /// The groups of the caller.
     var groups: Set<GroupName> = []
-    /// Where the call comes from, as limits count addresses.
+    /// The address that limits count by (see `Peer.limitKey`).
     var address: Peer.Address?
-    /// Whether it is a send.
+    /// Whether the call is a send.
     var isSend = false
-    /// Whom a send is for.
+    /// The recipient of a send.
     var recipient: UserName?
-    /// The service of a send.
+    /// The push service of a send.
     var service: PushService?
 
     init() {}
 
-    /// A call that somebody makes.
+    /// Creates the subject of a call that is not a send.
     init(_ caller: Identity, at peer: Peer) {
         user = caller.user
         groups = caller.groups
         address = peer.limitKey
     }
 
-    /// A send to one user, or where it is nil another call.
+    /// Creates the subject of a send to one user, or of another call if `send` is nil.
     init(_ caller: Identity, at peer: Peer, sending send: RequestedSend?) {
         user = caller.user
         groups = caller.groups
@@ -35,7 +35,8 @@ struct LimitSubject: Sendable {
         service = send.service
     }
 
-    /// A send to an audience: no recipient, as long as none of its members is meant.
+    /// Creates the subject of a send to an audience, without a recipient. The caller sets the recipient for each
+    /// member.
     init(_ caller: Identity, at peer: Peer, sending send: RequestedAudienceSend) {
         self.init(caller, at: peer)
         isSend = true

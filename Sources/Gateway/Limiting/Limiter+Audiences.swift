@@ -1,27 +1,29 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Those members of an audience that a send goes to, and those that it skips.
+/// The members of an audience that a send reaches, and those that it skips.
 struct AdmittedMembers: Sendable {
     var reached: [UserName] = []
     var skipped: [SkippedMember] = []
-    /// The names of limits in trial that would have refused the send, or skipped a member.
+    /// The names of shadow limits that would have rejected the send or skipped a member.
     var shadowed: [String] = []
 }
 
-/// A member of an audience that is spared a send.
+/// A member of an audience that a send skips.
 struct SkippedMember: Sendable, Hashable {
     var user: UserName
-    /// The limit that the member has spent.
+    /// The limit that the member has exhausted.
     var limit: String
 }
 
 extension Limiter {
-    /// How many members are charged while the table is locked once: no other call waits for a whole audience.
+    /// The number of members that are charged under one lock of the table, so that other calls do not wait for a whole
+    /// audience.
     private static let membersAtOnce = 16
 
-    /// Charges a send to an audience. What counts sends otherwise than by recipient is charged what its audiences cost, or the
-    /// send is refused whole; what counts by recipient is asked of each member, and whoever has spent it is skipped.
+    /// Charges a send to an audience. Limits that do not count by recipient are charged the cost of the audience, and
+    /// reject the whole send if exhausted. Limits by recipient are checked for each member, and members over the limit
+    /// are skipped.
     func admit(
         _ caller: Identity, at peer: Peer, sending send: RequestedAudienceSend, to members: [UserName],
         _ payment: Payment = .charged
@@ -30,23 +32,23 @@ extension Limiter {
         let (common, each) = charges(subject, members)
         let now = now
         let verdict = store.table.withLock { table in
-            payment == .charged ? table.admit(common, now: now) : table.look(common, now: now)
+            payment == .charged ? table.admit(common, now: now) : table.check(common, now: now)
         }
         if payment == .charged { note(verdict, subject) }
-        if let spent = verdict.spent { throw refusal(spent) }
+        if let exhausted = verdict.exhausted { throw refusal(exhausted) }
         var shadowed = verdict.shadowed
         var admitted = AdmittedMembers()
         admitted.reached.reserveCapacity(members.count)
         for start in stride(from: 0, to: members.count, by: Self.membersAtOnce) {
             let part = start..<min(start + Self.membersAtOnce, members.count)
             let verdicts = store.table.withLock { table in
-                part.map { payment == .charged ? table.admit(each[$0], now: now) : table.look(each[$0], now: now) }
+                part.map { payment == .charged ? table.admit(each[$0], now: now) : table.check(each[$0], now: now) }
             }
             for (member, verdict) in zip(members[part], verdicts) {
                 if payment == .charged { note(verdict, subject, recipient: member) }
                 shadowed += verdict.shadowed
-                if let spent = verdict.spent {
-                    let limit = rules[spent.charge.rule].limit.name
+                if let exhausted = verdict.exhausted {
+                    let limit = rules[exhausted.charge.rule].limit.name
                     admitted.skipped.append(SkippedMember(user: member, limit: limit))
                 } else {
                     admitted.reached.append(member)
@@ -57,7 +59,7 @@ extension Limiter {
         return admitted
     }
 
-    /// What a send to an audience is charged: once, and for each member.
+    /// Returns the charges of a send to an audience: those of the send, and those of each member.
     func charges(_ subject: LimitSubject, _ members: [UserName]) -> (common: [LimitCharge], each: [[LimitCharge]]) {
         var common: [LimitCharge] = []
         var digests = SubjectDigests(subject, store.digests)

@@ -1,25 +1,25 @@
 public import GatewayCore
 internal import Synchronization
 
-/// Counts calls against the limits, in memory, bounded.
+/// The rate limiter: counts calls against the limits, in bounded memory.
 ///
-/// Shared by all loops, by short critical sections of a few table look-ups each: a limit that each loop counted for itself would
-/// be as many limits as there are loops. Several limits are asked at once: all are checked, then all are charged, so that a
-/// refused call charges none.
+/// Shared by all event loops; each critical section takes a few table look-ups. If each loop counted by itself, every
+/// limit would be multiplied by the number of loops. All limits of a call are checked before any of them is charged, so
+/// that a rejected call is charged to none.
 public final class Limiter: Sendable {
     let rules: [LimitRule]
     let store: LimitStore
     let clocks: Clocks
     let fields: RateLimitFields
     private let loginRules: [Int]
-    /// Those that count what limits in trial would refuse, in the order of the rules; nil for a limit that refuses.
+    /// The counters of calls that shadow limits would reject, in the order of the rules; nil for an enforced limit.
     private let trials: [Counter?]
 
-    /// A limiter for the limits, of which nobody has spent anything. All keys of all limits together take at most `capacity`
-    /// places of 40 bytes, of which at least three in eight are in use once there are many.
+    /// Creates a limiter with an empty table. All keys of all limits together use at most `capacity` entries of 40
+    /// bytes. Once the table has grown, at least three eighths of them are in use.
     public convenience init(_ limits: [Limit], clocks: Clocks, capacity: Int = 1_000_000) {
         let store = LimitStore(capacity: capacity, now: clocks.monotonic().nanoseconds)
-        self.init(limits, numbers: store.adopt(limits), store: store, clocks: clocks)
+        self.init(limits, numbers: store.register(limits), store: store, clocks: clocks)
     }
 
     private init(_ limits: [Limit], numbers: [UInt16], store: LimitStore, clocks: Clocks) {
@@ -31,46 +31,46 @@ public final class Limiter: Sendable {
         self.clocks = clocks
     }
 
-    /// A limiter for other limits that goes on where this one stands. From any thread; this one must not be asked for new calls
-    /// afterwards, and those that it has admitted end in good order.
+    /// Creates a limiter for other limits that continues with this one's state. Safe on any thread. This limiter must
+    /// not get new calls afterwards; calls that it has admitted complete normally.
     ///
-    /// A limit of the same name that counts by the same keeps what its keys owe, as a time: with a new rate or burst a key has
-    /// its full burst again when it would have had it before, or once it could have run that debt up under the new limit, if that
-    /// is sooner. Whoever becomes exempt is not counted any more, and what a limit in trial has counted stays when it begins to
-    /// refuse. All other limits begin anew, and those that are gone are forgotten.
+    /// A limit with the same name and the same keys keeps the debt of its keys, as a time. Under a new rate or burst, a
+    /// key regains its full burst when it would have before, or after the maximum debt of the new limit, whichever is
+    /// sooner. New exemptions apply at once, and a shadow limit that becomes enforced keeps its counts. All other
+    /// limits start empty, and removed limits are discarded.
     public func replacing(_ limits: [Limit]) -> Limiter {
-        Limiter(limits, numbers: store.adopt(limits), store: store, clocks: clocks)
+        Limiter(limits, numbers: store.register(limits), store: store, clocks: clocks)
     }
 
-    /// A limiter for further limits in the same table, which outlast `replacing`.
-    func beside(_ limits: [Limit]) -> Limiter {
-        Limiter(limits, numbers: store.adopt(limits, areForGood: true), store: store, clocks: clocks)
+    /// Creates a limiter for additional limits in the same table. They survive `replacing`.
+    func adding(_ limits: [Limit]) -> Limiter {
+        Limiter(limits, numbers: store.register(limits, arePinned: true), store: store, clocks: clocks)
     }
 
-    /// The limits that it counts against.
+    /// The limits.
     public var limits: [Limit] { rules.map(\.limit) }
 
-    /// How often each limit in trial would have refused a call, or skipped a member of an audience, since the start of the process.
+    /// The number of calls or audience members that each shadow limit would have rejected, since the process started.
     public var wouldRefuse: [(limit: String, count: UInt64)] {
         zip(rules, trials).compactMap { rule, trial in trial.map { (rule.limit.name, $0.value) } }
     }
 
     func noteTrial(_ rule: Int) { trials[rule]?.add() }
 
-    /// Whether those who are asked about pay.
+    /// Whether a check is charged.
     enum Payment: Sendable, Hashable {
-        /// They do: the call is carried out if they can.
+        /// The check is charged if all limits admit the call.
         case charged
-        /// They do not: somebody wants to know whether they could.
-        case lookedAt
+        /// The check is not charged, for a dry run.
+        case dryRun
     }
 
-    /// What a login was charged, to be given back if the credential was good.
+    /// The charge of a login, to be refunded if the credential is valid.
     struct LoginTicket: Sendable {
         fileprivate let charges: [LimitCharge]
     }
 
-    /// Charges the peer's address for a credential that is about to be judged.
+    /// Charges the peer's address for a credential that is about to be verified.
     func admitLogin(from peer: Peer) throws(Refusal) -> LoginTicket {
         if loginRules.isEmpty { return LoginTicket(charges: []) }
         var subject = LimitSubject()
@@ -82,7 +82,7 @@ public final class Limiter: Sendable {
         return LoginTicket(charges: charges)
     }
 
-    /// Gives a login's charge back.
+    /// Refunds the charge of a login.
     func giveBack(_ ticket: LoginTicket) {
         if ticket.charges.isEmpty { return }
         let now = now
@@ -91,7 +91,7 @@ public final class Limiter: Sendable {
 
     /// Charges an authorized call to all limits that count it.
     ///
-    /// - Returns: the names of limits in trial that would have refused it.
+    /// - Returns: The names of shadow limits that would have rejected it.
     @discardableResult func admit(
         _ caller: Identity, at peer: Peer, sending send: RequestedSend?, _ payment: Payment = .charged
     ) throws(Refusal) -> [String] {
@@ -99,7 +99,7 @@ public final class Limiter: Sendable {
         return try admit(charges(subject), subject, payment)
     }
 
-    /// Charges a call that was refused before it came to the limits, as far as limits count every call.
+    /// Charges a call that was rejected before the limit phase to the limits that count every call.
     @discardableResult func admit(
         refusedCallOf caller: Identity, at peer: Peer, _ payment: Payment = .charged
     ) throws(Refusal) -> [String] {
@@ -112,14 +112,14 @@ public final class Limiter: Sendable {
     ) throws(Refusal) -> [String] {
         let now = now
         let verdict = store.table.withLock { table in
-            payment == .charged ? table.admit(charges, now: now) : table.look(charges, now: now)
+            payment == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
         }
         if payment == .charged { note(verdict, subject) }
-        if let spent = verdict.spent { throw refusal(spent) }
+        if let exhausted = verdict.exhausted { throw refusal(exhausted) }
         return verdict.shadowed.isEmpty ? [] : names(verdict.shadowed)
     }
 
-    /// What a call is charged by the limits that count it. Those of logins are asked elsewhere.
+    /// Returns the charges of a call. Limits of logins are not included.
     func charges(_ subject: LimitSubject) -> [LimitCharge] {
         let digests = SubjectDigests(subject, store.digests)
         var charges: [LimitCharge] = []
@@ -130,14 +130,14 @@ public final class Limiter: Sendable {
         return charges
     }
 
-    func refusal(_ spent: LimitVerdict.Spent) -> Refusal {
-        let name = rules[spent.charge.rule].limit.name
+    func refusal(_ exhausted: LimitVerdict.Exhausted) -> Refusal {
+        let name = rules[exhausted.charge.rule].limit.name
         return Refusal(
             .rateLimited, "limit \(name)",
-            extra: .limit(name: name, retryAfterSeconds: max(1, spent.wait.secondsRoundedUp)))
+            extra: .limit(name: name, retryAfterSeconds: max(1, exhausted.wait.secondsRoundedUp)))
     }
 
-    /// The names of the charges' limits, each once.
+    /// Returns the distinct names of the charges' limits.
     func names(_ charges: [LimitCharge]) -> [String] {
         var names: [String] = []
         for charge in charges {
@@ -151,6 +151,6 @@ public final class Limiter: Sendable {
 }
 
 extension Int64 {
-    /// Nanoseconds in whole seconds, rounded up.
+    /// The nanoseconds as seconds, rounded up.
     var secondsRoundedUp: Int { Int(self / 1_000_000_000) + (self % 1_000_000_000 > 0 ? 1 : 0) }
 }

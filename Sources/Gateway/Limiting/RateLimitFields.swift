@@ -1,17 +1,18 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// What callers are told of their limits: `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11).
+/// The response fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), which tell callers
+/// the state of their limits.
 ///
-/// Only limits that count by sender and user alone: how one of a recipient, a group or an address stands would tell what
-/// others do. Nor limits in trial, which refuse nobody. What never changes is made once.
+/// They contain only limits that count by sender or user alone; the state of a limit by recipient, group or address
+/// would disclose what others do. Shadow limits are omitted too. The constant parts are precomputed.
 struct RateLimitFields: Sendable {
-    /// The rules that callers are told of.
+    /// The rules that are disclosed to callers.
     let rules: [LimitRule]
-    /// The policies that count a send, and those that count any other call.
+    /// The policies that count a send, and those that count another call.
     private let ofSends: Answer.Field
     private let ofOthers: Answer.Field
-    /// How many of the rules count other calls than sends.
+    /// The number of rules that count calls other than sends.
     private let otherCount: Int
 
     init(_ all: [LimitRule]) {
@@ -23,8 +24,8 @@ struct RateLimitFields: Sendable {
         otherCount = others.count
     }
 
-    /// One limit as `RateLimit-Policy` lists it: the name, `q` calls in each `w` seconds. Nil where callers are not told, and
-    /// for names that would need more than quotation marks (RFC 9651, section 3.3.3).
+    /// Returns the item of a limit in `RateLimit-Policy`: its name, `q` calls in each `w` seconds. Returns nil if the
+    /// limit is not disclosed, or if the name is not a plain quoted string (RFC 9651, section 3.3.3).
     static func policyItem(of limit: Limit) -> String? {
         let isPlain = limit.name.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
         guard limit.isOfCallerAlone, isPlain, !limit.name.isEmpty else { return nil }
@@ -35,7 +36,8 @@ struct RateLimitFields: Sendable {
         Answer.Field("RateLimit-Policy", rules.compactMap(\.policyItem).joined(separator: ", "))
     }
 
-    /// The policies that count a call, so many of them; those of whoever is exempt from some are put together for the occasion.
+    /// Returns the field with the `count` policies that apply to a call. For a caller who is exempt from some limits it
+    /// is built on demand.
     fileprivate func policy(_ subject: LimitSubject, count: Int) -> Answer.Field {
         if count == (subject.isSend ? rules.count : otherCount) { return subject.isSend ? ofSends : ofOthers }
         return Self.policy(rules.filter { $0.counts(subject) })
@@ -43,8 +45,8 @@ struct RateLimitFields: Sendable {
 }
 
 extension Limiter {
-    /// What the caller is told of the limits that count a call like this one, as they stand now: `r` calls are left at once, and
-    /// after `t` seconds all are there again. Nothing where callers are told of none. Nobody is charged.
+    /// Returns the fields with the current state of the limits that count such a call: `r` calls are left now, and all
+    /// are available again after `t` seconds. Returns no fields if no limit is disclosed. Charges nothing.
     func fields(for caller: Identity, isSend: Bool) -> [Answer.Field] {
         if fields.rules.isEmpty { return [] }
         var subject = LimitSubject()
@@ -55,7 +57,7 @@ extension Limiter {
         let text = String(expecting: 48 * fields.rules.count) { text in
             count = 0
             for rule in fields.rules where rule.counts(subject) {
-                // Of the caller alone: there is one key.
+                // Limits of the caller alone have exactly one key.
                 let key = rule.key(subject, digests)
                 let arrival = store.table.withLock { $0.arrival(of: key) }
                 if count > 0 { text.append(", ") }
@@ -70,7 +72,7 @@ extension Limiter {
     }
 }
 
-/// Who is told how the limits stand, and of what kind of call.
+/// The caller and the kind of call that the limit fields are computed for.
 struct ToldCaller {
     let caller: Identity
     let isSend: Bool

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// What is counted of one kind of authenticator: what it said, and how long that took. No lock, from any loop.
+/// The metrics of one kind of authenticator: its results and durations. Lock-free; safe on any thread.
 public final class AuthenticatorMetrics: Sendable {
     private enum Outcome: String, CaseIterable {
         case accepted, rejected, unavailable
@@ -20,7 +20,7 @@ public final class AuthenticatorMetrics: Sendable {
 
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
-    /// Takes an answer into account.
+    /// Records a result.
     func note(_ outcome: AuthenticationOutcome, since start: Int64) {
         switch outcome {
         case .accepted: accepted.add()
@@ -31,10 +31,10 @@ public final class AuthenticatorMetrics: Sendable {
         durations.observe(now() - start)
     }
 
-    /// Counts a password that it was not asked about, since what it says of it was known.
+    /// Counts a password whose result was cached or pending, so that the authenticator was not queried.
     func noteSpared() { spared.add() }
 
-    /// Counts a password that nobody remembered anything of, so that its word had to be asked for.
+    /// Counts a password that the authenticator was queried about.
     func noteAsked() { asked.add() }
 
     private func count(_ outcome: Outcome) -> Counter {
@@ -52,7 +52,7 @@ public final class AuthenticatorMetrics: Sendable {
         return [
             MetricFamily(
                 "notify_gateway_authenticator_outcomes_total", .counter,
-                "What authenticators said of the credentials that they were asked about.",
+                "Results of credential verifications by authenticators.",
                 all.flatMap { entry in
                     Outcome.allCases.map { outcome in
                         (
@@ -63,7 +63,7 @@ public final class AuthenticatorMetrics: Sendable {
                 }),
             MetricFamily(
                 "notify_gateway_verdict_cache_lookups_total", .counter,
-                "Passwords whose verdict was remembered, and those that the authenticator had to be asked about.",
+                "Lookups in the password cache; a hit needs no query of the authenticator.",
                 all.flatMap { entry in
                     [("hit", entry.value.spared), ("miss", entry.value.asked)].map { result, counter in
                         ([name(entry.key), .init("result", result)], .number(Double(counter.value)))
@@ -71,7 +71,7 @@ public final class AuthenticatorMetrics: Sendable {
                 }),
             MetricFamily(
                 "notify_gateway_authenticator_duration_seconds", .histogram,
-                "How long authenticators took for an answer, in seconds.",
+                "Duration of credential verifications by authenticators, in seconds.",
                 all.map { ([name($0.key)], .spread($0.value.durations.reading)) }),
         ]
     }

@@ -1,10 +1,10 @@
 public import GatewayCore
 internal import Synchronization
 
-/// What is counted of calls. Lasts while configurations come and go; shared by all loops.
+/// The metrics of calls. They survive reloads of the configuration and are shared by all event loops.
 ///
-/// On the way of a call nothing here takes a lock or memory: every counter is made before, for each action and code that there
-/// is, and for each limit and authenticator when a gateway is made.
+/// Recording takes no lock and allocates nothing. The counters are created beforehand: for each action and code at the
+/// start, and for each limit and authenticator when a gateway is created.
 public final class CallMetrics: Sendable {
     private struct Call: Hashable {
         let action: Action?
@@ -22,7 +22,7 @@ public final class CallMetrics: Sendable {
     private let phases = CallPhase.allCases.map { _ in Histogram(.latencies) }
     private let named = Mutex(Named())
 
-    /// Nothing counted yet.
+    /// Creates metrics at zero.
     public init(clocks: Clocks = .system) {
         self.clocks = clocks
         var calls: [Call: Counter] = [:]
@@ -38,16 +38,16 @@ public final class CallMetrics: Sendable {
 
     func observe(_ nanoseconds: Int64, in phase: CallPhase) { phases[phase.index].observe(nanoseconds) }
 
-    /// Counts a call that has ended.
+    /// Records a completed call.
     func count(_ action: Action?, _ code: RefusalCode?, after nanoseconds: Int64) {
         calls[Call(action: action, code: code)]?.add()
         whole.observe(nanoseconds)
     }
 
-    /// Counts a request that was none.
+    /// Counts a request that could not be framed.
     func count(_ code: RefusalCode) { calls[Call(action: nil, code: code)]?.add() }
 
-    /// The counters of refusals by these limits; those of a name go on from where they stand.
+    /// Returns the counters of rejections by these limits. Existing counters continue.
     func counters(ofLimits names: [String]) -> [String: Counter] {
         named.withLock { named in
             for name in names where named.limits[name] == nil { named.limits[name] = Counter() }
@@ -55,7 +55,7 @@ public final class CallMetrics: Sendable {
         }
     }
 
-    /// What is counted of an authenticator, from where it stands.
+    /// Returns the metrics of an authenticator. Existing ones continue.
     public func authenticator(_ name: PluginName) -> AuthenticatorMetrics {
         named.withLock { named in
             if let known = named.authenticators[name] { return known }
@@ -65,12 +65,12 @@ public final class CallMetrics: Sendable {
         }
     }
 
-    /// Everything, as it is shown.
+    /// All metrics, for export.
     public var families: [MetricFamily] {
         let named = named.withLock(\.self)
         let counted = calls.compactMap { call, counter -> (labels: [MetricFamily.Label], value: UInt64)? in
             let value = counter.value
-            // Of hundreds of combinations most never happen.
+            // Most of the hundreds of combinations never occur.
             guard value > 0 else { return nil }
             return (
                 [
@@ -83,16 +83,16 @@ public final class CallMetrics: Sendable {
         .sorted { ($0.labels[0].value, $0.labels[1].value) < ($1.labels[0].value, $1.labels[1].value) }
         return [
             MetricFamily(
-                "notify_gateway_calls_total", .counter, "Calls that have ended, by what they do and how they ended.",
+                "notify_gateway_calls_total", .counter, "Completed calls, by action and result.",
                 counted.map { ($0.labels, .number(Double($0.value))) }),
             MetricFamily(
                 "notify_gateway_call_duration_seconds", .histogram,
-                "From a complete request to its answer, in seconds.", [([], .spread(whole.reading))]),
+                "Time from the complete request to the response, in seconds.", [([], .spread(whole.reading))]),
             MetricFamily(
-                "notify_gateway_phase_duration_seconds", .histogram, "How long the phases of calls take, in seconds.",
+                "notify_gateway_phase_duration_seconds", .histogram, "Duration of the phases of calls, in seconds.",
                 CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .spread(phases[$0.index].reading)) }),
             MetricFamily(
-                "notify_gateway_limit_refusals_total", .counter, "Calls that a limit refused.",
+                "notify_gateway_limit_refusals_total", .counter, "Calls rejected by a limit.",
                 named.limits.sorted { $0.key < $1.key }
                     .map { ([.init("limit", $0.key)], .number(Double($0.value.value))) }),
         ] + AuthenticatorMetrics.families(named.authenticators)

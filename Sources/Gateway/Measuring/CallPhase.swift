@@ -1,4 +1,4 @@
-/// The phases of a call, as metrics name them.
+/// The phases of a call, as named in metrics.
 enum CallPhase: String, Sendable, CaseIterable {
     case parse
     case identify
@@ -8,10 +8,10 @@ enum CallPhase: String, Sendable, CaseIterable {
     case record
     case forward
     case settle
-    /// What the gateway answers itself, in place of both.
+    /// The gateway's own endpoints, in place of `forward` and `settle`.
     case answer
 
-    /// Its place among all.
+    /// The index in tables with one element for each phase.
     var index: Int {
         switch self {
         case .parse: 0

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// How long each phase of one call takes: one reading of the clock where a phase ends and the next begins.
+/// A timer for the phases of one call. It reads the clock once at each transition.
 struct PhaseTimer {
     private let metrics: CallMetrics
     private let start: Int64
@@ -13,7 +13,7 @@ struct PhaseTimer {
         last = start
     }
 
-    /// The phase so far has ended, and the next begins.
+    /// Completes the current phase and starts the next.
     mutating func enter(_ next: CallPhase) {
         let now = metrics.now()
         metrics.observe(now - last, in: phase)
@@ -21,8 +21,8 @@ struct PhaseTimer {
         phase = next
     }
 
-    /// The call has ended, in the phase that it is in.
-    func end(_ action: Action?, _ refusal: RefusalCode?) {
+    /// Completes the call in its current phase.
+    func finish(_ action: Action?, _ refusal: RefusalCode?) {
         let now = metrics.now()
         metrics.observe(now - last, in: phase)
         metrics.count(action, refusal, after: now - start)

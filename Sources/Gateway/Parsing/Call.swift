@@ -1,21 +1,21 @@
 internal import GatewayCore
 
-/// One of the calls that the gateway knows, its parameters within their grammars. What is not one of these goes nowhere.
+/// A parsed call: one of the operations that the gateway supports, with valid parameters.
 enum Call: Sendable {
-    /// A device asks for a registration id, perhaps saying its handle.
+    /// A device requests a registration id, with or without its handle.
     case create(handle: DeviceHandle?)
-    /// A device registers under the id that it remembers.
+    /// A device registers under the id that it knows.
     case update(label: RegistrationID, RequestedRegistration)
-    /// A device gives up the registration that its id means to it.
+    /// A device deletes the registration that it knows under this id.
     case delete(label: RegistrationID)
     /// One user notifies another.
     case send(RequestedSend)
-    /// One user notifies all of an audience.
+    /// One user notifies all members of an audience.
     case sendToAudience(RequestedAudienceSend)
-    /// Something that the gateway answers itself.
+    /// A call to one of the gateway's own endpoints.
     case own(OwnCall)
 
-    /// Whether somebody is notified by it.
+    /// Whether the call is a send.
     var isSend: Bool {
         switch self {
         case .send, .sendToAudience: true
@@ -24,44 +24,44 @@ enum Call: Sendable {
     }
 }
 
-/// A call that the backend knows nothing of.
+/// A call to one of the gateway's own endpoints, without the backend.
 enum OwnCall: Sendable, Hashable {
-    /// The caller asks who it is.
+    /// Returns the caller's identity.
     case whoami
-    /// A password, or a token of the same session, is exchanged for a token.
+    /// Exchanges a password, or a token of the same session, for a token.
     case issueToken(device: DeviceLabel?)
-    /// The caller gives up the token that it presents, and the session with it.
+    /// Revokes the presented token and closes its session.
     case endToken
-    /// The caller asks which devices are registered for it.
+    /// Lists the caller's registrations.
     case listRegistrations
-    /// The caller asks who notified it: not before a time, so many at most.
+    /// Lists the notifications that the caller received, from an earliest time and up to a maximum number.
     case listReceived(since: WallTime?, limit: Int)
-    /// The caller asks where it is logged in.
+    /// Lists the caller's sessions.
     case listSessions
-    /// The caller ends a session of its own.
+    /// Closes one of the caller's sessions.
     case endSession(SessionID)
 }
 
-/// What a device wants registered. The tags are as the client sent them: whether they may be registered is for policy.
+/// The parameters of a registration. The tags are unchecked text; the policy decides which are registered.
 struct RequestedRegistration: Sendable, Hashable {
     var handle: DeviceHandle
     var tags: [String]
 }
 
-/// What a sender wants delivered to an audience. Whether there is such an audience is for policy.
+/// The parameters of a send to an audience. The policy decides whether the audience exists.
 struct RequestedAudienceSend: Sendable, Hashable {
     var service: PushService
     var audience: AudienceName
     var text: String
-    /// By which the sender knows the send again.
+    /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
 }
 
-/// What a sender wants delivered.
+/// The parameters of a send to one user.
 struct RequestedSend: Sendable, Hashable {
     var service: PushService
     var recipient: UserName
     var text: String
-    /// By which the sender knows the send again.
+    /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
 }

@@ -1,11 +1,10 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Says that nobody waits for the answer to a call any more, where that is known: a stream of HTTP/2 was reset, or its connection
-/// is gone.
+/// A signal that the client of a call has disconnected: its HTTP/2 stream was reset, or its connection closed.
 ///
-/// Until the call is recorded it then ends: a login is given up, a wait is over. From the record on it makes no difference.
-/// Announced and asked on the call's event loop, as a rule; safe on any.
+/// A disconnected call is cancelled only before it is recorded: a pending login or delay ends early. After recording
+/// the signal has no effect. Usually signalled and read on the call's event loop; safe on any thread.
 public final class ClientDeparture: Sendable {
     private struct State {
         var hasLeft = false
@@ -14,13 +13,13 @@ public final class ClientDeparture: Sendable {
 
     private let state = Mutex(State())
 
-    /// The client is there.
+    /// Creates a signal for a connected client.
     public init() {}
 
-    /// Whether it has left.
+    /// Whether the client has disconnected.
     public var hasLeft: Bool { state.withLock(\.hasLeft) }
 
-    /// The client has left; whoever watches is told, once.
+    /// Signals the disconnect and calls the watcher, once.
     public func announce() {
         let watcher = state.withLock { state in
             state.hasLeft = true
@@ -30,7 +29,8 @@ public final class ClientDeparture: Sendable {
         watcher?()
     }
 
-    /// Has the one wait that the call is in told when the client leaves, at once where it has; the wait says when it is over.
+    /// Sets the watcher of the call's current wait. It is called at once if the client has disconnected already. The
+    /// call removes it with `endWatch()`.
     func watch(_ watcher: @escaping @Sendable () -> Void) {
         let hasLeft = state.withLock { state in
             if !state.hasLeft { state.watcher = watcher }
@@ -39,13 +39,13 @@ public final class ClientDeparture: Sendable {
         if hasLeft { watcher() }
     }
 
-    /// The wait is over.
+    /// Removes the watcher.
     func endWatch() { state.withLock { $0.watcher = nil } }
 }
 
 extension ClientDeparture? {
-    /// Ends a call that nobody waits for.
+    /// Rejects the call if its client has disconnected.
     func check() throws(Refusal) {
-        if let self, self.hasLeft { throw Refusal(.requestTimeout, "the client has left") }
+        if let self, self.hasLeft { throw Refusal(.requestTimeout, "the client has disconnected") }
     }
 }

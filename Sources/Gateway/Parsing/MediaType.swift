@@ -1,9 +1,9 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// What `Content-Type` and `Content-Encoding` may say (contract: client rule 8).
+/// Checks of `Content-Type` and `Content-Encoding` (contract: client rule 8).
 enum MediaType {
-    /// `application/json` or nothing; a charset of utf-8, iso-8859-1 or us-ascii, or none.
+    /// Requires `application/json` or no field, with the charset utf-8, iso-8859-1, us-ascii or none.
     static func requireJSON(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
         switch field {
         case .absent:
@@ -18,10 +18,10 @@ enum MediaType {
             ).map { $0.trimmingBlanks }
             let refusal = Refusal(
                 .unsupportedMediaType, "Content-Type is not JSON",
-                hint: "This call takes application/json in utf-8, iso-8859-1 or us-ascii.")
+                hint: "This call accepts application/json in utf-8, iso-8859-1 or us-ascii.")
             guard parts.removeFirst() == "application/json" else { throw refusal }
             for part in parts {
-                // Blanks around the equals sign are against the grammar, and yet some server may read what follows them.
+                // White space around the equals sign violates the grammar, but another server may accept it.
                 let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 guard pair[0].trimmingBlanks == "charset" else { continue }
                 let charset = pair.count == 2 ? pair[1].trimmingBlanks : ""
@@ -33,12 +33,12 @@ enum MediaType {
         }
     }
 
-    /// Whether it says what nearly all clients say, byte for byte.
+    /// Fast path: returns whether the field has one of the two values that nearly all clients send.
     private static func isUsual(_ value: Span<UInt8>) -> Bool {
         value.equals("application/json; charset=utf-8") || value.equals("application/json")
     }
 
-    /// `identity` or nothing: what is compressed cannot be judged.
+    /// Requires `identity` or no field, because the gateway does not decode compressed bodies.
     static func requireIdentityCoding(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
         switch field {
         case .absent: return
@@ -50,7 +50,7 @@ enum MediaType {
 }
 
 extension Span<UInt8> {
-    /// Whether it holds the text's bytes.
+    /// Returns whether the bytes equal the text.
     fileprivate func equals(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { bytes in indices.allSatisfy { self[$0] == bytes[$0] } }
@@ -58,7 +58,7 @@ extension Span<UInt8> {
 }
 
 extension Substring {
-    /// Without the spaces and tabs around it (RFC 9110, section 5.6.3).
+    /// The text without surrounding spaces and tabs (RFC 9110, section 5.6.3).
     fileprivate var trimmingBlanks: Substring {
         var text = self
         while let first = text.first, first == " " || first == "\t" { text = text.dropFirst() }

@@ -1,11 +1,13 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// How the text of a message is found in a body that clients paste together without escaping (contract: client rule 5).
+/// The way in which the text of a message is read from a body, which some clients build without escaping (contract:
+/// client rule 5).
 public enum MessageReading: String, Sendable, Hashable, CaseIterable {
-    /// A strict JSON string is decoded; of anything else one outer pair of quotation marks is cut.
+    /// Decodes a strict JSON string. From any other body, removes one outer pair of quotation marks.
     case auto
-    /// The outer pair is cut, and everything inside is text: for fleets of the tutorial's own clients, which never escape.
+    /// Removes the outer pair of quotation marks and takes everything inside literally. For fleets of the tutorial's
+    /// original clients, which never escape.
     case literal
 
     func text(of body: ByteBuffer) throws(Refusal) -> String {
@@ -13,25 +15,25 @@ public enum MessageReading: String, Sendable, Hashable, CaseIterable {
         if self == .auto, let text = try Self.strictText(bytes) { return text }
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
             throw Refusal(
-                .malformedMessage, "the body is no text in quotation marks",
-                hint: "The body is the message as a JSON string.")
+                .malformedMessage, "the body is not text in quotation marks",
+                hint: "The body must be the message as a JSON string.")
         }
-        // `utf8(_:)` made these bytes valid, and cutting ASCII bytes at the ends leaves them so.
+        // `utf8(_:)` returns valid UTF-8, and removing ASCII bytes at the ends keeps it valid.
         return String(decoding: bytes[1..<(bytes.count - 1)], as: UTF8.self)
     }
 
-    /// The text of a strict JSON string; nil where the bytes are not JSON, and so pasted together, perhaps.
+    /// Returns the text of a strict JSON string; nil if the body is not JSON and therefore may be unescaped text.
     private static func strictText(_ bytes: [UInt8]) throws(Refusal) -> String? {
         let value: JSONValue
         do throws(JSONParser.Fault) {
             value = try JSONParser().parse(bytes.span)
         } catch .loneSurrogate {
-            throw Refusal(.malformedMessage, "half of a surrogate pair is no text")
+            throw Refusal(.malformedMessage, "the message contains a lone surrogate")
         } catch {
             return nil
         }
         guard case .string(let text) = value else {
-            throw Refusal(.malformedMessage, "the body is JSON, but no string")
+            throw Refusal(.malformedMessage, "the body is JSON, but not a string")
         }
         return text
     }

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A request that has been understood: one of the known calls, well formed, by nobody yet. Only parsing makes one.
+/// A well-formed call whose caller is not known yet. Only the parse phase creates one.
 struct ParsedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
@@ -21,7 +21,7 @@ struct ParsedCall: ~Copyable {
     }
 }
 
-/// The first phase: bytes become one of the known calls, or a refusal. Pure and synchronous.
+/// The first phase: parses a request into a call. Pure and synchronous.
 struct Parsing: Sendable {
     let routes: RouteTable
     let names: NameRules
@@ -32,7 +32,7 @@ struct Parsing: Sendable {
     @inline(never)
     func parse(_ request: ReceivedRequest) throws(Refusal) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
-        // A trace that cannot be read is none (W3C Trace Context, section 4.3), and nothing to refuse a call for.
+        // An invalid trace context is ignored (W3C Trace Context, section 4.3); the call is not rejected for it.
         if case .single(let bytes) = request.traceparent {
             facts.trace = TraceContext(
                 traceparent: bytes.readableBytesView,
@@ -56,8 +56,8 @@ struct Parsing: Sendable {
                     facts.pns = send.service
                     facts.bytes = send.text.utf8.count
                 case .update(_, let registration):
-                    // The label that the client presents is nobody's registration until the ledger says so, and is not recorded as
-                    // one.
+                    // The label that the client presents may be anyone's. It is recorded only once the ledger has
+                    // resolved it to a registration.
                     facts.platform = registration.handle.service
                 case .create, .delete, .own:
                     break
@@ -79,7 +79,7 @@ struct Parsing: Sendable {
         case .create:
             try requireNoBody(request)
             let query = try QueryParameters(request.query, allowed: ["handle"])
-            return .create(handle: try query.take("handle").flatMap { text throws(Refusal) in try handle(text) })
+            return .create(handle: try query.value("handle").flatMap { text throws(Refusal) in try handle(text) })
         case .update:
             let label = try label(segment, request)
             try MediaType.requireJSON(request.contentType)
@@ -91,7 +91,7 @@ struct Parsing: Sendable {
             try requireNoBody(request)
             _ = try QueryParameters(request.query, allowed: [])
             guard let id = segment.flatMap(RegistrationID.init) else {
-                throw Refusal(.malformedRequest, "the id in the path is not one")
+                throw Refusal(.malformedRequest, "the registration id in the path is malformed")
             }
             return .delete(label: id)
         case .send:
@@ -132,37 +132,39 @@ struct Parsing: Sendable {
         case .listSessions: return .listSessions
         case .endSession:
             guard let id = segment.flatMap(SessionID.init) else {
-                throw Refusal(.malformedRequest, "the id in the path is no session's")
+                throw Refusal(.malformedRequest, "the session id in the path is malformed")
             }
             return .endSession(id)
         }
     }
 
     private func requireNoBody(_ request: ReceivedRequest) throws(Refusal) {
-        guard request.body.readableBytes == 0 else { throw Refusal(.malformedRequest, "a body where none belongs") }
+        guard request.body.readableBytes == 0 else { throw Refusal(.malformedRequest, "the call takes no body") }
     }
 
     private func label(_ segment: String?, _ request: ReceivedRequest) throws(Refusal) -> RegistrationID {
         let pathID = try segment.map { text throws(Refusal) in
             guard let id = RegistrationID(text) else {
-                throw Refusal(.malformedRequest, "the id in the path is not one")
+                throw Refusal(.malformedRequest, "the registration id in the path is malformed")
             }
             return id
         }
         let takesQuery = profile.client.idPlaces.contains(.query)
         let query = try QueryParameters(request.query, allowed: takesQuery ? ["id"] : [])
-        let queryID = query.take("id")
+        let queryID = query.value("id")
         switch (pathID, queryID) {
         case (let id?, nil):
             guard profile.client.idPlaces.contains(.path) else {
-                throw Refusal(.malformedRequest, "the registration id belongs into the query")
+                throw Refusal(.malformedRequest, "the registration id must be in the query")
             }
             return id
         case (nil, let text?):
-            guard let id = RegistrationID(text) else { throw Refusal(.malformedRequest, "the id is not one") }
+            guard let id = RegistrationID(text) else {
+                throw Refusal(.malformedRequest, "the registration id in the query is malformed")
+            }
             return id
         case (nil, nil), (_?, _?):
-            throw Refusal(.malformedRequest, "exactly one registration id is needed")
+            throw Refusal(.malformedRequest, "exactly one registration id is required")
         }
     }
 
@@ -178,7 +180,7 @@ struct Parsing: Sendable {
     private func registration(_ body: ByteBuffer) throws(Refusal) -> RequestedRegistration {
         let read = try RegistrationBody.read(body)
         guard let service = profile.backend.platformWords.service(for: read.platform) else {
-            throw Refusal(.unknownPlatform, "Platform is not one of the backend's")
+            throw Refusal(.unknownPlatform, "the backend does not support the Platform")
         }
         do throws(DeviceHandle.Fault) {
             return RequestedRegistration(handle: try handles.handle(read.handle, of: service), tags: read.tags)
@@ -189,21 +191,22 @@ struct Parsing: Sendable {
 
     private func pushService(_ word: String) throws(Refusal) -> PushService {
         guard let service = profile.backend.pnsWords.service(for: word) else {
-            throw Refusal(.unknownPlatform, "pns is not one of the backend's")
+            throw Refusal(.unknownPlatform, "the backend does not support the pns")
         }
         return service
     }
 
     private func audience(_ name: Substring) throws(Refusal) -> AudienceName {
         guard let audience = AudienceName(name) else {
-            throw Refusal(.malformedRequest, "to_tag names no audience", hint: "to_tag names no audience.")
+            throw Refusal(
+                .malformedRequest, "to_tag is not a valid audience name", hint: "to_tag is not a valid audience name.")
         }
         return audience
     }
 
     private func recipient(_ text: String) throws(Refusal) -> UserName {
         guard let user = names.canonical(text) else {
-            throw Refusal(.malformedRequest, "to_tag is not one user's name", hint: "to_tag takes one user's name.")
+            throw Refusal(.malformedRequest, "to_tag is not a user name", hint: "to_tag must be one user's name.")
         }
         return user
     }

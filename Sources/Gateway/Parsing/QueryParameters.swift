@@ -1,9 +1,9 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The parameters of a query: split at `&`, decoded once, UTF-8, each of a known name and there once.
+/// The parameters of a query: split at `&`, percent-decoded once, valid UTF-8. Each name must be known and unique.
 ///
-/// Names match without case and are duplicates without case, as they are to the backends.
+/// Names are compared without case, as backends do.
 struct QueryParameters {
     private var values: [(name: String, value: String)] = []
 
@@ -26,18 +26,20 @@ struct QueryParameters {
         }
     }
 
-    /// The value, or nil where it is absent.
-    func take(_ name: String) -> String? {
+    /// Returns the value, or nil if the parameter is absent.
+    func value(_ name: String) -> String? {
         values.first { $0.name == name }?.value
     }
 
-    /// The value, which must be there.
+    /// Returns the value of a mandatory parameter.
     func require(_ name: String) throws(Refusal) -> String {
-        guard let value = take(name) else { throw Refusal(.malformedRequest, "the query parameter \(name) is missing") }
+        guard let value = value(name) else {
+            throw Refusal(.malformedRequest, "the query parameter \(name) is missing")
+        }
         return value
     }
 
-    /// Where the byte comes first in the range; its end where it does not.
+    /// Returns the first index of the byte in the range, or the end of the range.
     private static func index(of byte: UInt8, in bytes: Span<UInt8>, _ range: Range<Int>) -> Int {
         var index = range.lowerBound
         while index < range.upperBound, bytes[index] != byte { index += 1 }
@@ -45,7 +47,7 @@ struct QueryParameters {
     }
 
     private static func decoded(_ text: Span<UInt8>) throws(Refusal) -> String {
-        // What stands for itself, usually all of it, is not copied to be decoded.
+        // Text without escapes, the usual case, is read without a copy.
         var index = 0
         while index < text.count, !isEncoded(text[index]) { index += 1 }
         if index == text.count { return try string(text) }
@@ -62,7 +64,7 @@ struct QueryParameters {
             case UInt8(ascii: "%"):
                 guard index + 2 < text.count, let high = text[index + 1].hexDigitValue,
                     let low = text[index + 2].hexDigitValue
-                else { throw Refusal(.malformedRequest, "a broken percent-escape in the query") }
+                else { throw Refusal(.malformedRequest, "a malformed percent-escape in the query") }
                 bytes.append(high << 4 | low)
                 index += 2
             default:

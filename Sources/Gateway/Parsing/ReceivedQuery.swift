@@ -3,25 +3,27 @@ internal import NIOCore
 
 /// The query of `GET /auth/notifications-received`.
 enum ReceivedQuery {
-    /// The most that are told at once, and as many as are told unless fewer are asked for.
+    /// The maximum and default number of results.
     static let largestLimit = 100
 
     static func call(_ query: ByteBuffer?) throws(Refusal) -> OwnCall {
         let query = try QueryParameters(query, allowed: ["since", "limit"])
         var since: WallTime?
-        if let text = query.take("since") {
+        if let text = query.value("since") {
             guard let time = WallTime(rfc3339: text) else {
                 throw Refusal(
-                    .malformedRequest, "since is no time", hint: "since takes a time such as 2026-11-21T07:00:00Z.")
+                    .malformedRequest, "since is not a time",
+                    hint: "since must be a time such as 2026-11-21T07:00:00Z.")
             }
             since = time
         }
         var limit = largestLimit
-        if let text = query.take("limit") {
+        if let text = query.value("limit") {
             guard text.utf8.count <= 3, text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
                 (1...largestLimit).contains(number)
             else {
-                throw Refusal(.malformedRequest, "limit is out of range", hint: "limit takes 1 to \(largestLimit).")
+                throw Refusal(
+                    .malformedRequest, "limit is out of range", hint: "limit must be from 1 to \(largestLimit).")
             }
             limit = number
         }

@@ -1,23 +1,23 @@
 public import GatewayCore
 public import NIOCore
 
-/// A complete request as the listener hands it over: well framed, within the size limits, not yet understood.
+/// A complete request from the listener: framed, within the size limits, and not parsed yet.
 ///
-/// The listener makes it, on the event loop that `Gateway.serve(_:)` then runs on. Only the few header fields that decide
-/// anything are here; all others end at the listener. A value holds the field's bytes without surrounding white space.
+/// The listener creates it on the event loop that `Gateway.serve(_:)` then runs on. It contains only the header fields
+/// that the gateway uses; the listener discards all others. The bytes of a field value have no surrounding white space.
 @dynamicMemberLookup
 public struct ReceivedRequest: Sendable {
-    /// What the listener has found.
+    /// The parts of the request. They are read and written through `ReceivedRequest` itself by dynamic member lookup.
     public struct Fields: Sendable {
-        /// The call's id, made by the listener.
+        /// The call's id, assigned by the listener.
         public var id: CallID
-        /// The method, or nil for one that no route knows.
+        /// The method; nil for one that no route uses.
         public var method: HTTPMethod?
-        /// The path as sent, from `/` up to but not including `?`. Absolute-form targets are reduced to this by the listener.
+        /// The path as sent, from `/` to before `?`. The listener reduces an absolute-form target to it.
         public var path: ByteBuffer
-        /// What follows the first `?`, without it; nil where there is none.
+        /// The text after the first `?`; nil if there is none.
         public var query: ByteBuffer?
-        /// `Authorization`; more than one such field is `.repeated`.
+        /// `Authorization`; several such fields are `.repeated`.
         public var authorization: FieldValue
         /// `Content-Type`.
         public var contentType: FieldValue
@@ -25,43 +25,45 @@ public struct ReceivedRequest: Sendable {
         public var contentEncoding: FieldValue
         /// `Idempotency-Key`.
         public var idempotencyKey: FieldValue
-        /// `traceparent`, where the peer is trusted to say it.
+        /// `traceparent` from a trusted peer.
         public var traceparent: FieldValue
-        /// `tracestate`, its lines joined by commas, where the peer is trusted to say it; nil where it is not there.
+        /// `tracestate` from a trusted peer, its lines joined by commas; nil if it is absent.
         public var tracestate: ByteBuffer?
-        /// The body, complete, of at most the listener's limit.
+        /// The complete body, within the listener's limit.
         public var body: ByteBuffer
-        /// Who is at the other end.
+        /// The client.
         public var peer: Peer
-        /// Whether the peer's address is that of one client: not where it is a listed proxy's.
+        /// Whether the peer's address belongs to one client; false if it is a trusted proxy's.
         public var countsByAddress = true
-        /// Whether a credential may be judged that came this way: loopback, Unix socket, TLS, or allowed by configuration.
+        /// Whether a credential may be verified that arrived this way: over loopback, a Unix socket or TLS, or allowed
+        /// by the configuration.
         public var credentialsMayTravel: Bool
-        /// Says when nobody waits for the answer any more; nil where that is not told, and then the call goes on to its end.
+        /// The disconnect signal of the client; nil if disconnects are not detected, and the call then always
+        /// completes.
         public var departure: ClientDeparture?
     }
 
-    // It goes from the listener into a task.
+    // Boxed, because a request is passed from the listener into a task.
     @usableFromInline var fields: Boxed<Fields>
 
-    /// What was found of one thing.
+    /// Reads or writes one part.
     @inlinable
     public subscript<Value>(dynamicMember path: WritableKeyPath<Fields, Value>) -> Value {
         get { fields.value[keyPath: path] }
         set { fields.value[keyPath: path] = newValue }
     }
 
-    /// A header field that may occur once at the most.
+    /// The value of a header field that may occur at most once.
     public enum FieldValue: Sendable, Hashable {
-        /// The field is not there.
+        /// The field is absent.
         case absent
-        /// The field is there once.
+        /// The field occurs once.
         case single(ByteBuffer)
-        /// The field is there more than once, which no field here may be.
+        /// The field occurs several times, which is an error for every field here.
         case repeated
     }
 
-    /// Puts a request together; the listener and tests do.
+    /// Creates a request. Called by the listener and by tests.
     public init(
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
         authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,

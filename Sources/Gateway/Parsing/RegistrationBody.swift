@@ -1,13 +1,14 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The body of a registration as a client wrote it: `Platform`, `Handle`, `Tags`, their names in any case.
+/// The body of a registration: `Platform`, `Handle` and `Tags`, with names in any case.
 struct RegistrationBody {
     let platform: String
     let handle: String
     let tags: [String]
 
-    /// Strict JSON; unknown members are dropped, duplicates refused; `Tags` absent or null is none.
+    /// Parses strict JSON. Unknown members are ignored, duplicate names are rejected, and absent or null `Tags` are an
+    /// empty list.
     static func read(_ body: ByteBuffer) throws(Refusal) -> RegistrationBody {
         let value: JSONValue
         do throws(JSONParser.Fault) {
@@ -17,16 +18,16 @@ struct RegistrationBody {
         }
         guard case .object = value, let platform = value.member(anyCase: "Platform")?.string,
             let handle = value.member(anyCase: "Handle")?.string
-        else { throw Refusal(.malformedRequest, "Platform or Handle is missing or is no text") }
+        else { throw Refusal(.malformedRequest, "Platform or Handle is missing or not a string") }
         switch value.member(anyCase: "Tags") {
         case nil, .null:
             return RegistrationBody(platform: platform, handle: handle, tags: [])
         case .array(let elements):
             let tags = elements.compactMap(\.string)
-            guard tags.count == elements.count else { throw Refusal(.malformedRequest, "a tag is no text") }
+            guard tags.count == elements.count else { throw Refusal(.malformedRequest, "a tag is not a string") }
             return RegistrationBody(platform: platform, handle: handle, tags: tags)
         default:
-            throw Refusal(.malformedRequest, "Tags is no list")
+            throw Refusal(.malformedRequest, "Tags is not an array")
         }
     }
 }

@@ -1,12 +1,13 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// What a request line asks for.
+/// The operation that a request line selects.
 enum Route: Sendable, Hashable {
     case create
     case update
     case delete
-    /// `DELETE /auth/registrations/{id}`: the gateway's own path, whose id is in the path whatever the profile says.
+    /// `DELETE /auth/registrations/{id}`: an endpoint of the gateway itself, with the id in the path whatever the
+    /// profile says.
     case deleteByPath
     case send
     case own(OwnRoute)
@@ -27,7 +28,7 @@ enum Route: Sendable, Hashable {
     }
 }
 
-/// What a request line asks of the gateway itself.
+/// An endpoint of the gateway itself.
 enum OwnRoute: Sendable, Hashable {
     case whoami
     case issueToken
@@ -38,15 +39,17 @@ enum OwnRoute: Sendable, Hashable {
     case listReceived
 }
 
-/// All paths that there are, built once from the profile and matched byte for byte: no prefixes, no patterns, no folding.
+/// The table of all paths, built once from the profile. Paths are compared byte for byte, without patterns or case
+/// folding.
 struct RouteTable: Sendable {
     private typealias Routes = [(method: HTTPMethod, route: Route)]
 
     private let paths: [(path: [UInt8], routes: Routes)]
-    /// Paths that end with one segment of the caller's, by what stands before it.
+    /// The paths that end with one variable segment, by the prefix before it.
     private let families: [(prefix: [UInt8], routes: Routes)]
 
-    /// - Parameter issuesTokens: whether there is anybody who issues tokens; where there is nobody, there are no sessions.
+    /// - Parameter issuesTokens: Whether some authenticator issues tokens. Without one there are no sessions and no
+    ///   endpoints for them.
     init(_ client: BackendProfile.ClientSide, issuesTokens: Bool) {
         var register: [(method: HTTPMethod, route: Route)] = [(.post, .create)]
         if client.idPlaces.contains(.query) { register += [(.put, .update), (.delete, .delete)] }
@@ -70,13 +73,13 @@ struct RouteTable: Sendable {
         self.families = families
     }
 
-    /// The route, and the last segment of the path where it is the caller's.
+    /// Returns the route, and the variable last segment of the path if the route has one.
     func route(_ request: ReceivedRequest) throws(Refusal) -> (Route, String?) {
         let path = request.path.readableBytesView
         if let known = place(ofPath: request.path) {
             return (try route(request.method, among: paths[known].routes, query: request.query), nil)
         }
-        // Only a path that matched as it stands is spared this: it cannot hold any of what is refused here.
+        // A path that matched exactly needs no check, because the table contains no ambiguous path.
         try Self.requireSound(path)
         guard let family = families.first(where: { path.starts(with: $0.prefix) }) else {
             throw Refusal(.noRoute, "no such path")
@@ -86,7 +89,7 @@ struct RouteTable: Sendable {
         return (try route(request.method, among: family.routes, query: nil), String(decoding: segment, as: UTF8.self))
     }
 
-    /// Whether a call of this path is for the backend.
+    /// Returns whether the path belongs to a call that needs the backend.
     func needsBackend(_ path: ByteBuffer) -> Bool {
         let view = path.readableBytesView
         let routes =
@@ -100,7 +103,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// Which of the paths it is, byte for byte.
+    /// Returns the index of the exactly matching path.
     private func place(ofPath path: ByteBuffer) -> Int? {
         path.withUnsafeReadableBytes { path in
             paths.firstIndex { known in
@@ -114,16 +117,16 @@ struct RouteTable: Sendable {
         _ method: HTTPMethod?, among routes: Routes, query: ByteBuffer?
     ) throws(Refusal) -> Route {
         if let found = routes.first(where: { $0.method == method }) { return found.route }
-        // An id in the place that only another profile's clients use is a wrong request, not a wrong method.
+        // An id in the query although the profile expects it in the path is a malformed request, not a wrong method.
         if query != nil, routes.contains(where: { $0.route == .create }), method == .put || method == .delete {
-            throw Refusal(.malformedRequest, "the registration id belongs into the path")
+            throw Refusal(.malformedRequest, "the registration id must be in the path")
         }
-        throw Refusal(.methodNotAllowed, "no such method here", extra: .allow(routes.map(\.method)))
+        throw Refusal(.methodNotAllowed, "the path does not support the method", extra: .allow(routes.map(\.method)))
     }
 
-    /// Refuses what some server on the way could read as another path than we do.
+    /// Rejects a path that another server might interpret differently.
     private static func requireSound(_ path: ByteBufferView) throws(Refusal) {
-        func refuse() -> Refusal { Refusal(.malformedRequest, "the path can be read in two ways") }
+        func refuse() -> Refusal { Refusal(.malformedRequest, "the path is ambiguous") }
         var previous: UInt8 = 0
         for (offset, byte) in path.enumerated() {
             switch byte {
@@ -132,7 +135,7 @@ struct RouteTable: Sendable {
             case UInt8(ascii: "%"):
                 let digits = path.dropFirst(offset + 1).prefix(2)
                 guard let high = digits.first?.hexDigitValue, digits.count == 2, let low = digits.last?.hexDigitValue,
-                    // "/", "\", NUL, "%", "#", ";" and "." in disguise.
+                    // An encoded "/", "\", NUL, "%", "#", ";" or ".".
                     ![0x2F, 0x5C, 0x00, 0x25, 0x23, 0x3B, 0x2E].contains(high << 4 | low)
                 else { throw refuse() }
             default: break

@@ -1,9 +1,9 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The body of a request for a token, where there is one: `{"device":"…"}`.
+/// The optional body of a token request: `{"device":"…"}`.
 enum TokenRequestBody {
-    /// What the caller calls the device; nil where it does not say. Unknown members are dropped.
+    /// Returns the name of the device; nil if there is none. Unknown members are ignored.
     static func device(in body: ByteBuffer) throws(Refusal) -> DeviceLabel? {
         let value: JSONValue
         do throws(JSONParser.Fault) {
@@ -11,17 +11,17 @@ enum TokenRequestBody {
         } catch {
             throw Refusal(.malformedRequest, "the body is not strict JSON: \(error)")
         }
-        guard case .object = value else { throw Refusal(.malformedRequest, "the body is no object") }
+        guard case .object = value else { throw Refusal(.malformedRequest, "the body is not a JSON object") }
         switch value.member(anyCase: "device") {
         case nil, .null: return nil
         case .string(let text):
             guard let label = DeviceLabel(text) else {
                 throw Refusal(
-                    .malformedRequest, "device is not a label",
-                    hint: "device takes 1 to 64 bytes of text without control characters.")
+                    .malformedRequest, "device is not a valid label",
+                    hint: "device must be 1 to 64 bytes of text without control characters.")
             }
             return label
-        default: throw Refusal(.malformedRequest, "device is no text")
+        default: throw Refusal(.malformedRequest, "device is not a string")
         }
     }
 }

@@ -1,46 +1,46 @@
 public import GatewayCore
 
 extension BackendProfile {
-    /// How a backend writes a registration's id into its answer.
+    /// The format of a registration id in a backend's response.
     public enum IDForm: String, Sendable, Hashable, CaseIterable {
-        /// In whichever of these forms it comes.
+        /// Any of the formats below.
         case any
-        /// As a JSON string.
+        /// A JSON string.
         case json
-        /// As it is.
+        /// Plain text.
         case text
-        /// In an XML element `string`.
+        /// An XML element `string`.
         case xml
     }
 
-    /// What the backend takes of the gateway, and how it answers.
+    /// The requests that the backend accepts, and the meaning of its responses.
     public struct BackendSide: Sendable, Hashable {
         /// The path of registrations.
         public var registerPath: String
         /// The path of sends.
         public var notificationsPath: String
-        /// Where the backend looks for a registration's id.
+        /// The place of the registration id in a request.
         public var idPlace: IDPlace
-        /// How it writes one into its answer.
+        /// The format of the registration id in a response.
         public var idForm: IDForm
-        /// The backend's word for each service in a registration's `Platform`; services without one are not taken.
+        /// The backend's name of each push service in `Platform`. Services without a name are not supported.
         public var platformWords: ServiceWords
-        /// The backend's word for each service in `pns`; services without one cannot be sent to.
+        /// The backend's name of each push service in `pns`. Services without a name cannot be sent to.
         public var pnsWords: ServiceWords
-        /// How many bytes a payload has beside user and message, where the word for the service does not tell.
+        /// The size of a payload without user and message, in bytes, for services whose name does not determine it.
         public var payloadFrames: [PushService: Int]
-        /// Statuses that mean that a call was carried out.
+        /// The statuses of success.
         public var successStatuses: Set<Int>
-        /// Statuses of a `PUT` that mean that the backend has lost the registration, and of a `DELETE` that it may have. There 404
-        /// and 410 always mean that nothing is left to delete.
+        /// For a `PUT`: the statuses that mean that the registration no longer exists. For a `DELETE`: the statuses
+        /// that may mean it; 404 and 410 always do.
         public var goneStatuses: Set<Int>
-        /// Whether a `PUT` that is answered with success proves that the push service has the registration. Where it does not,
-        /// overwriting a registration does not stand in for deleting it.
+        /// Whether a successful `PUT` proves that the push service has the registration. If not, overwriting a
+        /// registration does not substitute for deleting it.
         public var confirmsUpdates: Bool
-        /// How long a connection may lie unused before it is closed.
+        /// The time after which an idle connection is closed.
         public var idleTime: Duration
 
-        /// A backend side from its parts.
+        /// Creates the backend side of a profile.
         public init(
             registerPath: String, notificationsPath: String, idPlace: IDPlace, idForm: IDForm = .any,
             platformWords: ServiceWords, pnsWords: ServiceWords, payloadFrames: [PushService: Int] = [:],
@@ -60,10 +60,10 @@ extension BackendProfile {
             self.idleTime = idleTime
         }
 
-        /// How many bytes the backend's payload for each service has beside user and message.
+        /// Returns the size of the backend's payload without user and message, for each service.
         func allPayloadFrames() -> [Int] { PushService.allCases.map { payloadFrame(of: $0) } }
 
-        /// A word that nobody has described is taken for the one with the longest frame.
+        /// Returns the size for one service. For an unknown name it is the largest one of the service.
         private func payloadFrame(of service: PushService) -> Int {
             if let stated = payloadFrames[service] { return stated }
             if let known = pnsWords[service].flatMap({ Platform(word: $0.text) }) { return known.payloadFrame }
@@ -73,7 +73,8 @@ extension BackendProfile {
 }
 
 extension Platform {
-    /// How many bytes the payload has beside user and message that the known backends build for the word (contract: payloads).
+    /// The size of the payload without user and message, as the known backends build it for this name (contract:
+    /// payloads).
     fileprivate var payloadFrame: Int {
         switch self {
         case .apns: 27

@@ -1,9 +1,9 @@
 internal import GatewayCore
 
 extension BackendProfile {
-    /// The names of the profiles that are built in (contract: backend profiles).
+    /// The names of the built-in profiles (contract: backend profiles).
     public enum BuiltIn: String, Sendable, CaseIterable {
-        /// ASP.NET Web API 2: the tutorial's first backend.
+        /// ASP.NET Web API 2, the tutorial's first backend.
         case classic
         /// Microsoft's ASP.NET Core sample.
         case core
@@ -11,7 +11,7 @@ extension BackendProfile {
         case net6
     }
 
-    /// A profile that is built in.
+    /// Creates a built-in profile.
     public init(_ name: BuiltIn) {
         let register = "/api/register"
         let notifications = "/api/notifications"
@@ -30,9 +30,9 @@ extension BackendProfile {
                 registerPath: register, notificationsPath: notifications,
                 idPlace: name == .core ? .query : .path,
                 platformWords: ServiceWords(name == .net6 ? pns : pns + [.mpns]), pnsWords: ServiceWords(pns),
-                // No backend answers 410, and a lost registration is a plain 500.
+                // No backend responds with 410, and a missing registration leads to a plain 500.
                 goneStatuses: [404, 410, 500],
-                // It answers 200 to a registration whether or not the hub took it.
+                // The .NET 6 port responds to a registration with 200 even if the hub rejected it.
                 confirmsUpdates: name != .net6))
     }
 }

@@ -1,19 +1,19 @@
 public import GatewayCore
 
 extension BackendProfile {
-    /// What clients send to the gateway, and what they take for success.
+    /// The requests that clients send, and the responses that they expect.
     public struct ClientSide: Sendable, Hashable {
         /// The path of registrations, such as `/api/register`.
         public var registerPath: String
         /// The path of sends, such as `/api/notifications`.
         public var notificationsPath: String
-        /// Where clients may put a registration's id; exactly one id is taken.
+        /// The places where clients may put the registration id. A request has exactly one.
         public var idPlaces: Set<IDPlace>
-        /// The status of a registration that worked, by the service of the device; 200 where there is none.
+        /// The status of a successful registration by push service; 200 for a service without an entry.
         public var updateStatuses: [PushService: Int]
 
-        /// A client side from its parts. Windows clients of some builds take nothing but 202 for success, and all others
-        /// nothing but 200 (contract: client rule 2).
+        /// Creates the client side of a profile. Some Windows clients accept only 202 as success, and all other clients
+        /// accept only 200 (contract: client rule 2).
         public init(
             registerPath: String, notificationsPath: String, idPlaces: Set<IDPlace>,
             updateStatuses: [PushService: Int] = [.wns: 202, .mpns: 202]
@@ -24,7 +24,7 @@ extension BackendProfile {
             self.updateStatuses = updateStatuses
         }
 
-        /// What a device of the service is answered when it is registered.
+        /// Returns the status of a successful registration of the service.
         func updateStatus(of service: PushService) -> Int { updateStatuses[service] ?? 200 }
     }
 }

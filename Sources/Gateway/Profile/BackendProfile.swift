@@ -1,9 +1,9 @@
-/// What differs between notify-users backends, as data: what clients send, and what the backend behind takes.
+/// The differences between notify-users backends as data: the requests of clients, and the interface of the backend.
 ///
-/// The two sides are apart, so that clients of one generation go on working in front of a backend of another. Three are built
-/// in; a configuration can start from one of them and change what its backend does otherwise.
+/// The two sides are separate, so that clients of one generation work with a backend of another. Three profiles are
+/// built in; a configuration may modify one of them.
 public struct BackendProfile: Sendable, Hashable {
-    /// Where a registration's id stands in `PUT` and `DELETE`.
+    /// The place of the registration id in `PUT` and `DELETE`.
     public enum IDPlace: String, Sendable, Hashable, CaseIterable {
         /// `/api/register/{id}`
         case path
@@ -11,12 +11,12 @@ public struct BackendProfile: Sendable, Hashable {
         case query
     }
 
-    /// What clients send.
+    /// The client side.
     public var client: ClientSide
-    /// What the backend takes.
+    /// The backend side.
     public var backend: BackendSide
 
-    /// A profile from its two sides.
+    /// Creates a profile.
     public init(client: ClientSide, backend: BackendSide) {
         self.client = client
         self.backend = backend

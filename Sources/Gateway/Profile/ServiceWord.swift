@@ -1,22 +1,22 @@
 public import GatewayCore
 
-/// A backend's own word for a push service: 1–32 bytes of `A–Z a–z 0–9 _ . -`, sent as it is written.
+/// A backend's name of a push service: 1–32 bytes of `A–Z a–z 0–9 _ . -`, sent unchanged.
 ///
-/// The known generations take one of the words of `Platform`; ports of them have been seen with words of their own.
+/// The known generations use the names of `Platform`; some ports use other names.
 public struct ServiceWord: Sendable, Hashable, CustomStringConvertible {
-    /// The word.
+    /// The name.
     public let text: String
 
-    /// The word, or nil if it is not one.
+    /// Creates a name, or returns nil if the text does not match the grammar.
     public init?(_ text: String) {
         guard (1...32).contains(text.utf8.count), text.utf8.allSatisfy(Self.isWordByte) else { return nil }
         self.text = text
     }
 
-    /// One of the known words.
+    /// Creates one of the known names.
     public init(_ platform: Platform) { text = platform.rawValue }
 
-    /// The word.
+    /// The name.
     public var description: String { text }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
@@ -29,21 +29,22 @@ public struct ServiceWord: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The words that a backend has for services, and with them the words that clients may use: the backend's own, and the known
-/// ones of each service that it has (contract: client rule 6). Without case, as far as clients are concerned.
+/// A backend's names of push services, and the names that clients may use for them: the backend's own names, and all
+/// known names of its services (contract: client rule 6). Client names are matched without case.
 public struct ServiceWords: Sendable, Hashable {
-    /// A word that clients may use, in lower case.
+    /// A name that clients may use, in lower case.
     private struct Known: Hashable {
         let word: String
         let service: PushService
     }
 
-    /// By the services' places.
+    /// The backend's names, indexed by `PushService.place`.
     private let words: [ServiceWord?]
-    // So few that going through them is sooner done than hashing.
+    // An array, because a linear search of so few elements is faster than hashing.
     private let known: [Known]
 
-    /// The words for the services, or nil where one would stand for two services: `gcm` is never anything but FCM.
+    /// Creates names; returns nil if one name would refer to two services. A known name such as `gcm` must keep its
+    /// service.
     public init?(_ words: [PushService: ServiceWord]) {
         var services: [String: PushService] = [:]
         for (service, word) in words {
@@ -55,7 +56,7 @@ public struct ServiceWords: Sendable, Hashable {
         self.init(words, services)
     }
 
-    /// Known words, each for its own service; of two for one service the later counts.
+    /// Creates the known names. Of two names for one service the later wins.
     public init(_ platforms: [Platform]) {
         self.init(Dictionary(platforms.map { ($0.service, ServiceWord($0)) }) { $1 }, [:])
     }
@@ -67,10 +68,10 @@ public struct ServiceWords: Sendable, Hashable {
         known = services.map { Known(word: $0, service: $1) }.sorted { $0.word < $1.word }
     }
 
-    /// The backend's word for the service; nil where it does not have the service.
+    /// The backend's name of the service; nil if it does not support the service.
     public subscript(service: PushService) -> ServiceWord? { words[service.place] }
 
-    /// The service that a client means by the word, in any case; nil where the backend has no such service.
+    /// Returns the service that a client refers to by the name, in any case; nil if the backend does not support it.
     func service(for word: String) -> PushService? {
         let word = word.asciiLowercased
         return known.first { $0.word == word }?.service

@@ -1,11 +1,12 @@
 public import GatewayCore
 
-/// How the backend is told who the user is. The gateway has checked that already; the backend believes whatever it is told.
+/// The credential by which the backend learns the user. The gateway has authenticated the user; the backend trusts the
+/// gateway.
 public enum UpstreamCredential: Sendable {
-    /// Basic with the user's name as its own password: what the tutorial's backends take for valid.
+    /// Basic, with the user name also as the password, which the tutorial's backends accept.
     case mirror
-    /// Basic with the user's name and one password that backend and gateway share.
+    /// Basic, with the user name and a password that gateway and backend share.
     case sharedPassword(Secret)
-    /// The user's name in a header of this name, and a secret that backend and gateway share in another.
+    /// The user name in one header field, and a secret that gateway and backend share in another.
     case header(userField: String, secretField: String, secret: Secret)
 }

@@ -1,37 +1,37 @@
 internal import GatewayCore
 
-/// A plan whose intents are on disk: the only thing that can be forwarded. Only recording makes one.
+/// A plan whose intents are on disk. Only such a plan can be forwarded, and only the record phase creates one.
 struct RecordedPlan: ~Copyable {
     let plan: UpstreamPlan
 
     fileprivate init(_ plan: consuming UpstreamPlan) { self.plan = plan }
 }
 
-/// What the gateway does itself, on disk where it changes anything. Only recording makes one.
+/// A call to one of the gateway's own endpoints, recorded if it changes anything. Only the record phase creates one.
 struct RecordedOwnPlan: ~Copyable {
     let plan: OwnPlan
 
     fileprivate init(_ plan: consuming OwnPlan) { self.plan = plan }
 }
 
-/// The sixth phase: what is about to be asked of the backend is written down first, durably. Waits for the disk.
+/// The sixth phase: durably records the intents before the backend is called. Suspends until they are on disk.
 struct Recording: Sendable {
     let journal: any Journal
 
     func record(_ plan: consuming UpstreamPlan) async throws(Refusal) -> RecordedPlan {
-        // The whole plan in one batch: all intents of an audience are on disk before its first send.
+        // One batch, so that all intents of an audience are on disk before the first send.
         let records = plan.audience?.records(plan.facts) ?? [JournalRecord(.intent, facts: plan.facts)]
         try await write(records, plan.facts)
         return RecordedPlan(plan)
     }
 
-    /// What only asks is not written down.
+    /// Read-only calls are not recorded.
     func record(_ plan: consuming OwnPlan) async throws(Refusal) -> RecordedOwnPlan {
         if plan.call.isRecorded { try await write([JournalRecord(.intent, facts: plan.facts)], plan.facts) }
         return RecordedOwnPlan(plan)
     }
 
-    // Inlined: a layer of `async` more is memory and a look for the executor more.
+    // Inlined: each additional `async` frame costs an allocation and an executor check.
     @inline(__always)
     private func write(_ records: [JournalRecord], _ facts: CallFacts) async throws(Refusal) {
         do throws(JournalUnavailable) {

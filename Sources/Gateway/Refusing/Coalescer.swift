@@ -1,26 +1,26 @@
 internal import GatewayCore
 
-/// Decides which of many similar events are written down, so that nobody can fill a disk by causing them: the first of a kind at
-/// once, then one in each period that says how many it stands for, and no more than so many of all kinds in a window. The rest are
-/// one entry with their number. No event is lost from the count.
+/// Coalesces similar events, so that nobody can fill a disk by causing them. The first event of a kind is written at
+/// once. Later ones become one entry with a count in each period. The total number of entries in a window is limited,
+/// and further events become one entry with their count. No event is missing from the counts.
 ///
-/// A value; times are told to it. Bounded: kinds beyond the capacity are among the rest.
+/// A value type; the caller passes the time. Bounded: events of kinds beyond the capacity are counted with the rest.
 struct Coalescer<Kind: Hashable, Event> {
-    /// How often and how much is written; times in nanoseconds.
+    /// The limits, with times in nanoseconds.
     struct Bounds {
-        /// How long a kind waits between two entries.
+        /// The minimum time between two entries of a kind.
         var period: Int64
-        /// How many entries of kinds are written in a window.
+        /// The maximum number of entries of kinds in a window.
         var most: Int
-        /// How long a window is, and how long the rest waits between two entries.
+        /// The length of a window, which is also the minimum time between two entries of the rest.
         var window: Int64
-        /// How many kinds are told apart at a time.
+        /// The maximum number of kinds that are tracked at a time.
         var capacity = 4096
     }
 
-    /// What is to be written now.
+    /// An entry to write now.
     enum Entry {
-        /// The last event of a kind, for `count` of them.
+        /// The last event of a kind, representing `count` of them.
         case kind(Event, count: Int)
         /// `count` events of several kinds.
         case rest(count: Int)
@@ -36,17 +36,17 @@ struct Coalescer<Kind: Hashable, Event> {
     private var pending: [Kind: Pending] = [:]
     private var windowBegan: Int64?
     private var inWindow = 0
-    private var others = 0
-    private var othersWritten: Int64?
+    private var rest = 0
+    private var restWritten: Int64?
 
     init(_ bounds: Bounds) { self.bounds = bounds }
 
-    /// Takes an event and returns what is to be written now.
+    /// Adds an event and returns the entries to write now.
     mutating func add(_ event: Event, of kind: Kind, now: MonotonicInstant) -> [Entry] {
         let now = now.nanoseconds
         guard var known = pending[kind] else {
             guard pending.count < bounds.capacity else {
-                others += 1
+                rest += 1
                 return restIfDue(now)
             }
             pending[kind] = Pending(written: now, last: event)
@@ -59,30 +59,30 @@ struct Coalescer<Kind: Hashable, Event> {
         return isDue ? write(event, known.waiting, now) : []
     }
 
-    /// Returns what is due though no event comes; asked once a second.
+    /// Returns the entries that are due without a new event. Called once a second.
     ///
-    /// - Parameter all: whether what is not due yet is written too: there will be no later.
+    /// - Parameter all: Whether to return everything, because this is the last call.
     mutating func settle(now: MonotonicInstant, all: Bool = false) -> [Entry] {
         let now = now.nanoseconds
         var due: [Entry] = []
         for (kind, known) in pending where all || now - known.written >= bounds.period {
-            // One that nothing waits for is forgotten: the next of its kind is a first again.
+            // A kind without waiting events is removed; its next event is written at once again.
             pending[kind] = known.waiting > 0 && !all ? Pending(written: now, last: known.last) : nil
             if known.waiting > 0 { due += write(known.last, known.waiting, now) }
         }
-        return due + (all ? takeRest(now) : restIfDue(now))
+        return due + (all ? flushRest(now) : restIfDue(now))
     }
 
-    /// How many kinds are told apart at present.
+    /// The number of tracked kinds.
     var kinds: Int { pending.count }
 
-    /// How many events wait to be written.
-    var waiting: Int { pending.values.reduce(others) { $0 + $1.waiting } }
+    /// The number of events that wait to be written.
+    var waiting: Int { pending.values.reduce(rest) { $0 + $1.waiting } }
 
     private mutating func write(_ event: Event, _ count: Int, _ now: Int64) -> [Entry] {
         if now - (windowBegan ?? .min / 2) >= bounds.window { (windowBegan, inWindow) = (now, 0) }
         guard inWindow < bounds.most else {
-            others += count
+            rest += count
             return restIfDue(now)
         }
         inWindow += 1
@@ -90,18 +90,18 @@ struct Coalescer<Kind: Hashable, Event> {
     }
 
     private mutating func restIfDue(_ now: Int64) -> [Entry] {
-        now - (othersWritten ?? .min / 2) >= bounds.window ? takeRest(now) : []
+        now - (restWritten ?? .min / 2) >= bounds.window ? flushRest(now) : []
     }
 
-    private mutating func takeRest(_ now: Int64) -> [Entry] {
-        guard others > 0 else { return [] }
-        defer { (others, othersWritten) = (0, now) }
-        return [.rest(count: others)]
+    private mutating func flushRest(_ now: Int64) -> [Entry] {
+        guard rest > 0 else { return [] }
+        defer { (rest, restWritten) = (0, now) }
+        return [.rest(count: rest)]
     }
 }
 
 extension Coalescer where Event == JournalRecord {
-    /// The entries as records; the one of the rest has the result `several`.
+    /// Converts entries to records. The entry of the rest has the result `several`.
     static func records(_ entries: [Entry], rest: String = MergedRefusals.rest) -> [JournalRecord] {
         entries.map { entry in
             switch entry {

@@ -2,28 +2,31 @@ internal import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// Writes failed logins down, and for whom logins are refused for a while: in the journal, and in the log in the same words.
+/// Records failed logins and login bans in the journal, and logs them with the same data.
 ///
-/// Coalesced by name and address: the first at once, then one record a minute with its `count`, and no more than 120 records a minute,
-/// the rest being one with the result `several`. So nobody can fill the disk, or push other records out of the journal, by guessing.
+/// Coalesced by name and address: the first one at once, then one record a minute with its `count`. At most 120 records
+/// a minute are written; the rest become one record with the result `several`. Guessing passwords therefore cannot fill
+/// the disk or displace other records.
 ///
-/// Called when the answer is about to be made, after the delay of refused passwords, and alike for a name that is unknown and for
-/// a wrong password: whoever measures the answer learns nothing of the record. Shared by all loops; never waits for the disk.
+/// Called just before the response is created, after the delay of rejected passwords, and equally for an unknown name
+/// and a wrong password, so that the response time reveals nothing. Shared by all event loops; never waits for the
+/// disk.
 final class LoginRecording: Sendable {
-    /// The results of the records.
+    /// The results in the records.
     enum Result: String {
         /// A credential was rejected.
         case failed = "login-failed"
-        /// Passwords of a user, from an address, or of a user from an address are refused unseen, after too many wrong ones.
+        /// After too many wrong passwords, those of a user, of an address, or of a pair of both are rejected without
+        /// verification.
         case banned
-        /// They are judged again.
+        /// They are verified again.
         case banEnded = "ban-ended"
 
         fileprivate var message: Logger.Message {
             switch self {
-            case .failed: "A login failed"
-            case .banned: "Logins are refused for a while"
-            case .banEnded: "Logins are judged again"
+            case .failed: "Login failed"
+            case .banned: "Login ban started"
+            case .banEnded: "Login ban ended"
             }
         }
 
@@ -51,7 +54,7 @@ final class LoginRecording: Sendable {
     }
 
     private struct Ban {
-        /// The record of the last refusal.
+        /// The record of the latest rejection.
         var record: JournalRecord
         var refused = 0
         var until: Int64
@@ -59,11 +62,11 @@ final class LoginRecording: Sendable {
     }
 
     private static let minute: Int64 = 60_000_000_000
-    /// How many records are written in a minute, the one of the rest not counted.
+    /// The maximum number of records in a minute, without the one of the rest.
     static let mostInAMinute = 120
-    /// How many bans are watched for their end at a time.
+    /// The maximum number of bans whose end is tracked.
     static let mostBans = 1024
-    /// How much of an unverified name is kept, in bytes.
+    /// The maximum length of a recorded unverified name, in bytes.
     static let longestName = 64
 
     private let journal: any Journal
@@ -79,16 +82,16 @@ final class LoginRecording: Sendable {
         self.names = names
     }
 
-    /// Takes a refusal, if it is that of a login.
+    /// Records a rejection if it concerns a login.
     ///
-    /// - Returns: whether it was one, and the log has its line, or will.
+    /// - Returns: Whether it does. If so, this object logs it, at once or coalesced.
     func note(_ refusal: Refusal, _ logger: Logger) -> Bool {
         guard let facts = refusal.facts, facts.user == nil else { return false }
         switch (refusal.code, refusal.extra) {
         case (.credentialsRejected, _), (.identityUnmapped, _):
             write(noteFailure(facts, reason: refusal.detail), logger)
         case (.rateLimited, .limit(RefusalFloor.limitName, _)?):
-            // The password was wrong; only the delay of the answer had no room.
+            // The password was wrong; only the delay of its rejection had no capacity left.
             write(noteFailure(facts, reason: RejectionReason.wrong.rawValue), logger)
         case (.rateLimited, .limit(let name, let seconds)?) where LoginThrottle.names.contains(name):
             write(noteBan(facts, by: name, seconds), logger)
@@ -97,10 +100,10 @@ final class LoginRecording: Sendable {
         return true
     }
 
-    /// Writes what is due, the ends of bans included; everything where there will be no later.
+    /// Writes the records that are due, including the ends of bans; all of them if this is the last call.
     func settle(all: Bool, _ logger: Logger) {
         let now = clocks.monotonic()
-        // The throttle is asked outside of the lock: a call that is refused meanwhile keeps its ban alive below.
+        // The throttle is queried outside of the lock. A ban whose call is rejected meanwhile is kept below.
         let quiet = state.withLock { $0.bans.filter { Self.mayHaveEnded($1, now) } }
         let ended = quiet.filter { throttle.wait(of: $0.key) == 0 }
         let records = state.withLock { state in
@@ -109,7 +112,7 @@ final class LoginRecording: Sendable {
                 state.bans[debtor] = nil
                 var record = ban.record
                 record.result = Result.banEnded.rawValue
-                record.reason = "\(ban.refused) refused"
+                record.reason = "\(ban.refused) rejected"
                 entries += state.records.add(record, of: Kind(.banEnded, debtor), now: now)
             }
             return Coalescer.records(entries + state.records.settle(now: now, all: all))
@@ -117,8 +120,8 @@ final class LoginRecording: Sendable {
         write(records, logger)
     }
 
-    /// A ban has ended when nobody was refused for it for a minute, so that one who tries on and on is one ban; or at once where it
-    /// was lifted, which `wait(of:)` tells before its time.
+    /// Returns whether a ban may have ended: it had no rejection for one minute, or it was lifted early, which
+    /// `wait(of:)` shows. The minute makes one ban of persistent attempts.
     private static func mayHaveEnded(_ ban: Ban, _ now: MonotonicInstant) -> Bool {
         now.nanoseconds < ban.until || now.nanoseconds - ban.lastRefused >= minute
     }
@@ -145,7 +148,7 @@ final class LoginRecording: Sendable {
                 ban.until = now.nanoseconds + Int64(seconds) * 1_000_000_000
                 ban.lastRefused = now.nanoseconds
                 state.bans[debtor] = ban
-                // Of a ban that goes on, its end says how many it has refused.
+                // The record of a ban's end contains the number of its rejections.
                 if !isNew { return [] }
             }
             return Coalescer.records(state.records.add(record, of: Kind(.banned, debtor), now: now))
@@ -158,8 +161,8 @@ final class LoginRecording: Sendable {
         return JournalRecord(.refusal, facts: facts, result: result.rawValue, reason: reason)
     }
 
-    /// The beginning of a name that anybody may have made up, without control and format characters, which move a terminal's cursor or
-    /// turn its text round.
+    /// Returns the beginning of an unverified name. Control and format characters, which could manipulate a terminal,
+    /// are replaced.
     static func sanitized(_ name: String) -> String {
         var text = ""
         for scalar in name.unicodeScalars.prefix(longestName) {
@@ -179,7 +182,7 @@ final class LoginRecording: Sendable {
             journal.note(record)
             guard let facts = record.facts, let result = record.result.flatMap(Result.init) else {
                 let count = record.count ?? 1
-                logger.warning("More logins failed or were refused", metadata: ["count": "\(count)"])
+                logger.warning("Further logins failed or were rejected", metadata: ["count": "\(count)"])
                 continue
             }
             logger.log(

@@ -1,11 +1,12 @@
 internal import GatewayCore
 
-/// Which refusals of known callers are written down: the first of its kind at once, then one a second that says how many it stands
-/// for, and no more than 200 of all kinds in a second; the rest are one record.
+/// Coalesces the rejections of known callers: the first of a kind at once, then one record a second with its count. At
+/// most 200 records a second are written; the rest become one record.
 ///
-/// A value; times are told to it. Bounded: kinds beyond the capacity are among the rest.
+/// A value type; the caller passes the time. Bounded: rejections of kinds beyond the capacity are counted with the
+/// rest.
 struct MergedRefusals {
-    /// Refusals that count together.
+    /// A kind of rejections that are counted together.
     struct Kind: Hashable {
         let user: UserName?
         let peer: Peer.Address?
@@ -13,7 +14,7 @@ struct MergedRefusals {
         let rule: String?
         let limit: String?
 
-        /// Of a known caller by name, of any other by address.
+        /// Distinguishes known callers by name, and others by address.
         init(_ record: JournalRecord) {
             user = record.facts?.user
             peer = user == nil ? record.facts?.peer.address : nil
@@ -23,32 +24,32 @@ struct MergedRefusals {
         }
     }
 
-    /// How many records are written in a second, the one of the rest not counted.
+    /// The maximum number of records in a second, without the one of the rest.
     static let mostInASecond = 200
-    /// How many kinds are told apart at a time.
+    /// The maximum number of kinds that are tracked at a time.
     static let capacity = 4096
-    /// The result of the record that stands for the rest.
+    /// The result of the record of the rest.
     static let rest = "several"
 
     private typealias Records = Coalescer<Kind, JournalRecord>
     private var records = Records(
         .init(period: 1_000_000_000, most: mostInASecond, window: 1_000_000_000, capacity: capacity))
 
-    /// Takes a refusal and returns what is to be written now.
+    /// Adds a rejection and returns the records to write now.
     mutating func add(_ record: JournalRecord, now: MonotonicInstant) -> [JournalRecord] {
         Records.records(records.add(record, of: Kind(record), now: now))
     }
 
-    /// What is due though nothing comes; asked once a second.
+    /// Returns the records that are due without a new rejection. Called once a second.
     ///
-    /// - Parameter all: Whether what is not due yet is written too: there will be no later.
+    /// - Parameter all: Whether to return everything, because this is the last call.
     mutating func settle(now: MonotonicInstant, all: Bool = false) -> [JournalRecord] {
         Records.records(records.settle(now: now, all: all))
     }
 
-    /// How many kinds are told apart at present.
+    /// The number of tracked kinds.
     var kinds: Int { records.kinds }
 
-    /// How many refusals wait to be written.
+    /// The number of rejections that wait to be written.
     var waiting: Int { records.waiting }
 }

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// A refusal as the client is told of it: a problem document (RFC 9457), without anything internal and without any byte of the
+/// The response to a rejected call: a problem document (RFC 9457) without internal details and without any byte of the
 /// request.
 enum ProblemDocument {
     static func answer(_ refusal: Refusal, challenges: [Answer.Field] = []) -> Answer {
@@ -33,7 +33,7 @@ enum ProblemDocument {
         return answer
     }
 
-    /// `WWW-Authenticate` for each scheme that somebody takes (RFC 9110, section 11.6.1).
+    /// Returns a `WWW-Authenticate` field for each accepted scheme (RFC 9110, section 11.6.1).
     static func challenges(for kinds: [CredentialKind]) -> [Answer.Field] {
         kinds.map { kind in
             switch kind {

@@ -1,6 +1,7 @@
 internal import GatewayCore
 
 extension RefusalCode {
-    /// The label of a call's end in metrics, the one place that turns a refusal into one; `ok` where the call was carried out.
+    /// Returns the metric label of a call's result; `ok` if the call was carried out. The only mapping from codes to
+    /// labels.
     static func metricLabel(of code: RefusalCode?) -> String { code?.rawValue ?? "ok" }
 }

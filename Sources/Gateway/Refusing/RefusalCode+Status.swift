@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension RefusalCode {
-    /// The status code, the one place that turns one into the other.
+    /// The HTTP status. The only mapping from codes to statuses.
     var status: Int {
         switch self {
         case .malformedRequest, .malformedMessage, .unknownPlatform, .handleUnusable: 400
@@ -25,41 +25,41 @@ extension RefusalCode {
         }
     }
 
-    /// One line for a person.
+    /// The title of the problem document: one sentence for a person.
     var title: String {
         switch self {
         case .malformedRequest: "The request is malformed."
         case .malformedMessage: "The message cannot be delivered as it is."
-        case .unknownPlatform: "The platform is not known here."
+        case .unknownPlatform: "The platform is not supported."
         case .handleUnusable: "The device handle cannot be used."
-        case .credentialsMissing: "Credentials are needed."
+        case .credentialsMissing: "Credentials are required."
         case .credentialsRejected: "The credentials were not accepted."
-        case .identityUnmapped: "The user's name cannot be used here."
-        case .insecureTransport: "Credentials are not taken over this connection."
+        case .identityUnmapped: "The user name is not supported."
+        case .insecureTransport: "Credentials are not accepted over this connection."
         case .notOwner: "The registration is not yours."
         case .sendNotAllowed: "You may not notify this recipient."
         case .tagNotAllowed: "You may not register this tag."
-        case .noRoute: "There is nothing here."
-        case .methodNotAllowed: "The method is not possible here."
+        case .noRoute: "The path does not exist."
+        case .methodNotAllowed: "The path does not support this method."
         case .requestTimeout: "The request was not complete in time."
-        case .idempotencyInProgress: "A call with this idempotency key is under way."
+        case .idempotencyInProgress: "A call with this idempotency key is in progress."
         case .payloadTooLarge: "The request is too large."
         case .uriTooLong: "The request line is too long."
-        case .unsupportedMediaType: "The media type is not taken here."
+        case .unsupportedMediaType: "The media type is not supported."
         case .expectationFailed: "The expectation cannot be met."
-        case .idempotencyMismatch: "The idempotency key belongs to another message."
+        case .idempotencyMismatch: "The idempotency key was used for another message."
         case .rateLimited: "Too many calls."
-        case .registrationLimit: "The device changed hands too often."
+        case .registrationLimit: "The device changed its owner too often."
         case .headersTooLarge: "The header is too large."
-        case .internalError: "The gateway failed."
+        case .internalError: "The gateway had an internal error."
         case .backendFailed: "The backend failed."
         case .backendUnreachable: "The backend cannot be reached."
-        case .authenticatorUnavailable: "Credentials cannot be judged at present."
-        case .journalUnavailable: "Calls cannot be recorded at present."
-        case .ledgerUnavailable: "Registrations cannot be changed at present."
-        case .overloaded: "No more calls can be served at present."
+        case .authenticatorUnavailable: "Credentials cannot be verified now."
+        case .journalUnavailable: "Calls cannot be recorded now."
+        case .ledgerUnavailable: "Registrations cannot be changed now."
+        case .overloaded: "The gateway is overloaded."
         case .draining: "The gateway is stopping."
-        case .backendTimedOut: "The backend did not answer in time."
+        case .backendTimedOut: "The backend did not respond in time."
         }
     }
 }

@@ -2,13 +2,15 @@ internal import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// The log's lines on refused calls, coalesced: the first of a kind at once, of the others their number every ten seconds, and no more
-/// than 100 lines in ten seconds.
+/// Logs rejected calls, coalesced: the first of a kind at once, then a line with the number of the others every ten
+/// seconds. At most 100 lines are written in ten seconds.
 ///
-/// A line for each call would let anybody fill the disk, and would cost more than the refusal when there is least to spare. At the
-/// level `debug` each call has a line of its own all the same. Shared by all loops; a refusal costs one short critical section.
+/// One line for each call could fill the disk, and would cost more than the rejection itself under overload. At the
+/// level `debug` each call has its own line nevertheless. Shared by all event loops; a rejection costs one short
+/// critical section.
 final class RefusalLog: Sendable {
-    /// Refusals that count together: by code and detail, and those that are a caller's fault by caller too.
+    /// A kind of rejections that are counted together: by code and detail, and if the caller is at fault also by
+    /// caller.
     private struct Kind: Hashable {
         let code: RefusalCode
         let detail: String
@@ -24,12 +26,12 @@ final class RefusalLog: Sendable {
         }
     }
 
-    /// One line but for its count. Its text is made where it is written: most are not.
+    /// One line without its count. Its text is built only if it is written, which most are not.
     private struct Line {
         let refusal: Refusal
         let call: CallID
 
-        // A caller's fault is everyday; the gateway's own is what somebody must see.
+        // Errors of callers are frequent; errors of the gateway or the backend need attention.
         var level: Logger.Level { refusal.side == .caller ? .info : .warning }
 
         var metadata: Logger.Metadata {
@@ -39,7 +41,7 @@ final class RefusalLog: Sendable {
                 "detail": "\(refusal.detail)",
                 "peer": "\(refusal.facts.map(\.peer.text) ?? "-")",
                 "user": "\(refusal.facts.flatMap(\.user).map(\.text) ?? "-")",
-                // Where a peer began the trace it has another id than the call.
+                // A trace that a peer started has another id than the call.
                 "trace": "\(refusal.facts?.trace?.id ?? call.text)",
             ]
         }
@@ -47,7 +49,7 @@ final class RefusalLog: Sendable {
 
     private typealias Lines = Coalescer<Kind, Line>
     private static let period: Int64 = 10_000_000_000
-    /// How many lines are written in ten seconds, the one of the rest not counted.
+    /// The maximum number of lines in ten seconds, without the one of the rest.
     static let most = 100
 
     private let lines = Mutex(Lines(.init(period: period, most: most, window: period)))
@@ -55,7 +57,7 @@ final class RefusalLog: Sendable {
 
     init(clocks: Clocks) { self.clocks = clocks }
 
-    /// Takes the refusal of a call.
+    /// Adds a rejected call.
     func note(_ refusal: Refusal, of call: CallID, _ logger: Logger) {
         let line = Line(refusal: refusal, call: call)
         guard logger.logLevel <= line.level else { return }
@@ -64,7 +66,7 @@ final class RefusalLog: Sendable {
         write(lines.withLock { $0.add(line, of: Kind(refusal), now: now) }, logger)
     }
 
-    /// Writes what is due; everything where there will be no later.
+    /// Writes the lines that are due; all of them if this is the last call.
     func settle(all: Bool, _ logger: Logger) {
         let now = clocks.monotonic()
         write(lines.withLock { $0.settle(now: now, all: all) }, logger)
@@ -74,12 +76,12 @@ final class RefusalLog: Sendable {
         for entry in entries {
             switch entry {
             case .kind(let line, count: 1):
-                logger.log(level: line.level, "A call was refused", metadata: line.metadata)
+                logger.log(level: line.level, "Call rejected", metadata: line.metadata)
             case .kind(let line, let count):
                 let counted = line.metadata.merging(["count": "\(count)"]) { $1 }
-                logger.log(level: line.level, "More calls were refused", metadata: counted)
+                logger.log(level: line.level, "Further calls were rejected", metadata: counted)
             case .rest(let count):
-                logger.warning("More calls were refused", metadata: ["code": "several", "count": "\(count)"])
+                logger.warning("Further calls were rejected", metadata: ["code": "several", "count": "\(count)"])
             }
         }
     }

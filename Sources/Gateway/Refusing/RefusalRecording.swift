@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Writes refusals down, merged. Shared by all loops; a refusal costs one short critical section.
+/// Records rejections in the journal, coalesced. Shared by all event loops; a rejection costs one short critical
+/// section.
 final class RefusalRecording: Sendable {
     private let journal: any Journal
     private let clocks: Clocks
@@ -12,7 +13,7 @@ final class RefusalRecording: Sendable {
         self.clocks = clocks
     }
 
-    /// Takes the refusal of a call whose caller is known.
+    /// Adds the rejection of a call with a known caller.
     func note(_ refusal: Refusal, _ facts: CallFacts) {
         var facts = facts
         if case .limit(let name, _)? = refusal.extra { facts.limit = name }
@@ -21,7 +22,7 @@ final class RefusalRecording: Sendable {
         for record in merged.withLock({ $0.add(record, now: now) }) { journal.note(record) }
     }
 
-    /// Writes what is due; everything where there will be no later.
+    /// Writes the records that are due; all of them if this is the last call.
     func settle(all: Bool) {
         let now = clocks.monotonic()
         for record in merged.withLock({ $0.settle(now: now, all: all) }) { journal.note(record) }

@@ -1,8 +1,7 @@
 internal import GatewayCore
 internal import Logging
 
-/// What becomes of a refusal: it is recorded, with others like it, where the caller
-/// is known or a login failed, logged, and answered.
+/// The handling of a rejection: records it if the caller is known or a login failed, logs it, and creates the response.
 struct Refusing: Sendable {
     let challenges: [Answer.Field]
     let recording: RefusalRecording
@@ -10,7 +9,7 @@ struct Refusing: Sendable {
     let log: RefusalLog
     let logger: Logger
 
-    // Made once: when it is answered most, there is least to spare.
+    // Built once, because it is needed most often under overload.
     private static let noRoom = ProblemDocument.answer(Refusal(.overloaded, "", extra: .retryAfter(seconds: 1)))
 
     @inline(never)
@@ -21,7 +20,7 @@ struct Refusing: Sendable {
         return ProblemDocument.answer(refusal, challenges: challenges)
     }
 
-    /// Writes down what was merged and is due; everything where there will be no later.
+    /// Writes the coalesced records and lines that are due; all of them if this is the last call.
     func settle(all: Bool) {
         recording.settle(all: all)
         logins.settle(all: all, logger)

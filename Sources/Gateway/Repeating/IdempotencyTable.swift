@@ -1,21 +1,21 @@
 internal import GatewayCore
 
-/// The sends with an idempotency key, by what the key stands for, with two orders of age: one of all sends and one of each user's.
+/// The table of sends with an idempotency key, with two orders of age: one of all sends and one for each user.
 ///
-/// A value; `SendMemory` guards it. A send that is removed leaves nothing behind: only sends that are in the table count against
-/// its bounds. Every operation but `removeAll(of:)` takes constant time.
+/// A value, which `SendMemory` protects with a lock. Only sends in the table count toward its limits. Every operation
+/// takes constant time, except `removeAll(of:)`.
 struct IdempotencyTable {
-    /// A send that is in the table.
+    /// A send in the table.
     struct Entry {
-        /// What the key stands for.
+        /// The scope of the key.
         let scope: SendMemory.Scope
         /// The digest of the message.
         let message: KeyedDigest
-        /// When the send was admitted.
+        /// The time of admission.
         let at: WallTime
-        /// Differs from that of every other entry that ever was in the table, and grows with age.
+        /// A number that is unique in the history of the table and increases with each entry.
         let number: UInt64
-        /// What became of the send.
+        /// The state of the send.
         var state: SendMemory.State
     }
 
@@ -31,7 +31,7 @@ struct IdempotencyTable {
         var newer: Int?
     }
 
-    /// One of the two orders: its ends and its length.
+    /// One of the two orders: a doubly linked list with its length.
     private struct Order {
         var oldest: Int?
         var newest: Int?
@@ -47,7 +47,7 @@ struct IdempotencyTable {
     private var users: [UserName: Order] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// An empty table for at most `most` sends, of which one user has at most `mostOfUser`.
+    /// Creates an empty table for at most `most` sends, of which one user has at most `mostOfUser`.
     init(most: Int, mostOfUser: Int) {
         self.most = max(1, most)
         self.mostOfUser = max(1, mostOfUser)
@@ -59,20 +59,20 @@ struct IdempotencyTable {
     /// The send that was admitted first.
     var oldest: Entry? { all.oldest.flatMap { slots[$0]?.entry } }
 
-    /// Returns the send that the key stands for, if any.
+    /// Returns the send with this scope, if any.
     func entry(for scope: SendMemory.Scope) -> Entry? { places[scope].flatMap { slots[$0]?.entry } }
 
-    /// Adds a send, in the place of an older one with the same scope, and removes the send that has to make room for it.
+    /// Adds a send, which replaces an older one with the same scope, and evicts another one if necessary.
     ///
-    /// A user who has as many as a user may have, or more than an equal share of a full table, loses the own oldest send. Only a
-    /// user with less than an equal share of a full table pushes out another's, which is the oldest of all.
+    /// A user at the user limit loses its own oldest send. In a full table, so does a user with an equal share or more;
+    /// for any other user the oldest send of all is evicted.
     ///
-    /// - Returns: the entry's number.
+    /// - Returns: The entry's number.
     mutating func add(
         _ scope: SendMemory.Scope, message: KeyedDigest, at time: WallTime, state: SendMemory.State
     ) -> UInt64 {
         remove(scope)
-        makeRoom(for: scope.user)
+        evict(for: scope.user)
         lastNumber += 1
         let slot = Slot(entry: Entry(scope: scope, message: message, at: time, number: lastNumber, state: state))
         let place = free.popLast() ?? slots.count
@@ -83,13 +83,13 @@ struct IdempotencyTable {
         return lastNumber
     }
 
-    /// Changes the state of a send, unless another send has taken its place.
+    /// Changes the state of a send, unless another send has replaced it.
     mutating func update(_ scope: SendMemory.Scope, number: UInt64, to state: SendMemory.State) {
         guard let place = places[scope], slots[place]?.entry.number == number else { return }
         slots[place]?.entry.state = state
     }
 
-    /// Removes a send, unless `number` is given and another send has taken its place.
+    /// Removes a send. If `number` is given, does nothing if another send has replaced it.
     mutating func remove(_ scope: SendMemory.Scope, number: UInt64? = nil) {
         guard let place = places[scope], let entry = slots[place]?.entry, number == nil || entry.number == number
         else { return }
@@ -101,12 +101,12 @@ struct IdempotencyTable {
         while let place = users[user]?.oldest { remove(at: place) }
     }
 
-    private mutating func makeRoom(for user: UserName) {
-        let own = users[user]?.count ?? 0
-        if own >= mostOfUser {
+    private mutating func evict(for user: UserName) {
+        let userCount = users[user]?.count ?? 0
+        if userCount >= mostOfUser {
             if let place = users[user]?.oldest { remove(at: place) }
         } else if all.count >= most {
-            let hasEqualShare = own > 0 && own >= all.count / users.count
+            let hasEqualShare = userCount > 0 && userCount >= all.count / users.count
             if let place = hasEqualShare ? users[user]?.oldest : all.oldest { remove(at: place) }
         }
     }

@@ -1,14 +1,14 @@
 internal import GatewayCore
 
-/// A call that is new, or a send that was made before. Only repeating makes one.
+/// A call after the idempotency check: a new call, or a repeated send. Only the idempotency phase creates one.
 enum LookedUpCall: ~Copyable {
     case new(AuthorizedCall)
-    /// What is answered in place of making the send again.
+    /// The response to send instead of repeating the send.
     case repeated(Answer)
 }
 
-/// Between the third phase and the fourth: was this send made before? Synchronous. A send without a key is always new. A new send
-/// is stored by the fourth phase, which admits it.
+/// The idempotency phase, between authorize and limit: finds a send that was made before with the same key.
+/// Synchronous. A send without a key is always new. The limit phase stores a new send when it admits it.
 struct Repeating: Sendable {
     let memory: SendMemory
     let digester: KeyedDigester
@@ -16,17 +16,17 @@ struct Repeating: Sendable {
     let journal: any Journal
 
     @inline(never)
-    func look(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
+    func deduplicate(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
         guard let send = authorized.permitted.keyedSend else { return .new(authorized) }
         do throws(Refusal) {
             guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
-                throw Refusal(.internalError, "a digest cannot be made")
+                throw Refusal(.internalError, "the digest could not be computed: libcrypto failed")
             }
             authorized.facts.digest = message
             authorized.facts.idempotencyKey = key
             let scope = SendMemory.Scope(
                 user: authorized.caller.user, target: send.target, service: send.service, key: key)
-            switch memory.look(up: scope, message: message) {
+            switch memory.lookUp(scope, message: message) {
             case .new(let claim):
                 authorized.claim = claim
                 return .new(authorized)
@@ -36,14 +36,14 @@ struct Repeating: Sendable {
             case .another:
                 try pay(authorized.caller, authorized.facts)
                 throw Refusal(
-                    .idempotencyMismatch, "the key stands for another message",
+                    .idempotencyMismatch, "the key was used for another message",
                     hint: "This Idempotency-Key was used for another message.")
             case .answered(let answer, let result):
                 try pay(authorized.caller, authorized.facts)
                 return .repeated(replay(answer, result, authorized.facts))
             case .unknown:
                 try pay(authorized.caller, authorized.facts)
-                let refusal = Refusal(.backendTimedOut, "what became of the send is not known")
+                let refusal = Refusal(.backendTimedOut, "the outcome of the send is unknown")
                 return .repeated(replay(ProblemDocument.answer(refusal), .backendTimedOut, authorized.facts))
             }
         } catch {
@@ -51,7 +51,7 @@ struct Repeating: Sendable {
         }
     }
 
-    /// A replay, and a refusal because of the key, costs what any call costs, and no send.
+    /// Charges a replay, or a rejection because of the key, as a call and not as a send.
     private func pay(_ caller: Identity, _ facts: CallFacts) throws(Refusal) {
         try limiter.admit(refusedCallOf: caller, at: facts.peer)
     }
@@ -64,14 +64,14 @@ struct Repeating: Sendable {
     }
 }
 
-/// A send with a key, to a user or an audience.
+/// A send with an idempotency key, to a user or an audience.
 struct PermittedKeyedSend {
     let key: IdempotencyKey
     let target: String
     let service: PushService
     let text: String
 
-    /// The send, where it has a key.
+    /// Creates a value, or returns nil if there is no key.
     init?(_ key: IdempotencyKey?, target: String, service: PushService, text: String) {
         guard let key else { return nil }
         self.key = key
@@ -82,9 +82,9 @@ struct PermittedKeyedSend {
 }
 
 extension Permitted {
-    /// The send, where it is one and has a key.
+    /// The send, if the operation is a send with a key.
     var keyedSend: PermittedKeyedSend? {
-        // Not by way of `requestedSend`: with that inlined the optimiser of Swift 6.3 crashes.
+        // Does not use `requestedSend`: with that inlined, the optimizer of Swift 6.3 crashes.
         switch self {
         case .send(let send):
             PermittedKeyedSend(send.key, target: send.recipient.text, service: send.service, text: send.text)

@@ -1,15 +1,15 @@
 internal import GatewayCore
 
-/// What became of a send that may be presented again.
+/// The result of a send, for later requests with the same key.
 enum SendEnd {
-    /// It surely did not leave: it may be made anew.
+    /// The send certainly did not reach the backend; it may be sent again.
     case notSent
-    /// It may have left.
+    /// The send may have reached the backend.
     case unknown
-    /// The backend answered, and the sender was told so.
+    /// The backend responded, and the client got this response.
     case answered(Answer, CallResult)
 
-    /// The end of a send to one user.
+    /// Creates the result of a send to one user.
     init(_ result: CallResult, _ answer: Answer) {
         switch result {
         case .backendUnreachable, .overloaded: self = .notSent
@@ -20,25 +20,26 @@ enum SendEnd {
         }
     }
 
-    /// The end of a send to an audience: of no end where any of it may have left unseen, and made anew where nothing left.
+    /// Creates the result of a send to an audience. If none was accepted, it is unknown if any send may have reached
+    /// the backend unconfirmed, and not sent if none reached it.
     init(_ results: [CallResult], _ answer: Answer) {
-        let ends = results.map { SendEnd($0, answer) }
+        let outcomes = results.map { SendEnd($0, answer) }
         if results.contains(.accepted) {
             self = .answered(answer, .accepted)
-        } else if ends.contains(where: \.isUnknown) {
+        } else if outcomes.contains(where: \.isUnknown) {
             self = .unknown
-        } else if ends.allSatisfy(\.isNotSent) {
+        } else if outcomes.allSatisfy(\.isNotSent) {
             self = .notSent
         } else {
             self = .answered(answer, .backendFailed)
         }
     }
 
-    /// The end of a send as the journal has it.
+    /// Creates the result of a send read from the journal.
     init(_ send: KeyedSend) {
         let isAudience = AudienceName.named(in: send.target) != nil
         guard send.results.count >= send.intents, let result = send.results.first else {
-            // An end that was not written down.
+            // The outcome of some send was not recorded.
             self = .unknown
             return
         }

@@ -1,19 +1,21 @@
 public import GatewayCore
 internal import Synchronization
 
-/// The sends that senders gave an idempotency key, for a day: what became of each, so that it is not sent twice.
+/// The idempotency store: the sends with an idempotency key of the last day and their results, so that no send is
+/// repeated.
 ///
-/// A send is stored when it is admitted, after the limits, so that a refused send takes no place. Bounded: 10,000 sends a user and a
-/// million in all (``IdempotencyTable`` says which one makes room). Shared by all loops; each critical section is some look-ups long.
+/// A send is stored when it is admitted, after the limits, so that rejected sends occupy no entry. Bounded: 10,000
+/// sends of one user and one million in total (``IdempotencyTable`` describes the eviction). Shared by all event loops;
+/// each critical section takes some look-ups.
 public final class SendMemory: Sendable {
-    /// How long a send is remembered, in microseconds.
+    /// The time that a send is kept, in microseconds.
     static let period: Int64 = 24 * 3600 * 1_000_000
-    /// How many sends of one user are remembered.
+    /// The maximum number of sends of one user.
     public static let mostOfUser = 10_000
-    /// How many sends are remembered in all.
+    /// The maximum number of sends in total.
     public static let most = 1_000_000
 
-    /// What a key stands for: the same key to another recipient is another send.
+    /// The scope of a key. The same key for another recipient identifies another send.
     struct Scope: Hashable {
         let user: UserName
         let target: String
@@ -21,21 +23,21 @@ public final class SendMemory: Sendable {
         let key: KeyedDigest
     }
 
-    /// What is known of a send.
+    /// The result of a lookup.
     enum Finding {
-        /// Nothing: the caller may make the send, and enters the claim once the send is admitted.
+        /// No such send is stored. The caller may make it, and calls `enter()` on the claim once it is admitted.
         case new(SendClaim)
-        /// Somebody is making it.
+        /// Another call is making the send.
         case inFlight
-        /// The key stands for another message.
+        /// The key was used for another message.
         case another
-        /// It was made, and answered so.
+        /// The send completed with this response.
         case answered(Answer, CallResult)
-        /// It may have been made.
+        /// The send may have been made.
         case unknown
     }
 
-    /// What became of a stored send.
+    /// The state of a stored send.
     enum State {
         case inFlight
         case answered(Answer, CallResult)
@@ -45,7 +47,7 @@ public final class SendMemory: Sendable {
     private let table: Mutex<IdempotencyTable>
     private let clocks: Clocks
 
-    /// A memory of nothing.
+    /// Creates an empty store.
     public convenience init(clocks: Clocks) { self.init(clocks: clocks, most: Self.most, mostOfUser: Self.mostOfUser) }
 
     init(clocks: Clocks, most: Int, mostOfUser: Int) {
@@ -53,10 +55,10 @@ public final class SendMemory: Sendable {
         table = Mutex(IdempotencyTable(most: most, mostOfUser: mostOfUser))
     }
 
-    /// How many sends are remembered.
+    /// The number of stored sends.
     public var count: Int { table.withLock(\.count) }
 
-    /// Takes up what the journal has from before the start, oldest first.
+    /// Restores the sends that the journal contains, in order, the oldest first.
     public func restore(_ sends: [KeyedSend]) {
         for send in sends {
             let scope = Scope(user: send.user, target: send.target, service: send.service, key: send.key)
@@ -65,11 +67,11 @@ public final class SendMemory: Sendable {
         }
     }
 
-    /// Forgets what a user has sent: whoever has the name from now on has sent nothing.
+    /// Removes the sends of a user, so that the next holder of the name starts without any.
     public func forget(_ user: UserName) { table.withLock { $0.removeAll(of: user) } }
 
-    /// Returns what is known of a send. Stores nothing.
-    func look(up scope: Scope, message: KeyedDigest) -> Finding {
+    /// Looks up a send. Stores nothing.
+    func lookUp(_ scope: Scope, message: KeyedDigest) -> Finding {
         let now = clocks.wall()
         let entry = table.withLock { table in
             Self.removeExpired(from: &table, now)
@@ -84,9 +86,9 @@ public final class SendMemory: Sendable {
         }
     }
 
-    /// Stores an admitted send as one in flight.
+    /// Stores an admitted send as in flight.
     ///
-    /// - Returns: the number of its entry; nil if another call stored the same send after this one had looked it up.
+    /// - Returns: The number of its entry; nil if another call has stored the same send since the lookup.
     fileprivate func store(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
         let now = clocks.wall()
         return table.withLock { table in
@@ -94,10 +96,10 @@ public final class SendMemory: Sendable {
         }
     }
 
-    /// Says how a send ended that was in flight. One that surely did not leave may be made anew.
-    fileprivate func settle(_ scope: Scope, _ number: UInt64, _ end: SendEnd?) {
+    /// Sets the result of a send in flight. A send that was not made is removed.
+    fileprivate func settle(_ scope: Scope, _ number: UInt64, _ outcome: SendEnd?) {
         table.withLock { table in
-            switch end {
+            switch outcome {
             case nil, .notSent: table.remove(scope, number: number)
             case .unknown: table.update(scope, number: number, to: .unknown)
             case .answered(let answer, let result):
@@ -107,7 +109,7 @@ public final class SendMemory: Sendable {
     }
 
     private static func removeExpired(from table: inout IdempotencyTable, _ now: WallTime) {
-        // A few at a time: nobody waits for a whole day to be forgotten.
+        // A few at a time, so that no call waits while a whole day expires.
         for _ in 0..<8 {
             guard let oldest = table.oldest, oldest.at.microseconds <= now.microseconds - period else { return }
             table.remove(oldest.scope)
@@ -116,7 +118,7 @@ public final class SendMemory: Sendable {
 }
 
 extension SendMemory.State {
-    /// How a send stands that the journal has; nil for one that may be made anew.
+    /// Creates the state of a send from the journal; nil for one that may be sent again.
     fileprivate init?(_ send: KeyedSend) {
         switch SendEnd(send) {
         case .notSent: return nil
@@ -126,15 +128,19 @@ extension SendMemory.State {
     }
 }
 
-/// The right to make a send under its key. Takes a place in the memory from `enter()` on; dropped without having been settled, it
-/// gives the place back, since the send was not made.
+/// The permission to make a send under its key. It occupies an entry of the store from `enter()` on. A claim that is
+/// dropped without a result removes the entry, because the send was not made.
+///
+/// - Created: `enter()` stores the entry. Dropping the claim has no effect.
+/// - Entered: `settle(_:)` sets the result. Dropping the claim removes the entry.
+/// - Completed: further calls of `settle(_:)` have no effect.
 final class SendClaim: Sendable {
     private static let outside: UInt64 = 0
 
     private let scope: SendMemory.Scope
     private let message: KeyedDigest
     private let memory: SendMemory
-    /// The number of the entry, which is 1 or more; 0 while there is none, and after it was settled.
+    /// The number of the entry, at least 1; 0 before `enter()` and after completion.
     private let number = Atomic(outside)
 
     fileprivate init(scope: SendMemory.Scope, message: KeyedDigest, memory: SendMemory) {
@@ -148,24 +154,24 @@ final class SendClaim: Sendable {
         if entry != Self.outside { memory.settle(scope, entry, nil) }
     }
 
-    /// Stores the send, which has been admitted. To be called once, before the send is recorded.
+    /// Stores the admitted send. Called once, before the send is recorded.
     ///
-    /// - Throws: `idempotency-in-progress` if another call was admitted with the same key meanwhile.
+    /// - Throws: `idempotency-in-progress` if another call with the same key was admitted meanwhile.
     func enter() throws(Refusal) {
         guard let entry = memory.store(scope, message) else { throw .sendInFlight }
         number.store(entry, ordering: .relaxed)
     }
 
-    /// Says what became of the send. What is said first holds.
-    func settle(_ end: SendEnd) {
+    /// Sets the result of the send. Only the first call has an effect.
+    func settle(_ outcome: SendEnd) {
         let entry = number.exchange(Self.outside, ordering: .relaxed)
-        if entry != Self.outside { memory.settle(scope, entry, end) }
+        if entry != Self.outside { memory.settle(scope, entry, outcome) }
     }
 }
 
 extension Refusal {
-    /// Another call makes the send with the same key at the moment.
+    /// The rejection because another call is making the send with the same key.
     static var sendInFlight: Refusal {
-        Refusal(.idempotencyInProgress, "the send with this key is under way", extra: .retryAfter(seconds: 1))
+        Refusal(.idempotencyInProgress, "a send with this key is in progress", extra: .retryAfter(seconds: 1))
     }
 }

@@ -1,8 +1,8 @@
 internal import GatewayCore
 
-/// Whom a send to an audience goes to, one step a member, and whom it skips.
+/// The recipients of a send to an audience, one step for each, and the skipped members.
 struct AudiencePlan: Sendable {
-    /// Those whom the plan's steps send to, in the same order.
+    /// The recipients, in the order of the plan's steps.
     let members: [UserName]
     let skipped: [SkippedMember]
 
@@ -11,7 +11,8 @@ struct AudiencePlan: Sendable {
         skipped = admitted.skipped
     }
 
-    /// What is written down before the first step: an intent for each send, and for each member that is skipped why.
+    /// Returns the records to write before the first step: an intent for each send, and a refusal for each skipped
+    /// member.
     func records(_ facts: CallFacts) -> [JournalRecord] {
         members.map { JournalRecord(.intent, facts: facts.with(recipient: $0)) }
             + skipped.map { member in

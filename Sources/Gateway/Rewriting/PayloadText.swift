@@ -1,11 +1,11 @@
 internal import GatewayCore
 
-/// A message made fit for the payload that the backend pastes it into, raw (contract: payloads).
+/// A message escaped for the payload that the backend builds by pasting it without escaping (contract: payloads).
 ///
-/// The backend decodes one JSON string and pastes the result: what is sent is `JSON(escape(text))`, so that the paste is valid
-/// and the text arrives whole. The same step closes the injection hole.
+/// The backend decodes one JSON string and pastes the result. The gateway sends `JSON(escape(text))`, so that the
+/// payload is valid and the text arrives unchanged. The escaping also prevents injection into the payload.
 struct PayloadText {
-    /// The text with what the payload's syntax cannot hold escaped.
+    /// The text, escaped for the syntax of the payload.
     let escaped: [UInt8]
 
     init(_ text: String, for service: PushService) throws(Refusal) {
@@ -20,12 +20,13 @@ struct PayloadText {
         }
     }
 
-    /// How many bytes the payload gets that the backend builds: `From U: M` in a frame of so many bytes.
+    /// Returns the length of the payload that the backend builds: `From U: M` within a frame of the given length.
     func payloadLength(from sender: UserName, frame: Int) -> Int {
         frame + sender.text.utf8.count + escaped.count
     }
 
-    /// Character data of XML 1.0 (sections 2.2 and 2.4). A carriage return would be read as a line feed, so it is a reference.
+    /// Escapes text as character data of XML 1.0 (sections 2.2 and 2.4). A carriage return becomes a character
+    /// reference, because a parser would otherwise read it as a line feed.
     private static func xml(_ text: String) throws(Refusal) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 16)
@@ -40,8 +41,8 @@ struct PayloadText {
             case "\t", "\n": bytes.append(UInt8(scalar.value))
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
                 throw Refusal(
-                    .malformedMessage, "a character that XML cannot carry",
-                    hint: "The message holds a control character that Windows notifications cannot carry.")
+                    .malformedMessage, "a character that XML cannot represent",
+                    hint: "The message contains a control character that Windows notifications cannot represent.")
             default: bytes += UTF8.encode(scalar).map(Array.init) ?? []
             }
         }

@@ -1,34 +1,36 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// Writes the gateway's own HTTP/1.1 requests from typed steps: an allow-list of header fields, no byte of the client's head.
+/// A serializer of the gateway's own HTTP/1.1 requests from typed steps. It writes an allow-list of header fields and
+/// no byte of the client's head.
 ///
-/// A class, so that who makes a call copies one reference.
+/// A class, so that passing it on copies one reference.
 final class UpstreamEncoder: Sendable {
     private let backend: BackendProfile.BackendSide
     private let host: String
     private let credential: UpstreamCredential
 
-    /// An encoder for one backend. `host` is what its `Host` field gets (RFC 9112, section 3.2).
+    /// Creates an encoder for one backend. `host` is the value of `Host` (RFC 9112, section 3.2).
     init(backend: BackendProfile.BackendSide, host: String, credential: UpstreamCredential) {
         self.backend = backend
         self.host = host
         self.credential = credential
     }
 
-    /// By what a request is found again, in the logs of the backend and in ours.
+    /// The ids that correlate a request with the logs of backend and gateway.
     struct Origin {
-        /// The call that it is made for.
+        /// The call that causes the request.
         let call: CallID
-        /// The trace that it belongs to; nil for a request that is only shown.
+        /// The trace of the call; nil for a request that is only displayed.
         let trace: TraceContext?
-        /// Its own id in the trace.
+        /// The request's own id in the trace.
         let span: UInt64
     }
 
-    /// The request for a step, or nil where the backend has no word for the service: the plan is at fault then.
+    /// Returns the request of a step, or nil if the backend does not support the service, which is an error in the
+    /// plan.
     ///
-    /// - Parameter reserved: the id that the backend gave in an earlier step, or a text in the place of one.
+    /// - Parameter reserved: The id that the backend assigned in an earlier step, or a placeholder.
     @inline(never)
     func request(for step: UpstreamStep, caller: UserName, reserved: String?, _ origin: Origin) -> ByteBuffer? {
         switch step {
@@ -139,10 +141,10 @@ final class UpstreamEncoder: Sendable {
         }
     }
 
-    /// Longer ones are written twice.
+    /// The expected length of a head. A longer head is written twice (see `ByteBuffer.init(expecting:)`).
     private static let usualHeadBytes = 480
 
-    /// Everything but the unreserved characters of RFC 3986, section 2.3.
+    /// Encodes every character except the unreserved ones (RFC 3986, section 2.3).
     private static func percentEncode(_ text: String, to bytes: inout ByteWriter) {
         for byte in text.utf8 {
             switch byte {

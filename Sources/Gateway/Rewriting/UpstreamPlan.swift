@@ -1,26 +1,26 @@
 internal import GatewayCore
 
-/// All that will be asked of the backend for one call, decided before anything is. Only rewriting makes one.
+/// All backend requests of one call, decided before the first is sent. Only the rewrite phase creates one.
 struct UpstreamPlan: ~Copyable {
     let facts: CallFacts
     let caller: Identity
     let steps: [PlannedStep]
     let purpose: Purpose
-    /// Whom the steps send to, where they are the sends to an audience.
+    /// The recipients of the steps, if the plan is a send to an audience.
     let audience: AudiencePlan?
-    /// The send's place among those with a key.
+    /// The idempotency claim of the send.
     let claim: SendClaim?
 
-    /// What the plan is for: how its end is settled.
+    /// The purpose of the plan, which determines its completion.
     enum Purpose: ~Copyable {
         case create(handle: DeviceHandle?, LedgerClaim)
         case update(PlannedUpdate)
         case delete(RegistrationID, LedgerClaim)
         case send
 
-        /// Whether somebody is notified, and no registration changed.
+        /// Whether the plan is a send, which changes no registration.
         var isSend: Bool {
-            // One pattern a case: the compiler takes no more for a value that cannot be copied.
+            // One pattern in each case: the compiler does not accept several patterns for a noncopyable value.
             switch self {
             case .send: true
             case .create: false
@@ -30,7 +30,7 @@ struct UpstreamPlan: ~Copyable {
         }
     }
 
-    /// What a device is registered by. A type of its own: a claim among several values of a case cannot be borrowed.
+    /// The data of an update. A separate type, because a claim among several associated values cannot be borrowed.
     struct PlannedUpdate: ~Copyable {
         let label: RegistrationID
         let handle: DeviceHandle
@@ -50,13 +50,13 @@ struct UpstreamPlan: ~Copyable {
     }
 }
 
-/// An admitted call that the backend need not be asked about, or one that it must.
+/// An admitted call that needs the backend, or one that does not.
 enum RewrittenCall: ~Copyable {
     case upstream(UpstreamPlan)
     case own(OwnPlan)
 }
 
-/// What the gateway is about to do itself. Only rewriting makes one.
+/// A call to one of the gateway's own endpoints, ready to be recorded. Only the rewrite phase creates one.
 struct OwnPlan: ~Copyable {
     let facts: CallFacts
     let caller: Identity
@@ -69,16 +69,16 @@ struct OwnPlan: ~Copyable {
     }
 }
 
-/// The fifth phase: the call becomes the gateway's own requests. Pure and synchronous.
+/// The fifth phase: turns the call into the gateway's own requests. Pure and synchronous.
 struct Rewriting: Sendable {
-    /// How many bytes the backend's payload has beside user and message, by the services' places.
+    /// The size of the backend's payload without user and message, indexed by `PushService.place`.
     let payloadFrames: [Int]
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
 
     @inline(never)
     func rewrite(_ admitted: consuming AdmittedCall) throws(Refusal) -> RewrittenCall {
-        // A send with a key has it already.
+        // A send with an idempotency key has its digest already.
         if admitted.facts.digest == nil, let text = admitted.permitted.text {
             do throws(Refusal) {
                 admitted.facts.digest = try digest(of: text)
@@ -88,7 +88,7 @@ struct Rewriting: Sendable {
         }
         let facts = admitted.facts
         let caller = admitted.caller
-        // Only a send to an audience has any.
+        // Only a send to an audience has members.
         let members = admitted.members ?? AdmittedMembers()
         let sendClaim = admitted.claim
         switch consume admitted.permitted {
@@ -107,7 +107,7 @@ struct Rewriting: Sendable {
                     facts: facts, caller: caller, steps: steps,
                     purpose: .update(UpstreamPlan.PlannedUpdate(label: label, handle: handle, claim: claim))))
         case .delete(let id, let claim):
-            // Where the backend will not delete, nobody must be reachable under the registration any more.
+            // If the backend does not delete the registration, it is overwritten so that it reaches nobody.
             let step = PlannedStep(
                 step: .delete(id, owner: caller.user), ifGone: [.upsert(.known(id), nobody())])
             return .upstream(
@@ -150,7 +150,8 @@ struct Rewriting: Sendable {
         case .own(let id), .handOver(let id, _), .rotation(let id):
             return [PlannedStep(step: .upsert(.known(id), registration), ifGone: anew)]
         case .unplaced, .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared:
-            // The backend keeps the id that it has for the handle, so that a device from before the gateway keeps its own.
+            // The backend keeps its id of the handle, so that a device registered before the gateway was installed
+            // keeps its id.
             let fresh: [UpstreamStep] = [.reserve(handle: nil), .upsert(.reserved, registration)]
             return [
                 PlannedStep(step: .reserve(handle: registration.handle)),
@@ -161,12 +162,12 @@ struct Rewriting: Sendable {
 
     private func digest(of text: String) throws(Refusal) -> KeyedDigest {
         guard let digest = digester.digest(ofText: text) else {
-            throw Refusal(.internalError, "the message's digest cannot be made")
+            throw Refusal(.internalError, "the message digest could not be computed: libcrypto failed")
         }
         return digest
     }
 
-    /// The text, escaped for a payload that the service takes.
+    /// Returns the escaped text, or rejects a payload that is too long for the service.
     private func payloadText(
         _ text: String, _ service: PushService, from sender: UserName
     ) throws(Refusal) -> [UInt8] {
@@ -175,12 +176,12 @@ struct Rewriting: Sendable {
         guard length <= service.payloadLimit else {
             throw Refusal(
                 .payloadTooLarge, "the payload would have \(length) bytes",
-                hint: "The message is longer than the push service takes.")
+                hint: "The message is longer than the push service accepts.")
         }
         return text.escaped
     }
 
-    /// A registration that reaches nobody: a name that no identity has, and a handle that no device has.
+    /// Returns a registration that reaches nobody: a name that no user has, and a handle that no device has.
     private func nobody() -> UpstreamRegistration {
         let random = (0..<4).map { _ in String(hexEncoding: withUnsafeBytes(of: randomness(), Array.init)) }.joined()
         return UpstreamRegistration(owner: .nobody(random), handle: .nobody(random), tags: [])

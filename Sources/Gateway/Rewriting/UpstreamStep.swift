@@ -1,44 +1,44 @@
 internal import GatewayCore
 
-/// One thing asked of the backend: the closed set of what the gateway ever asks.
+/// One request to the backend. The cases are all requests that the gateway ever sends.
 enum UpstreamStep: Sendable {
-    /// Give an id: one that is registered for the handle already, or a new one. Given with a handle, an id that the ledger has for
-    /// another handle is not used, and the backend is asked again without.
+    /// Requests an id: the existing one of the handle, or a new one. If the ledger has the returned id for another
+    /// handle, the gateway requests a new id without a handle.
     case reserve(handle: DeviceHandle?)
-    /// Register under an id.
+    /// Registers under an id.
     case upsert(RegistrationTarget, UpstreamRegistration)
-    /// Delete the registration.
+    /// Deletes a registration.
     case delete(RegistrationID, owner: UserName)
-    /// Send to one recipient.
+    /// Sends to one recipient.
     case send(UpstreamSend)
 }
 
-/// Under which id to register.
+/// The id to register under.
 enum RegistrationTarget: Sendable, Hashable {
-    /// One that the ledger has.
+    /// An id from the ledger.
     case known(RegistrationID)
-    /// The one that the step before was given.
+    /// The id that the previous step returned.
     case reserved
 }
 
-/// A registration as the backend is told of it.
+/// The content of a registration at the backend.
 struct UpstreamRegistration: Sendable, Hashable {
     var owner: UserName
     var handle: DeviceHandle
-    /// Beyond the owner's own tag, which the backend adds.
+    /// The tags other than the owner's `username:` tag, which the backend adds.
     var tags: [Tag]
 }
 
-/// A send as the backend is told of it.
+/// The content of a send at the backend.
 struct UpstreamSend: Sendable, Hashable {
     var sender: UserName
     var recipient: UserName
     var service: PushService
-    /// Escaped for the payload.
+    /// The text, escaped for the payload.
     var text: [UInt8]
 }
 
-/// A step, and the steps that follow if the backend answers that what it is about is gone.
+/// A step, and the alternative steps if the backend responds that the registration no longer exists.
 struct PlannedStep: Sendable {
     var step: UpstreamStep
     var ifGone: [UpstreamStep] = []

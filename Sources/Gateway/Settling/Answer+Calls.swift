@@ -1,19 +1,19 @@
 internal import GatewayCore
 
-// The answers that unmodified clients take for success (contract: clients).
+// The responses that unmodified clients accept as success (contract: clients).
 
 extension Answer {
-    /// No body: what every call but the first answers.
+    /// Returns a response without a body, the success of every call except a create.
     static func empty(_ status: Int) -> Answer { Answer(status: status) }
 
-    /// Exactly `"<id>"`: clients drop the first and the last character of whatever comes.
+    /// Returns the response with exactly `"<id>"`: clients remove the first and the last character of the body.
     static func registrationID(_ id: RegistrationID) -> Answer {
         Answer(status: 200, contentType: "application/json", body: Array("\"\(id.text)\"".utf8))
     }
 
-    /// How many members of an audience were reached; a failure where none was.
+    /// Returns the response with the counts of an audience; an error if no member was reached.
     ///
-    /// - Parameter detail: what failed first, for the log; nil where all were skipped.
+    /// - Parameter detail: The first failure, for the log; nil if all members were skipped.
     static func audience(_ counts: AudienceCounts, detail: String?) -> Answer {
         guard counts.accepted > 0 else {
             return ProblemDocument.answer(
@@ -28,6 +28,6 @@ extension Answer {
 }
 
 extension Answer.Field {
-    /// Nobody on the way may keep the answer.
+    /// Forbids caches to store the response.
     static let noStore = Answer.Field("Cache-Control", "no-store")
 }

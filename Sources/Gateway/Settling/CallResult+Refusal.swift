@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension CallResult {
-    /// The code that the client is answered with, or nil where the call was carried out.
+    /// The code of the response to the client; nil if the call was carried out.
     var refusal: RefusalCode? {
         switch self {
         case .accepted, .adopted, .healed, .neutralised: nil
@@ -16,7 +16,7 @@ extension CallResult {
         }
     }
 
-    /// What the answer says beside the code.
+    /// The additional content of the response.
     var extra: Refusal.Extra? {
         switch self {
         case .overloaded, .ledgerUnavailable: .retryAfter(seconds: 1)

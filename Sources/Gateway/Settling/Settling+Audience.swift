@@ -1,13 +1,13 @@
 internal import GatewayCore
 internal import Logging
 
-/// How many members of an audience a send reached.
+/// The numbers of members of an audience that a send reached, skipped, and failed to reach.
 struct AudienceCounts: Sendable, Hashable {
     var accepted = 0
     var skipped = 0
     var failed = 0
 
-    /// The counts as members of an answer.
+    /// The counts as members of a response.
     var members: [JSONValue.Member] {
         [
             .init("accepted", .number(String(accepted))), .init("skipped", .number(String(skipped))),
@@ -17,25 +17,25 @@ struct AudienceCounts: Sendable, Hashable {
 }
 
 extension Settling {
-    /// Writes how each member's send ended, and counts them. A send that reached anybody is a success.
-    func settle(_ audience: AudiencePlan, _ ends: [MemberEnd], _ facts: CallFacts) -> Answer {
+    /// Records the outcome for each member and returns the response. A send that reached any member is a success.
+    func settle(_ audience: AudiencePlan, _ results: [MemberEnd], _ facts: CallFacts) -> Answer {
         var counts = AudienceCounts(skipped: audience.skipped.count)
         var failure: ForwardResult?
-        for (member, end) in zip(audience.members, ends) {
+        for (member, sent) in zip(audience.members, results) {
             journal.note(
                 JournalRecord(
-                    .outcome, facts: facts.with(recipient: member), result: end.end.result.rawValue,
-                    status: end.end.status, milliseconds: end.milliseconds))
-            if end.end.result == .accepted {
+                    .outcome, facts: facts.with(recipient: member), result: sent.outcome.result.rawValue,
+                    status: sent.outcome.status, milliseconds: sent.milliseconds))
+            if sent.outcome.result == .accepted {
                 counts.accepted += 1
             } else {
                 counts.failed += 1
-                failure = failure ?? end.end
+                failure = failure ?? sent.outcome
             }
         }
         if let failure {
             logger.warning(
-                "The backend did not carry sends to an audience out",
+                "Backend failed sends to an audience",
                 metadata: [
                     "call": "\(facts.call)", "failed": "\(counts.failed)", "first": "\(failure.result.rawValue)",
                     "detail": "\(failure.detail)",
@@ -46,7 +46,7 @@ extension Settling {
 }
 
 extension CallFacts {
-    /// The facts of the send to one member of an audience.
+    /// Returns the facts of the send to one member of an audience.
     func with(recipient: UserName) -> CallFacts {
         var facts = self
         facts.recipient = recipient

@@ -1,39 +1,39 @@
-/// What a call does, in the words of the journal and of the metrics.
+/// The operation that a call performs. The raw value is the word used in the journal and as a metric label.
 public enum Action: String, Sendable, Hashable, CaseIterable {
     /// `POST /api/notifications`: one user notifies another.
     case send
-    /// `POST /api/register`: a device asks for a registration id.
+    /// `POST /api/register`: a device requests a registration id.
     case registerCreate = "register-create"
     /// `PUT /api/register/{id}`: a device registers its handle and tags.
     case registerUpdate = "register-update"
-    /// `DELETE /api/register/{id}`: a device gives its registration up.
+    /// `DELETE /api/register/{id}`: a device deletes its registration.
     case registerDelete = "register-delete"
-    /// A `PUT` by which a device changes its owner.
+    /// `PUT /api/register/{id}` where the device's handle moves from another user to the caller.
     case handOver = "hand-over"
-    /// `GET /auth/whoami`: the caller asks who it is.
+    /// `GET /auth/whoami`: returns the caller's identity.
     case whoami
-    /// `POST /auth/token`: a password, or a token of the same session, is exchanged for a token.
+    /// `POST /auth/token`: exchanges a password, or a token of the same session, for a new token.
     case tokenIssue = "token-issue"
-    /// `DELETE /auth/token` and `DELETE /auth/sessions/{id}`: a session ends before its time.
+    /// `DELETE /auth/token` and `DELETE /auth/sessions/{id}`: close a session before it expires.
     case sessionEnd = "session-end"
-    /// `GET /auth/sessions`: the caller asks where it is logged in.
+    /// `GET /auth/sessions`: lists the caller's sessions.
     case sessionList = "session-list"
-    /// `GET /auth/registrations`: the caller asks which devices are registered for it.
+    /// `GET /auth/registrations`: lists the caller's registrations.
     case registrationList = "registration-list"
-    /// `GET /auth/notifications-received`: the caller asks who notified it.
+    /// `GET /auth/notifications-received`: lists the notifications that others sent to the caller.
     case receivedList = "received-list"
     /// Tokens, sessions or a whole user are revoked, by an operator or because an account changed.
     case operatorRevoke = "operator-revoke"
     /// An operator revokes one registration.
     case operatorRevokeRegistration = "operator-revoke-registration"
-    /// An operator lifts a throttle.
+    /// An operator lifts a login ban.
     case operatorLiftBan = "operator-lift-ban"
     /// An operator resets limits.
     case operatorResetLimits = "operator-reset-limits"
-    /// An operator imported registrations from before the gateway.
+    /// An operator imports registrations that were made before the gateway was installed.
     case operatorImport = "operator-import"
-    /// An operator has the configuration read again.
+    /// An operator reloads the configuration.
     case operatorReload = "operator-reload"
-    /// An operator copies the ledger.
+    /// An operator backs up the ledger.
     case operatorBackup = "operator-backup"
 }

@@ -1,9 +1,9 @@
-/// A value behind one reference: it is handed on without a copy, and copied when one of several that refer to it is to be changed.
+/// A copy-on-write box: passing it on copies one reference; a mutation copies the value only if the storage is shared.
 ///
-/// For what is large and goes through many hands, such as what is known of a call.
+/// For large values that are passed through many functions, such as `CallFacts`.
 @frozen
 public struct Boxed<Value: Sendable>: Sendable {
-    // Unchecked: changed only where nobody else refers to it.
+    // Unchecked: `value` is mutated only while the storage is uniquely referenced.
     @usableFromInline
     final class Storage: @unchecked Sendable {
         @usableFromInline var value: Value
@@ -14,11 +14,11 @@ public struct Boxed<Value: Sendable>: Sendable {
 
     @usableFromInline var storage: Storage
 
-    /// A value that nobody else refers to.
+    /// Creates a box with storage of its own.
     @inlinable
     public init(_ value: Value) { storage = Storage(value) }
 
-    /// The value. A part of it is read and changed in place.
+    /// The boxed value. Reads and mutations work in place.
     @inlinable public var value: Value {
         _read { yield storage.value }
         _modify {
@@ -27,7 +27,7 @@ public struct Boxed<Value: Sendable>: Sendable {
         }
     }
 
-    /// Whether both refer to one value.
+    /// Returns whether both boxes share the same storage.
     @inlinable
     public static func === (left: Boxed, right: Boxed) -> Bool { left.storage === right.storage }
 }

@@ -1,47 +1,49 @@
-/// What has been established about a call so far, in the words of log and journal. Grows as the call goes its way.
+/// The facts established about a call so far, as the log and the journal record them. Each pipeline phase adds to them.
 @dynamicMemberLookup
 public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
-    /// What there is to be known.
+    /// The individual facts. They are read and written through `CallFacts` itself by dynamic member lookup.
     public struct Fields: Sendable, Hashable {
         /// The call's id.
         public var call: CallID
-        /// Who is at the other end.
+        /// The client's address.
         public var peer: Peer
-        /// The trace that a trusted peer began; nil where the call begins its own. For the log and the backend, not recorded.
+        /// The trace context received from a trusted peer; nil where the call starts a trace of its own. It is logged
+        /// and sent to the backend, and not recorded in the journal.
         public var trace: TraceContext?
-        /// What the call does; nil before it was parsed.
+        /// The operation; nil until the request is parsed.
         public var action: Action?
-        /// The caller, once somebody has vouched for it.
+        /// The authenticated caller; nil until authentication succeeds.
         public var user: UserName?
-        /// The name that was tried where nobody vouched for it; unverified.
+        /// The unverified user name of a failed login.
         public var attempted: PresentedName?
-        /// Who vouches for the caller.
+        /// The authenticator that accepted or rejected the caller's credential.
         public var authenticator: PluginName?
-        /// Whom a send is for, or from whom a device is handed over.
+        /// The recipient of a send, or the previous owner of a device that is handed over.
         public var recipient: UserName?
-        /// The audience that a send named, where it named one.
+        /// The audience that a send addresses, if any.
         public var audience: String?
-        /// The service that a send goes through.
+        /// The push service that a send goes through.
         public var pns: PushService?
-        /// The service that a registration is for.
+        /// The push service that a registration is for.
         public var platform: PushService?
-        /// The registration concerned, by the backend's id.
+        /// The backend's id of the registration that the call concerns.
         public var registration: RegistrationID?
-        /// The session that is renewed or ended.
+        /// The session that is renewed or closed.
         public var session: SessionID?
-        /// The tags of a registration that no rule allows: refused, dropped or registered all the same, as `rule` says.
+        /// The tags of a registration that no policy rule allows: rejected, dropped or registered nevertheless, as
+        /// `rule` says.
         public var tags: [Tag] = []
-        /// What of the policy decided: a rule such as `send[0]`, `tags-dropped`, or `would-refuse`.
+        /// The policy decision: a rule such as `send[0]`, or `tags-dropped`, or `would-refuse`.
         public var rule: String?
-        /// The limit that refused the call.
+        /// The name of the limit that rejected the call.
         public var limit: String?
-        /// The limits in trial that would have refused the call, or spared a member of its audience.
+        /// The names of shadow limits that would have rejected the call or skipped a member of its audience.
         public var wouldLimit: [String] = []
         /// The length of the message text in UTF-8 bytes. The text itself is never recorded.
         public var bytes: Int?
         /// The keyed digest of the message text.
         public var digest: KeyedDigest?
-        /// The keyed digest of the idempotency key that the sender gave, where it did.
+        /// The keyed digest of the `Idempotency-Key` of the send, if it has one.
         public var idempotencyKey: KeyedDigest?
 
         @usableFromInline
@@ -51,31 +53,31 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    // Facts go from phase to phase and into records.
+    // Boxed, because facts are passed through every phase and into records.
     @usableFromInline var fields: Boxed<Fields>
 
-    /// The facts of a call of which only this is known.
+    /// Creates the facts of a call of which only the id and the peer are known.
     public init(call: CallID, peer: Peer) { fields = Boxed(Fields(call: call, peer: peer)) }
 
-    /// What is known of one thing.
+    /// Reads or writes one fact.
     @inlinable
     public subscript<Value>(dynamicMember path: WritableKeyPath<Fields, Value>) -> Value {
         get { fields.value[keyPath: path] }
         set { fields.value[keyPath: path] = newValue }
     }
 
-    /// Adds to what is known, several things at once.
+    /// Sets several facts in one mutation.
     @inlinable
     public mutating func establish(_ change: (inout Fields) -> Void) { change(&fields.value) }
 
-    /// What is known, and not where it lies.
+    /// A description of the facts, without the storage.
     public var description: String { "\(fields.value)" }
 
-    /// Whether the same is known.
+    /// Returns whether both hold the same facts.
     public static func == (left: CallFacts, right: CallFacts) -> Bool {
         left.fields === right.fields || left.fields.value == right.fields.value
     }
 
-    /// By what is known.
+    /// Hashes the facts.
     public func hash(into hasher: inout Hasher) { hasher.combine(fields.value) }
 }

@@ -1,19 +1,19 @@
-/// The id of one call: in the journal, in the log, answered as `X-Request-Id` and sent upstream.
+/// The id of one call. It appears in the journal and the log, and as `X-Request-Id` in the response and upstream.
 ///
-/// 32 hexadecimal digits: 64 random bits of the process and a number that no other call of the process has. Not a secret.
+/// 32 hexadecimal digits: 64 random bits of the process, then a number that is unique within the process. Not a secret.
 public struct CallID: Sendable, Hashable, CustomStringConvertible {
-    /// Drawn anew by each process.
+    /// A random number drawn once per process.
     public let process: UInt64
-    /// Unique within the process.
+    /// A number that is unique within the process.
     public let number: UInt64
 
-    /// Puts an id together; the listener does.
+    /// Creates an id from its halves. Called by the listener.
     public init(process: UInt64, number: UInt64) {
         self.process = process
         self.number = number
     }
 
-    /// 32 lower-case hexadecimal digits.
+    /// The id as 32 lower-case hexadecimal digits.
     public var text: String {
         String(unsafeUninitializedCapacity: 32) { text in
             var digits = ByteWriter(text)
@@ -28,6 +28,6 @@ public struct CallID: Sendable, Hashable, CustomStringConvertible {
         bytes.append(hexDigitsOf: number)
     }
 
-    /// 32 lower-case hexadecimal digits.
+    /// The id as 32 lower-case hexadecimal digits.
     public var description: String { text }
 }

@@ -1,18 +1,19 @@
 internal import Synchronization
 
-/// Makes the ids of calls: without locks, and never one twice, because each maker counts in a lane of its own.
+/// A lock-free generator of call ids. Each generator counts in a number range (lane) of its own, so that ids are unique
+/// within the process.
 public struct CallIDs: Sendable {
     private static let process = UInt64.random(in: .min ... .max)
     private static let nextLane = Atomic<UInt64>(0)
-    // 2^40 calls a lane, 2^24 lanes; a full lane is left for a new one.
+    // 2^40 ids a lane, 2^24 lanes. A generator that has used up its lane moves to a new one.
     private static let laneBits: UInt64 = 40
 
     private var number = CallIDs.newLane()
 
-    /// A maker in a lane that no other has.
+    /// Creates a generator with a lane of its own.
     public init() {}
 
-    /// The next id.
+    /// Returns the next id.
     public mutating func next() -> CallID {
         number &+= 1
         if number & ((1 << Self.laneBits) - 1) == 0 { number = Self.newLane() + 1 }

@@ -1,10 +1,10 @@
-/// The one form of all channel URIs that differ in percent-encoding alone (RFC 3986, section 6.2.2): else a second account could bind
-/// the same channel under another spelling, beside its owner.
+/// Normalization of channel URIs that differ only in percent-encoding (RFC 3986, section 6.2.2). Without it, a second
+/// account could bind the same channel under another spelling.
 ///
-/// Escapes are written with small digits, as WNS itself issues them: to what is in use already nothing changes, neither in the ledger
-/// nor in the hub, and the push service gets its own spelling back.
+/// Escapes are written with lower-case digits, as WNS issues them. URIs that are already in use therefore stay as they
+/// are in the ledger and in the hub, and the push service receives its own spelling.
 enum ChannelURI {
-    /// The canonical form of what follows the authority: path and query. Nil where an escape is none.
+    /// Returns the canonical form of path and query, or nil if a percent escape is malformed.
     static func canonical(_ target: Substring) -> String? {
         guard let mark = target.firstIndex(of: "?") else { return path(target.utf8) }
         guard let path = path(target[..<mark].utf8), let query = query(target[target.index(after: mark)...].utf8)
@@ -12,8 +12,8 @@ enum ChannelURI {
         return "\(path)?\(query)"
     }
 
-    /// A reserved character and its escape differ in a path (section 2.2). Dot segments are carried out (section 6.2.2.3), and an
-    /// empty path is the root (section 6.2.3).
+    /// Normalizes a path. An escaped reserved character stays escaped (RFC 3986, section 2.2), dot segments are removed
+    /// (section 6.2.2.3), and an empty path becomes `/` (section 6.2.3).
     private static func path(_ bytes: Substring.UTF8View) -> String? {
         var text: [UInt8] = []
         guard
@@ -38,8 +38,8 @@ enum ChannelURI {
         return "/" + kept.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 
-    /// The query is a form's: names and values. Within them a character and its escape mean the same, except for the plus sign,
-    /// which means a blank, and for what separates them.
+    /// Normalizes a query of form-encoded pairs. A character and its escape are equivalent within a name or a value,
+    /// except for `+`, which stands for a space, and for the separators `&` and `=`.
     private static func query(_ bytes: Substring.UTF8View) -> String? {
         var pairs: [String] = []
         for pair in bytes.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
@@ -65,20 +65,20 @@ enum ChannelURI {
         return pairs.joined(separator: "&")
     }
 
-    /// Hands over the bytes that the text stands for.
+    /// Calls the closure with each decoded byte of the text.
     ///
-    /// - Returns: false where an escape is none.
-    private static func read(_ bytes: Substring.UTF8View, _ take: (_ byte: UInt8, _ isEscaped: Bool) -> Void) -> Bool {
+    /// - Returns: False if a percent escape is malformed.
+    private static func read(_ bytes: Substring.UTF8View, _ emit: (_ byte: UInt8, _ isEscaped: Bool) -> Void) -> Bool {
         var rest = bytes[...]
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
-                take(byte, false)
+                emit(byte, false)
                 continue
             }
             guard let high = rest.popFirst()?.hexDigitValue, let low = rest.popFirst()?.hexDigitValue else {
                 return false
             }
-            take(high << 4 | low, true)
+            emit(high << 4 | low, true)
         }
         return true
     }
@@ -88,7 +88,7 @@ enum ChannelURI {
         text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
     }
 
-    /// RFC 3986, section 2.3.
+    /// Returns whether the byte is an unreserved character (RFC 3986, section 2.3).
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,24 +1,27 @@
-/// What a push service knows a device by, canonical, with its service: a handle is bound by the two together.
+/// The canonical identifier that a push service gave a device, together with the service. Ownership is bound to the
+/// pair.
 ///
-/// Made by `HandleRules` alone, from what a client sent.
+/// Created only by `HandleRules` from client input.
 public struct DeviceHandle: Sendable, Hashable {
-    /// The service that gave the handle.
+    /// The push service that issued the handle.
     public let service: PushService
-    /// The handle in its canonical form: APNs upper-case hexadecimal, FCM as given, WNS and MPNS a URI in the form of `ChannelURI`.
+    /// The canonical handle: APNs in upper-case hexadecimal, FCM unchanged, WNS and MPNS as a URI normalized by
+    /// `ChannelURI`.
     public let text: String
-    /// The forms by which ledgers of earlier versions may know the handle; nearly always none. They are not part of what it is.
+    /// The spellings under which a ledger of an earlier version may hold the handle; almost always empty. They take no
+    /// part in equality.
     package let formerTexts: [String]
 
-    /// Why no handle can be made of a text.
+    /// The reason why a text is not a usable handle.
     public enum Fault: Error, Sendable, Hashable {
-        /// Not a handle of the service by its grammar.
+        /// The text does not match the grammar of the service.
         case malformed(PushService)
-        /// What an app writes when it describes its token instead of encoding it: `{length=32,bytes=0x…}`, `(null)`.
+        /// The text is a printed token object instead of the encoded token: `{length=32,bytes=0x…}`, `(null)`.
         case descriptionOfAToken
-        /// A URI whose host is not the push service's: the hub would post there with the app's own credentials.
+        /// The URI's host does not belong to the push service. The hub would post there with the app's own credentials.
         case foreignHost
 
-        /// A sentence that the client's developer can be told.
+        /// A sentence for the developer of the client.
         public var hint: String {
             switch self {
             case .malformed(.apns): "An APNs handle is 32 to 512 hexadecimal digits, an even number of them."
@@ -32,9 +35,9 @@ public struct DeviceHandle: Sendable, Hashable {
         }
     }
 
-    /// A handle in its canonical form.
+    /// Creates a handle from its canonical form.
     ///
-    /// - Parameter former: what an earlier version would have made of the same text of a client.
+    /// - Parameter former: The form that an earlier version would have stored for the same client input.
     init(service: PushService, canonical text: String, former: String? = nil) {
         self.service = service
         self.text = text
@@ -44,7 +47,7 @@ public struct DeviceHandle: Sendable, Hashable {
         self.formerTexts = formerTexts
     }
 
-    /// The text with the digits of its escapes in capitals.
+    /// Returns the text with upper-case hexadecimal digits in its percent escapes.
     private static func withCapitalEscapes(_ text: String) -> String {
         var digits = 0
         return String(
@@ -54,12 +57,12 @@ public struct DeviceHandle: Sendable, Hashable {
             }, as: UTF8.self)
     }
 
-    /// Whether both are one handle.
+    /// Returns whether both are the same handle of the same service.
     public static func == (left: DeviceHandle, right: DeviceHandle) -> Bool {
         left.service == right.service && left.text == right.text
     }
 
-    /// Hashes what makes it the handle that it is.
+    /// Hashes the service and the canonical text.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(service)
         hasher.combine(text)
@@ -67,9 +70,9 @@ public struct DeviceHandle: Sendable, Hashable {
 }
 
 extension DeviceHandle {
-    /// A handle that no device has, in the form that every backend takes: APNs.
+    /// Returns a handle that no device has, in the form that every backend accepts: APNs.
     ///
-    /// - Parameter random: hexadecimal digits, 64 of them.
+    /// - Parameter random: 64 random hexadecimal digits.
     package static func nobody(_ random: String) -> DeviceHandle {
         DeviceHandle(service: .apns, canonical: random.uppercased())
     }

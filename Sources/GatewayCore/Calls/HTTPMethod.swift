@@ -1,4 +1,4 @@
-/// The request methods that some route knows (RFC 9110, section 9). Any other word is a method without a route.
+/// The request methods that routes use (RFC 9110, section 9). A request with any other method matches no route.
 public enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
     /// `GET`
     case get = "GET"

@@ -1,17 +1,17 @@
 /// The grammar of device handles (contract: grammars), with the hosts that channel URIs may name.
 public struct HandleRules: Sendable, Hashable {
-    /// Host patterns of WNS channel URIs: a host, or `*.` and what the host must end with.
+    /// The host patterns of WNS channel URIs: a host name, or `*.` and the required suffix.
     public var wnsHosts: [String]
-    /// Host patterns of MPNS channel URIs.
+    /// The host patterns of MPNS channel URIs, in the same form.
     public var mpnsHosts: [String]
 
-    /// Rules; without arguments the hosts are Microsoft's own.
+    /// Creates rules. The default hosts are Microsoft's.
     public init(wnsHosts: [String] = ["*.notify.windows.com"], mpnsHosts: [String] = ["*.notify.live.net"]) {
         self.wnsHosts = wnsHosts.map(\.asciiLowercased)
         self.mpnsHosts = mpnsHosts.map(\.asciiLowercased)
     }
 
-    /// The handle that a registration for the service names.
+    /// Returns the canonical handle of a registration for the service.
     public func handle(_ text: String, of service: PushService) throws(DeviceHandle.Fault) -> DeviceHandle {
         guard !Self.describesAToken(text) else { throw .descriptionOfAToken }
         switch service {
@@ -22,8 +22,8 @@ public struct HandleRules: Sendable, Hashable {
         }
     }
 
-    /// The handle of a call that names no service: only hexadecimal digits are APNs, a URI is WNS or MPNS by its host, anything
-    /// else is FCM.
+    /// Returns the canonical handle of a call that names no service. Hexadecimal digits are an APNs handle, a URI is a
+    /// WNS or MPNS handle by its host, and anything else is an FCM handle.
     public func handleOfUnnamedService(_ text: String) throws(DeviceHandle.Fault) -> DeviceHandle {
         guard !Self.describesAToken(text) else { throw .descriptionOfAToken }
         if text.utf8.allSatisfy({ $0.hexDigitValue != nil }) { return try apns(text) }
@@ -31,7 +31,7 @@ public struct HandleRules: Sendable, Hashable {
         do {
             return try handle(text, of: .wns)
         } catch {
-            // What neither takes is told by the rules of the one that is still in use.
+            // If neither service accepts the URI, report the error of WNS, which is still in operation.
             guard let mpns = try? handle(text, of: .mpns) else { throw error }
             return mpns
         }
@@ -45,7 +45,7 @@ public struct HandleRules: Sendable, Hashable {
         guard (32...512).contains(text.utf8.count), text.utf8.count.isMultiple(of: 2),
             text.utf8.allSatisfy({ $0.hexDigitValue != nil })
         else { throw .malformed(.apns) }
-        // The hub stores it in capitals, and compares what it stored.
+        // The hub stores APNs handles in upper case and compares what it stored.
         return DeviceHandle(service: .apns, canonical: text.uppercased())
     }
 
@@ -71,7 +71,7 @@ public struct HandleRules: Sendable, Hashable {
         let scheme = String(text[..<colon.lowerBound]).asciiLowercased
         let rest = text[colon.upperBound...]
         let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
-        // No user information: it could make one host look like another.
+        // User information is rejected, because it could disguise the host.
         let authority = rest[..<authorityEnd]
         let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let host = String(parts[0]).asciiLowercased
@@ -80,12 +80,12 @@ public struct HandleRules: Sendable, Hashable {
             parts.count == 1 || (port != nil && parts[1].utf8.allSatisfy(\.isASCIIDigit))
         else { throw .malformed(service) }
         guard hosts.contains(where: { Self.host(host, matches: $0) }) else { throw .foreignHost }
-        // The scheme's own port is the same channel as none (RFC 3986, section 6.2.3), and must be the same handle.
+        // The scheme's default port and no port are the same channel (RFC 3986, section 6.2.3), and so the same handle.
         let standard: UInt16 = scheme == "https" ? 443 : 80
         let written = port.map { $0 == standard ? host : "\(host):\($0)" } ?? host
         guard let target = ChannelURI.canonical(rest[authorityEnd...]) else { throw .malformed(service) }
         let canonical = "\(scheme)://\(written)\(target)"
-        // Escapes may have become of characters that need none.
+        // Normalization may have escaped characters and so have lengthened the URI.
         guard canonical.utf8.count <= 2048 else { throw .malformed(service) }
         return DeviceHandle(
             service: service, canonical: canonical, former: "\(scheme)://\(written)\(rest[authorityEnd...])")
@@ -106,7 +106,8 @@ public struct HandleRules: Sendable, Hashable {
         }
     }
 
-    /// The characters of RFC 3986 but for `'`, which is pasted into a query of the hub's, and `#`.
+    /// Returns whether the byte may occur in a URI (RFC 3986). `'` is excluded because the backend pastes the handle
+    /// into a query of the hub; `#` is excluded because a channel URI has no fragment.
     private static func isURIByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

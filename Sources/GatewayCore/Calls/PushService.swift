@@ -1,17 +1,17 @@
-/// A push notification service, whatever word a client or a backend has for it.
+/// A push notification service, independent of the name that a client or a backend uses for it.
 ///
-/// `gcm`, `fcm` and `fcmv1` are three words for one service, and so one key of limits and of handle bindings.
+/// `gcm`, `fcm` and `fcmv1` name one service, and therefore share one key of limits and of handle bindings.
 public enum PushService: String, Sendable, Hashable, CaseIterable {
     /// Apple Push Notification service.
     case apns
     /// Windows Push Notification Services.
     case wns
-    /// Microsoft Push Notification Service (Windows Phone): registrations only, no backend sends to it.
+    /// Microsoft Push Notification Service (Windows Phone). Devices can register; no backend sends to it.
     case mpns
     /// Firebase Cloud Messaging, formerly Google Cloud Messaging.
     case fcm
 
-    /// Its place among all, for tables that have one for each.
+    /// The index of the service in tables with one element for each service.
     package var place: Int {
         switch self {
         case .apns: 0
@@ -21,7 +21,7 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The largest payload in bytes that the service takes (contract: payload limits).
+    /// The largest payload that the service accepts, in bytes (contract: payload limits).
     public var payloadLimit: Int {
         switch self {
         case .apns, .fcm: 4096
@@ -30,29 +30,29 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The word for a push service on the wire: `Platform` in a registration, `pns` in a send.
+/// The name of a push service on the wire: `Platform` in a registration, `pns` in a send.
 ///
-/// Matched without case; which words a backend takes is up to its profile.
+/// Matched without case. The backend profile decides which names the backend accepts.
 public enum Platform: String, Sendable, Hashable, CaseIterable {
-    /// Apple.
+    /// Apple Push Notification service.
     case apns
-    /// Windows.
+    /// Windows Push Notification Services.
     case wns
-    /// Windows Phone.
+    /// Microsoft Push Notification Service (Windows Phone).
     case mpns
-    /// Google, the first generation.
+    /// Google Cloud Messaging.
     case gcm
-    /// Google, the second generation.
+    /// Firebase Cloud Messaging, legacy interface.
     case fcm
-    /// Google, the HTTP v1 interface.
+    /// Firebase Cloud Messaging, HTTP v1 interface.
     case fcmv1
 
-    /// The word in any case, or nil if it is none of the six.
+    /// Creates a platform from its name in any case; nil for an unknown name.
     public init?(word: String) {
         self.init(rawValue: word.asciiLowercased)
     }
 
-    /// The service that the word stands for.
+    /// The push service that the name refers to.
     public var service: PushService {
         switch self {
         case .apns: .apns

@@ -1,11 +1,12 @@
-/// The id that a notification hub gives a registration: `[0-9]{1,20}-[0-9]{1,20}-[0-9]{1,3}`, the whole of it.
+/// The id that a notification hub gives a registration: exactly `[0-9]{1,20}-[0-9]{1,20}-[0-9]{1,3}`.
 ///
-/// Anything looser could leave the path segment that it is written into; `..` for one collapses to the hub itself.
+/// A looser grammar would let the id leave the URL path segment that it is written into; `..`, for example, would
+/// address the hub itself.
 public struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
-    /// The id as it goes on the wire: digits and two hyphens, 5 to 45 bytes.
+    /// The id on the wire: digits and two hyphens, 5 to 45 bytes.
     public let text: String
 
-    /// The id, or nil if the text is not one.
+    /// Creates an id, or returns nil if the text does not match the grammar.
     public init?(_ text: some StringProtocol) {
         guard Self.matches(text.utf8) else { return nil }
         self.text = String(text)

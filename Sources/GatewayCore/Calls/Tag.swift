@@ -1,16 +1,16 @@
 /// A tag of a registration: 1–120 bytes of `A–Z a–z 0–9 _ @ # . : -` (contract: grammars).
 ///
-/// Tags are kept as written and compared without case, as hubs do.
+/// Tags keep the client's spelling and are compared without case, as hubs do.
 public struct Tag: Sendable, Hashable, CustomStringConvertible {
-    /// The tag as the client wrote it; this is what the backend is told.
+    /// The tag as the client wrote it. The backend receives this form.
     public let text: String
-    /// The tag in lower case: what decisions, equality and order go by.
+    /// The tag in lower case. Policy, equality and order use this form.
     public let key: String
 
-    /// The most bytes that a tag may have.
+    /// The maximum length of a tag in bytes.
     public static let longest = 120
 
-    /// The tag, or nil if the text is outside the alphabet or the length.
+    /// Creates a tag, or returns nil if the text has another character or length.
     public init?(_ text: String) {
         let bytes = text.utf8
         guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy(Self.isTagByte) else { return nil }
@@ -18,22 +18,22 @@ public struct Tag: Sendable, Hashable, CustomStringConvertible {
         self.key = text.asciiLowercased
     }
 
-    /// The one tag by which a user is reached.
+    /// Creates the tag that addresses all devices of the user: `username:NAME`.
     public init(of user: UserName) {
         self.text = "username:\(user.text)"
         self.key = text
     }
 
-    /// What stands before the first colon, in lower case; nil where there is no colon.
+    /// The lower-case text before the first colon; nil if there is no colon.
     public var namespace: Substring? {
         key.firstIndex(of: ":").map { key[..<$0] }
     }
 
-    /// Without case.
+    /// Compares without case.
     public static func == (left: Tag, right: Tag) -> Bool { left.key == right.key }
-    /// Without case.
+    /// Hashes the lower-case form.
     public func hash(into hasher: inout Hasher) { hasher.combine(key) }
-    /// The tag as written.
+    /// The tag as the client wrote it.
     public var description: String { text }
 
     private static func isTagByte(_ byte: UInt8) -> Bool {

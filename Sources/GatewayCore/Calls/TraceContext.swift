@@ -1,31 +1,33 @@
 internal import Synchronization
 
-/// The trace that a call belongs to (W3C Trace Context, Level 1): passed on where a trusted peer began one, else begun here.
+/// The trace that a call belongs to (W3C Trace Context, Level 1): continued from a trusted peer, or started by the
+/// gateway.
 ///
-/// A trace that begins here has the id of the call, so that one leads to the other. Of a peer's trace only the id and the flags
-/// are kept, and a `TraceState` beside them, never bytes.
+/// A trace that the gateway starts has the id of the call, so that the one leads to the other. Of a peer's context only
+/// the parsed id, the flags and a `TraceState` are kept, never the received bytes.
 public struct TraceContext: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
     private let flags: UInt8
-    /// What goes along with it; nil for nothing.
+    /// The vendor-specific state to pass on; nil for none.
     public let state: TraceState?
 
-    /// The trace that begins with a call. Nobody here records it, so it is not marked as sampled.
+    /// Creates the trace of a call that has no trusted parent. The gateway exports no spans, so the trace is not marked
+    /// as sampled.
     public init(of call: CallID) {
         high = call.process
-        // Never zero: numbers begin at 1 (section 3.2.2.3 wants an id that is not all zeros).
+        // Never zero, because call numbers begin at 1 (section 3.2.2.3 forbids an id of zeros only).
         low = call.number
         flags = 0
         state = nil
     }
 
-    /// The trace that a `traceparent` speaks of; nil for one that is to be ignored (sections 3.2.2 and 4.3).
+    /// Parses a `traceparent` field; returns nil if the field must be ignored (sections 3.2.2 and 4.3).
     ///
-    /// - Parameter state: The `tracestate` that came with it; nil where there was none, or one that is to be ignored.
+    /// - Parameter state: The accompanying `tracestate`; nil if it is absent or must be ignored.
     public init?(traceparent bytes: some Collection<UInt8>, state: TraceState? = nil) {
         let bytes = Array(bytes)
-        // version "-" trace-id "-" parent-id "-" trace-flags; later versions may append to that.
+        // version "-" trace-id "-" parent-id "-" trace-flags; later versions may append fields.
         guard bytes.count >= Self.length, let version = Self.number(bytes[0..<2]), version != 0xFF,
             bytes.count == Self.length || (version > 0 && bytes[Self.length] == Self.dash),
             Self.dashes.allSatisfy({ bytes[$0] == Self.dash }),
@@ -35,11 +37,11 @@ public struct TraceContext: Sendable, Hashable {
         self.state = state
         self.high = high
         self.low = low
-        // Of the flags of later versions nothing is known but this one (section 4.3).
+        // Only the sampled flag is known across versions (section 4.3).
         self.flags = UInt8(flags & 1)
     }
 
-    /// The trace's id: 32 lower-case hexadecimal digits.
+    /// The trace id: 32 lower-case hexadecimal digits.
     public var id: String {
         String(unsafeUninitializedCapacity: 32) { text in
             var digits = ByteWriter(text)
@@ -49,14 +51,14 @@ public struct TraceContext: Sendable, Hashable {
         }
     }
 
-    /// The `traceparent` of a request that the gateway makes for the trace.
+    /// Returns the `traceparent` of an upstream request within the trace.
     ///
-    /// - Parameter span: The id of that request; 0, which none may have, stands for 1.
+    /// - Parameter span: The id of that request; 0, which is not a valid id, becomes 1.
     public func traceparent(span: UInt64) -> String {
         String(decoding: [UInt8](expecting: Self.length) { write(traceparentWith: span, to: &$0) }, as: UTF8.self)
     }
 
-    /// Appends the `traceparent` of a request with that id.
+    /// Appends the `traceparent` of an upstream request with that id.
     package func write(traceparentWith span: UInt64, to bytes: inout ByteWriter) {
         bytes.append("00-")
         bytes.append(hexDigitsOf: high)
@@ -66,9 +68,9 @@ public struct TraceContext: Sendable, Hashable {
         bytes.append(flags == 0 ? "-00" : "-01")
     }
 
-    /// An id for the next request: each has a span of its own (section 3.2.2.4). Takes no lock.
+    /// Returns a new span id. Each upstream request has its own (section 3.2.2.4). Takes no lock.
     package static func nextSpan() -> UInt64 {
-        // Numbers one after another, made to look unlike each other: the constants are those of SplitMix64.
+        // Consecutive numbers are scrambled with the constants of SplitMix64, so that ids do not resemble each other.
         var span = spans.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
         span = (span ^ span >> 30) &* 0xBF58_476D_1CE4_E5B9
         span = (span ^ span >> 27) &* 0x94D0_49BB_1331_11EB
@@ -77,11 +79,11 @@ public struct TraceContext: Sendable, Hashable {
 
     private static let spans = Atomic<UInt64>(.random(in: .min ... .max))
     private static let dash = UInt8(ascii: "-")
-    /// Where the parts of a `traceparent` are joined, and how long it is.
+    /// The positions of the hyphens in a `traceparent`, and its length in bytes.
     private static let dashes = [2, 35, 52]
     private static let length = 55
 
-    /// The number that up to 16 lower-case hexadecimal digits are; capitals are not allowed (section 3.2.2).
+    /// Parses up to 16 lower-case hexadecimal digits; upper case is not allowed (section 3.2.2).
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {

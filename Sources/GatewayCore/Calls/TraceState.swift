@@ -1,18 +1,21 @@
-/// What systems on a trace's way have noted for themselves: the members of `tracestate` (W3C Trace Context, Level 1, section 3.3).
+/// The members of a `tracestate` field: vendor-specific data of the systems that a trace passed (W3C Trace Context,
+/// Level 1, section 3.3).
 ///
-/// Only from a trusted peer, and only beside a trace of its. Each member went through the grammar and is written anew; a list that
-/// breaks it anywhere is dropped whole, as section 4.3 wants, and the trace goes on without.
+/// Accepted only from a trusted peer, and only together with a valid `traceparent`. Each member is checked against the
+/// grammar and written anew. A list with any invalid member is dropped as a whole, as section 4.3 requires, and the
+/// trace continues without it.
 public struct TraceState: Sendable, Hashable {
-    /// The most members of a list (section 3.3.1.1).
+    /// The maximum number of members of a list (section 3.3.1.1).
     public static let mostMembers = 32
-    /// The most bytes that are passed on, which is what everybody has to (section 3.3.1.5).
+    /// The maximum number of bytes that are passed on: the amount that section 3.3.1.5 requires of every
+    /// implementation.
     public static let mostBytes = 512
 
-    /// The members, with a comma between them.
+    /// The members, separated by commas.
     public let text: String
 
-    /// Reads a list, the lines of several fields being joined by commas; nil for one that is empty, breaks the grammar, names a
-    /// key twice, or is too long.
+    /// Parses a list. The caller joins the lines of several fields by commas. Returns nil for a list that is empty,
+    /// violates the grammar, repeats a key, or is too long.
     public init?(_ bytes: some Collection<UInt8>) {
         var keys: Set<ArraySlice<UInt8>> = []
         var text: [UInt8] = []
@@ -31,7 +34,7 @@ public struct TraceState: Sendable, Hashable {
         self.text = String(decoding: text, as: UTF8.self)
     }
 
-    /// Section 3.3.1.3.1: a key of its own, or `tenant@system`.
+    /// Section 3.3.1.3.1: a simple key, or `tenant@system`.
     private static func isKey(_ key: ArraySlice<UInt8>) -> Bool {
         guard let at = key.firstIndex(of: UInt8(ascii: "@")) else { return isName(key, most: 256) }
         let (tenant, system) = (key[..<at], key[(at + 1)...])
@@ -48,7 +51,8 @@ public struct TraceState: Sendable, Hashable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
     }
 
-    /// Section 3.3.1.3.2: printable ASCII but comma and equals sign, with no space at the end, which was taken off as a member's.
+    /// Section 3.3.1.3.2: printable ASCII except comma and equals sign. A trailing space is not allowed either;
+    /// `trimmed` has removed it before.
     private static func isValue(_ value: ArraySlice<UInt8>) -> Bool {
         (1...256).contains(value.count)
             && value.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ",") }

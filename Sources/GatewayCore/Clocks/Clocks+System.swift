@@ -5,7 +5,7 @@ internal import Musl
 #endif
 
 extension Clocks {
-    /// The machine's clocks: `CLOCK_MONOTONIC` and `CLOCK_REALTIME`.
+    /// The clocks of the machine: `CLOCK_MONOTONIC` and `CLOCK_REALTIME`.
     public static let system = Clocks(
         monotonic: {
             let now = reading(of: CLOCK_MONOTONIC)
@@ -19,7 +19,7 @@ extension Clocks {
 
     private static func reading(of clock: clockid_t) -> timespec {
         var now = timespec()
-        // Both clocks exist on every Linux, so this cannot fail.
+        // Both clocks exist on every Linux, so this call cannot fail.
         clock_gettime(clock, &now)
         return now
     }

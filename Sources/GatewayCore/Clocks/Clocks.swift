@@ -1,11 +1,11 @@
-/// The two clocks as parameters, so that tests hold the hands.
+/// The two clocks, passed as a parameter so that tests can control time.
 public struct Clocks: Sendable {
-    /// Nanoseconds that pass steadily and mean nothing across restarts. For limits, deadlines and ages.
+    /// Returns the monotonic time. Used for limits, deadlines and ages; not comparable across restarts.
     public let monotonic: @Sendable () -> MonotonicInstant
-    /// The time of day. For records, and for tokens and accounts that expire.
+    /// Returns the time of day. Used for records, and for the expiry of tokens and accounts.
     public let wall: @Sendable () -> WallTime
 
-    /// Clocks from their readings.
+    /// Creates clocks from the functions that read them.
     public init(
         monotonic: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> WallTime
     ) {
@@ -16,13 +16,13 @@ public struct Clocks: Sendable {
 
 /// A reading of the monotonic clock.
 public struct MonotonicInstant: Sendable, Hashable, Comparable {
-    /// Nanoseconds since some start.
+    /// Nanoseconds since an arbitrary start.
     public let nanoseconds: Int64
 
-    /// A reading.
+    /// Creates a reading.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// Earlier is less.
+    /// Returns whether the left reading is earlier.
     public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

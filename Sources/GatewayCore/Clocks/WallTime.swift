@@ -1,25 +1,25 @@
-/// A time of day: microseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+/// A time of day: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// Microseconds since the epoch; negative before it.
     public let microseconds: Int64
 
-    /// A time from microseconds since the epoch.
+    /// Creates a time from microseconds since the epoch.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// A time from whole seconds since the epoch; what is beyond the range becomes its end.
+    /// Creates a time from whole seconds since the epoch. A value out of range saturates.
     public init(seconds: Int64) {
         let (microseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        // Wrapped around, a token that says the end of time would be of any time at all.
+        // If the value wrapped around, a token with an extreme expiry would get an arbitrary one.
         self.microseconds = overflow ? (seconds < 0 ? .min : .max) : microseconds
     }
 
     /// Whole seconds since the epoch, rounded down.
     public var seconds: Int64 { Self.floorDivision(microseconds, 1_000_000) }
 
-    /// Earlier is less.
+    /// Returns whether the left time is earlier.
     public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
 
-    /// RFC 3339 in UTC with microseconds: `2026-11-21T07:00:00.000000Z`.
+    /// The time in RFC 3339 format, in UTC with microseconds: `2026-11-21T07:00:00.000000Z`.
     public var description: String {
         let days = Self.floorDivision(seconds, 86_400)
         let second = seconds - days * 86_400
@@ -46,13 +46,14 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         text.append(UInt8(ascii: ":"))
         append(second % 60, digits: 2)
         text.append(UInt8(ascii: "."))
-        // Not `microseconds - seconds * 1_000_000`: near the least number the product overflows.
+        // Not `microseconds - seconds * 1_000_000`: the product overflows near `Int64.min`.
         append((microseconds % 1_000_000 + 1_000_000) % 1_000_000, digits: 6)
         text.append(UInt8(ascii: "Z"))
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// A time from RFC 3339 text (`2026-11-21T07:00:00Z`, with or without a fraction, with `Z` or an offset), or nil.
+    /// Parses RFC 3339 text (`2026-11-21T07:00:00Z`, with or without a fraction, with `Z` or an offset); returns nil
+    /// for other text.
     public init?(rfc3339 text: String) {
         var rest = text.utf8[...]
         func number(_ digits: Int) -> Int64? {
@@ -60,19 +61,19 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
             defer { rest = rest.dropFirst(digits) }
             return rest.prefix(digits).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
         }
-        func take(_ byte: Character) -> Bool {
+        func consume(_ byte: Character) -> Bool {
             guard rest.first == byte.asciiValue else { return false }
             rest = rest.dropFirst()
             return true
         }
-        guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2),
-            take("T") || take("t"), let hour = number(2), take(":"), let minute = number(2), take(":"),
+        guard let year = number(4), consume("-"), let month = number(2), consume("-"), let day = number(2),
+            consume("T") || consume("t"), let hour = number(2), consume(":"), let minute = number(2), consume(":"),
             let second = number(2), (1...12).contains(month), hour < 24, minute < 60, second < 60
         else { return nil }
         let days = Self.days(fromCivil: year, month, day)
         guard Self.civil(fromDays: days) == (year, month, day) else { return nil }
         var fraction: Int64 = 0
-        if take(".") {
+        if consume(".") {
             let digits = rest.prefix(while: \.isASCIIDigit)
             guard !digits.isEmpty else { return nil }
             for place in 0..<6 {
@@ -83,9 +84,9 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
             rest = rest.dropFirst(digits.count)
         }
         var offset: Int64 = 0
-        if !(take("Z") || take("z")) {
-            let sign: Int64 = take("+") ? 1 : take("-") ? -1 : 0
-            guard sign != 0, let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60
+        if !(consume("Z") || consume("z")) {
+            let sign: Int64 = consume("+") ? 1 : consume("-") ? -1 : 0
+            guard sign != 0, let hours = number(2), consume(":"), let minutes = number(2), hours < 24, minutes < 60
             else { return nil }
             offset = sign * (hours * 3600 + minutes * 60)
         }
@@ -99,7 +100,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         return dividend % divisor < 0 ? quotient - 1 : quotient
     }
 
-    // The proleptic Gregorian calendar in eras of 400 years, each 146,097 days, the year counted from March.
+    // The proleptic Gregorian calendar in eras of 400 years, each 146,097 days. Years are counted from March.
     private static func civil(fromDays days: Int64) -> (Int64, Int64, Int64) {
         let shifted = days + 719_468
         let era = floorDivision(shifted, 146_097)

@@ -1,6 +1,7 @@
-/// Tells whether two mappings of a configuration say the same, wherever they stand in their files.
+/// A digest of a configuration mapping, independent of where the mapping stands in its file. Equal fingerprints mean
+/// equal contents.
 ///
-/// A digest, so that no secret of a configuration is kept for the comparison.
+/// A digest is kept, and not the mapping, so that no secret of the configuration is retained for the comparison.
 public struct ConfigurationFingerprint: Sendable, Hashable {
     private let digest: [UInt8]?
 
@@ -10,24 +11,24 @@ public struct ConfigurationFingerprint: Sendable, Hashable {
         digest = SHA256.digest(bytes)
     }
 
-    /// Equal where what they were made of is. Without a digest nothing is.
+    /// Returns whether both were made of equal contents. A fingerprint without a digest equals none.
     public static func == (left: ConfigurationFingerprint, right: ConfigurationFingerprint) -> Bool {
         left.digest != nil && left.digest == right.digest
     }
 
-    /// By the digest.
+    /// Hashes the digest.
     public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
 extension ConfigurationReader {
-    /// What the mapping says, its values expanded.
+    /// The fingerprint of the mapping, with its values expanded.
     public var fingerprint: ConfigurationFingerprint {
         ConfigurationFingerprint(ConfigurationNode(.mapping(entriesInOrder.sorted { $0.name < $1.name }), at: location))
     }
 }
 
 extension ConfigurationNode {
-    /// Every value with its kind and its length before it, so that nothing reads as something else.
+    /// Appends each value with its kind and length in front, so that different contents never produce the same bytes.
     fileprivate func write(to bytes: inout [UInt8]) {
         func write(_ kind: Character, _ count: Int) { bytes += "\(kind)\(count):".utf8 }
         switch shape {

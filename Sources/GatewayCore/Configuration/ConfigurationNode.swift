@@ -1,12 +1,12 @@
-/// A value of a configuration file with the place where it stands: what a YAML document is reduced to.
+/// A value of a configuration file with its location. A YAML document is converted to a tree of these.
 public struct ConfigurationNode: Sendable {
-    /// The shapes that a value may have.
+    /// The kinds of value.
     public indirect enum Shape: Sendable {
-        /// Text. `isPlain` is false for quoted text, which is never a number, a Boolean or null.
+        /// Text. `isPlain` is false for quoted text, which is never read as a number, a Boolean or null.
         case scalar(String, isPlain: Bool)
         /// A list.
         case sequence([ConfigurationNode])
-        /// Names and values, in order; names are unique.
+        /// Names and values in the order of the file. Names are unique.
         case mapping([Entry])
     }
 
@@ -14,12 +14,12 @@ public struct ConfigurationNode: Sendable {
     public struct Entry: Sendable {
         /// The name.
         public var name: String
-        /// Where the name stands.
+        /// The location of the name.
         public var location: SourceLocation
         /// The value.
         public var value: ConfigurationNode
 
-        /// An entry from its parts.
+        /// Creates an entry.
         public init(name: String, location: SourceLocation, value: ConfigurationNode) {
             self.name = name
             self.location = location
@@ -27,18 +27,18 @@ public struct ConfigurationNode: Sendable {
         }
     }
 
-    /// What the value is.
+    /// The kind and content of the value.
     public var shape: Shape
-    /// Where it stands.
+    /// The location of the value.
     public var location: SourceLocation
 
-    /// A value from its parts.
+    /// Creates a value.
     public init(_ shape: Shape, at location: SourceLocation) {
         self.shape = shape
         self.location = location
     }
 
-    /// Whether the value is YAML's null: nothing at all, `~` or `null`, unquoted.
+    /// Whether the value is YAML's null: empty, `~` or `null`, unquoted.
     public var isNull: Bool {
         if case .scalar(let text, isPlain: true) = shape { return ["", "~", "null", "Null", "NULL"].contains(text) }
         return false

@@ -1,23 +1,23 @@
-/// One thing wrong with a configuration, where it stands, and what would be right.
+/// One problem of a configuration: its location, what is wrong, and what would be valid.
 public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Whether the gateway starts in spite of it.
+    /// The severity of a problem: whether the gateway starts nevertheless.
     public enum Severity: String, Sendable {
-        /// It does not start.
+        /// The gateway does not start.
         case error
-        /// It starts, and says so.
+        /// The gateway starts and reports the problem.
         case warning
     }
 
-    /// Where the value stands.
+    /// The location of the value.
     public var location: SourceLocation
     /// The path of the value from the root, such as `limits[1].rate`; empty for the whole file.
     public var path: String
-    /// What is wrong and what would be right, in one line.
+    /// One line that says what is wrong and what would be valid.
     public var message: String
-    /// Whether the gateway starts in spite of it.
+    /// Whether the gateway starts nevertheless.
     public var severity: Severity
 
-    /// A problem from its parts.
+    /// Creates a problem.
     public init(at location: SourceLocation, path: String, _ message: String, severity: Severity = .error) {
         self.location = location
         self.path = path
@@ -25,7 +25,7 @@ public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConve
         self.severity = severity
     }
 
-    /// `gateway.yaml:12:7: limits[1].rate: "30/mim" is not a rate; …`, with `warning: ` before the path of a warning.
+    /// `gateway.yaml:12:7: limits[1].rate: "30/mim" is not a rate; …`. A warning has `warning: ` before the path.
     public var description: String {
         let kind = severity == .warning ? "warning: " : ""
         return "\(location): \(kind)\(path.isEmpty ? "" : path + ": ")\(message)"
@@ -36,18 +36,18 @@ public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConve
 public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
     /// The file as the operator named it.
     public var file: String
-    /// From 1; 0 where the file as a whole is meant.
+    /// The line from 1; 0 for the file as a whole.
     public var line: Int
-    /// From 1; 0 where the file as a whole is meant.
+    /// The column from 1; 0 for the file as a whole.
     public var column: Int
 
-    /// A place; without line and column the whole file.
+    /// Creates a location. Without line and column it stands for the whole file.
     public init(file: String, line: Int = 0, column: Int = 0) {
         self.file = file
         self.line = line
         self.column = column
     }
 
-    /// `file:line:column`, or the file alone.
+    /// `file:line:column`, or only the file.
     public var description: String { line == 0 ? file : "\(file):\(line):\(column)" }
 }

@@ -1,13 +1,13 @@
-// Typed values. Each answers nil where the name is absent (the caller then has its default) or where the value is wrong
-// (which is reported), so that reading goes on and finds the next problem.
+// Typed values. Each function returns nil where the name is absent, so that the caller applies its default. Each also
+// returns nil for an invalid value and reports it, so that reading continues and finds the next problem.
 
 extension ConfigurationReader {
-    /// Text, quoted or not.
+    /// Returns text, quoted or not.
     public func string(_ name: String) -> String? {
         node(name).flatMap { string(of: $0, under: name) }
     }
 
-    /// The text of a node that was taken out of this mapping.
+    /// Returns the text of a node that was obtained from this mapping.
     public func string(of node: ConfigurationNode, under name: String) -> String? {
         guard case .scalar(let text, _) = node.shape else {
             report(at: node.location, under: name, "must be text")
@@ -16,10 +16,10 @@ extension ConfigurationReader {
         return text
     }
 
-    /// Text that must be there and not be empty.
+    /// Returns text that must be present and not empty.
     public func required(_ name: String) -> String? {
         guard let node = node(name) else {
-            // Null too is said: what is left out without a word would be a limit or a credential that nobody misses.
+            // Null is reported too: an omitted limit or credential would otherwise go unnoticed.
             if has(name) { report(name, "must not be empty") } else { report("\"\(name)\" is missing") }
             return nil
         }
@@ -28,7 +28,7 @@ extension ConfigurationReader {
         return text.isEmpty ? nil : text
     }
 
-    /// `true` or `false`.
+    /// Returns `true` or `false`.
     public func bool(_ name: String) -> Bool? {
         guard let node = node(name) else { return nil }
         switch node.shape {
@@ -40,7 +40,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// A whole number within a range.
+    /// Returns a whole number within the range.
     public func integer(_ name: String, in range: ClosedRange<Int>) -> Int? {
         guard let node = node(name) else { return nil }
         guard case .scalar(let text, isPlain: true) = node.shape, let number = Int(text), range.contains(number) else {
@@ -50,35 +50,35 @@ extension ConfigurationReader {
         return number
     }
 
-    /// One of the words of an enumeration.
+    /// Returns one of the cases of an enumeration, read by its raw value.
     public func word<Word: RawRepresentable & CaseIterable>(
         _ name: String, of type: Word.Type
     ) -> Word? where Word.RawValue == String {
         guard let text = string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
             let allowed = Word.allCases.map(\.rawValue).joined(separator: ", ")
-            report(name, "\"\(text)\" is none of: \(allowed)")
+            report(name, "\"\(text)\" is not one of: \(allowed)")
             return nil
         }
         return word
     }
 
-    /// A path; relative ones are relative to the directory of the file.
+    /// Returns a path. A relative path is resolved against the directory of the file.
     public func path(_ name: String) -> String? {
         string(name).map(absolute)
     }
 
-    /// The path, with the directory of the file before a relative one.
+    /// Returns an absolute path unchanged and a relative one with the directory of the file in front.
     public func absolute(_ path: String) -> String {
         path.hasPrefix("/") || directory.isEmpty ? path : "\(directory)/\(path)"
     }
 
-    /// A list of text.
+    /// Returns a list of text.
     public func strings(_ name: String) -> [String]? {
         sequence(name)?.compactMap { string(of: $0.node, under: $0.path) }
     }
 
-    /// A number of bytes: a whole number, alone or with `KiB`, `MiB` or `GiB`.
+    /// Returns a number of bytes, written as a whole number alone or followed by `KiB`, `MiB` or `GiB`.
     public func byteCount(_ name: String) -> Int? {
         guard let text = string(name) else { return nil }
         let digits = text.prefix(while: \.isASCIIDigit)
@@ -92,7 +92,7 @@ extension ConfigurationReader {
         return number << shift
     }
 
-    /// A span of time: a whole number and `ms`, `s`, `m` or `min`, `h` or `d`, in seconds.
+    /// Returns a duration, written as a whole number followed by `ms`, `s`, `m` or `min`, `h`, or `d`.
     public func duration(_ name: String, in range: ClosedRange<Duration>) -> Duration? {
         guard let text = string(name) else { return nil }
         guard let duration = Duration(configured: text) else {
@@ -112,7 +112,7 @@ extension Duration {
         ("ms", 1), ("s", 1000), ("min", 60_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// A span of time as configurations have it, such as `30s`, or nil.
+    /// Parses a duration in the configuration's notation, such as `30s`; returns nil for other text.
     public init?(configured text: String) {
         let digits = text.prefix(while: \.isASCIIDigit)
         let word = text.dropFirst(digits.count)
@@ -122,7 +122,7 @@ extension Duration {
         self = .milliseconds(milliseconds)
     }
 
-    /// The span as configurations have it, in the largest unit that keeps it whole.
+    /// The duration in the configuration's notation, in the largest unit that represents it exactly.
     public var configured: String {
         let milliseconds = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
         let unit = Self.units.last { milliseconds % $0.milliseconds == 0 && $0.word != "m" } ?? Self.units[0]

@@ -1,20 +1,20 @@
-/// Reads a mapping of the configuration, name by name, and collects every problem on the way.
+/// A reader of one mapping of the configuration. It reads the mapping name by name and collects every problem.
 ///
-/// Each name is asked for once, where its meaning is documented; `finish()` then reports the names that nobody asked for.
-/// A reader for a value that has the wrong shape reports that once and answers nil to everything.
+/// The caller reads each name once, at the place that documents the name. `finish()` then reports the names that were
+/// not read. If the value is not a mapping, the reader reports that once and returns nil for every name.
 public final class ConfigurationReader {
     /// The path of the mapping from the root.
     public let path: String
-    /// Where the mapping stands.
+    /// The location of the mapping.
     public let location: SourceLocation
-    /// The directory that relative paths in this file are relative to.
+    /// The directory that relative paths in this file are resolved against.
     public let directory: String
     private let problems: ConfigurationProblems
     private var entries: [String: ConfigurationNode.Entry] = [:]
     private var known: [String] = []
     private let isUsable: Bool
 
-    /// A reader of a node that should be a mapping. Null is an empty one.
+    /// Creates a reader of a node that should be a mapping. Null counts as an empty mapping.
     public init(
         _ node: ConfigurationNode, path: String = "", directory: String, problems: ConfigurationProblems
     ) {
@@ -32,16 +32,17 @@ public final class ConfigurationReader {
         }
     }
 
-    /// The value behind a name, or nil where it is absent or null. Marks the name as known.
+    /// Returns the value of a name, or nil if it is absent or null. Marks the name as known.
     public func node(_ name: String) -> ConfigurationNode? {
         known.append(name)
         return entries[name].flatMap { $0.value.isNull ? nil : $0.value }
     }
 
-    /// Whether the name is there at all, null included. Does not mark it as known.
+    /// Returns whether the name is present, with null or another value. Does not mark it as known.
     public func has(_ name: String) -> Bool { entries[name] != nil }
 
-    /// All names that are there, in the order of the file, for mappings whose names are the operator's own. Marks all as known.
+    /// Returns all entries in the order of the file, for mappings whose names the operator chooses. Marks all names as
+    /// known.
     public func allEntries() -> [ConfigurationNode.Entry] {
         known += entries.keys
         return entriesInOrder
@@ -53,18 +54,19 @@ public final class ConfigurationReader {
         }
     }
 
-    /// Reports names that nobody asked for, with the ones that could have been meant.
+    /// Reports the names that were not read, each with the most similar known name.
     public func finish() {
         guard isUsable else { return }
         let known = Set(known)
-        let hint = known.isEmpty ? "nothing is" : "known are: \(known.sorted().joined(separator: ", "))"
+        let hint =
+            known.isEmpty ? "this mapping takes no keys" : "known keys: \(known.sorted().joined(separator: ", "))"
         for entry in entriesInOrder where !known.contains(entry.name) {
             let meant = Misspelling.nearest(to: entry.name, among: known).map { "did you mean `\($0)`? " } ?? ""
-            report(at: entry.location, under: entry.name, "is not known here; \(meant)\(hint)")
+            report(at: entry.location, under: entry.name, "is not a known key; \(meant)\(hint)")
         }
     }
 
-    /// Reports a problem with the value behind a name, at its place.
+    /// Reports a problem with the value of a name, at the value's location.
     public func report(_ name: String, _ message: String, severity: ConfigurationProblem.Severity = .error) {
         report(at: entries[name]?.value.location ?? location, under: name, message, severity: severity)
     }
@@ -74,7 +76,7 @@ public final class ConfigurationReader {
         problems.add(at: location, path, message, severity: severity)
     }
 
-    /// Reports a problem at a place of one's own.
+    /// Reports a problem at a location that the caller gives.
     public func report(
         at location: SourceLocation, under name: String, _ message: String,
         severity: ConfigurationProblem.Severity = .error
@@ -82,23 +84,23 @@ public final class ConfigurationReader {
         problems.add(at: location, inner(name), message, severity: severity)
     }
 
-    /// The path of a name in this mapping.
+    /// Returns the full path of a name in this mapping.
     public func inner(_ name: String) -> String {
         if name.hasPrefix("[") { return path + name }
         return path.isEmpty ? name : "\(path).\(name)"
     }
 
-    /// A reader of the mapping behind a name, or nil where it is absent.
+    /// Returns a reader of the mapping under a name, or nil if the name is absent.
     public func mapping(_ name: String) -> ConfigurationReader? {
         node(name).map { reader(of: $0, under: name) }
     }
 
-    /// A reader of a node that was taken out of this mapping.
+    /// Returns a reader of a node that was obtained from this mapping.
     public func reader(of node: ConfigurationNode, under name: String) -> ConfigurationReader {
         ConfigurationReader(node, path: inner(name), directory: directory, problems: problems)
     }
 
-    /// The list behind a name with the path of each value, or nil where it is absent.
+    /// Returns the elements of the list under a name, each with its path, or nil if the name is absent.
     public func sequence(_ name: String) -> [(node: ConfigurationNode, path: String)]? {
         guard let node = node(name) else { return nil }
         guard case .sequence(let values) = node.shape else {
@@ -109,15 +111,15 @@ public final class ConfigurationReader {
     }
 }
 
-/// Where readers put what is wrong.
+/// The collection of problems that readers report to.
 public final class ConfigurationProblems {
-    /// All so far, in the order of their discovery.
+    /// The problems so far, in the order of discovery.
     public private(set) var all: [ConfigurationProblem] = []
 
-    /// None yet.
+    /// Creates an empty collection.
     public init() {}
 
-    /// Adds one.
+    /// Adds a problem.
     public func add(_ problem: ConfigurationProblem) { all.append(problem) }
 
     func add(

@@ -1,16 +1,17 @@
-/// Finds the word that somebody may have meant.
+/// A search for the known word that a misspelled word most resembles.
 enum Misspelling {
-    /// The nearest of the words, where no more than two letters are wrong, and no more than a third of them.
+    /// Returns the nearest word, if its edit distance is at most two and at most a third of the word's length.
     static func nearest(to word: String, among words: some Sequence<String>) -> String? {
         words.map { (word: $0, distance: distance(word, $0)) }
             .filter { $0.distance <= min(2, max(1, word.count / 3)) }
             .min { ($0.distance, $0.word) < ($1.distance, $1.word) }?.word
     }
 
-    /// How many letters must be inserted, deleted, replaced, or swapped with their neighbour (optimal string alignment).
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment
+    /// distance).
     static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
-        // Names in a configuration are short; what is not is no misspelling.
+        // Names in a configuration are short; a longer text is not a misspelling of one.
         guard left.count <= 64, right.count <= 64 else { return .max }
         var before: [Int] = []
         var last = Array(0...right.count)

@@ -1,12 +1,12 @@
 internal import Yams
 
-/// Reads YAML text into nodes that know where they stand. Strict where YAML is lenient: duplicate
-/// names are refused, and so is more than one document.
+/// A parser that turns YAML text into nodes with locations. Stricter than YAML: it rejects duplicate names and more
+/// than one document.
 public enum YAMLDocument {
-    /// The most bytes that a configuration file may have.
+    /// The maximum size of a configuration file in bytes.
     public static let longest = 16 * 1024 * 1024
 
-    /// The root of the document, or the problem that keeps it from being read. An empty document is null.
+    /// Parses the text and returns the root. An empty document is null.
     public static func parse(_ text: String, file: String) throws(ConfigurationProblem) -> ConfigurationNode {
         let start = SourceLocation(file: file, line: 1, column: 1)
         guard text.utf8.count <= longest else {
@@ -42,11 +42,11 @@ public enum YAMLDocument {
             let first = context.mark
             guard let name = duplicates.first, let second = YAMLDuplicate.second(of: name, after: first, in: text)
             else {
-                return at(first, "stands more than once in this mapping: \(names)")
+                return at(first, "duplicate name in this mapping: \(names)")
             }
             return ConfigurationProblem(
                 at: SourceLocation(file: file, line: second.line, column: second.column), path: "",
-                "stands more than once in this mapping: \(names); first in line \(first.line)")
+                "duplicate name in this mapping: \(names); first at line \(first.line)")
         default:
             return ConfigurationProblem(
                 at: SourceLocation(file: file, line: 1, column: 1), path: "", "is not YAML: \(error)")
@@ -54,17 +54,17 @@ public enum YAMLDocument {
     }
 }
 
-/// Turns Yams' nodes into ours, within bounds.
+/// A bounded conversion of Yams' nodes into `ConfigurationNode`.
 private struct Converter {
     let file: String
-    // Aliases arrive expanded, and can blow a small file up to any size.
+    // Yams expands aliases, so a small file can grow to any size.
     var nodesLeft = 2_000_000
 
     mutating func convert(_ node: Node, path: String, depth: Int) throws(ConfigurationProblem) -> ConfigurationNode {
         let location = location(of: node)
         nodesLeft -= 1
         guard depth < 32, nodesLeft > 0 else {
-            throw ConfigurationProblem(at: location, path: path, "holds too many values, or nests too deeply")
+            throw ConfigurationProblem(at: location, path: path, "has too many values, or is nested too deeply")
         }
         switch node {
         case .scalar(let scalar):
@@ -92,10 +92,10 @@ private struct Converter {
             guard case .scalar(let name) = key else {
                 throw ConfigurationProblem(at: place, path: path, "a name must be text")
             }
-            // To Yams a number and the same digits in quotation marks are two keys; to readers they are one name.
+            // Yams treats a number and the same digits in quotation marks as two keys; for readers they are one name.
             guard names.insert(name.string).inserted else {
                 throw ConfigurationProblem(
-                    at: place, path: path, "stands more than once in this mapping: \"\(name.string)\"")
+                    at: place, path: path, "duplicate name in this mapping: \"\(name.string)\"")
             }
             let inner = path.isEmpty ? name.string : "\(path).\(name.string)"
             let converted = try convert(value, path: inner, depth: depth + 1)

@@ -1,11 +1,11 @@
 internal import Yams
 
-/// Finds the second of two equal names of a mapping: the parser tells the place of the first.
+/// A search for the second of two equal names of a mapping. The YAML parser reports only the position of the first.
 enum YAMLDuplicate {
-    /// The place of the next equal name in the same mapping; nil where this simple search does not find it.
+    /// Returns the position of the next equal name in the same mapping, or nil if this textual search does not find it.
     ///
-    /// In block style that is the next line with the name in the same column, up to a line further left; in flow style the next
-    /// occurrence in the line behind a brace or a comma.
+    /// In block style this is the next line with the name in the same column, before any line that is indented less. In
+    /// flow style it is the next occurrence in the same line after a brace or a comma.
     static func second(of name: String, after first: Mark, in text: String) -> (line: Int, column: Int)? {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard (1...lines.count).contains(first.line) else { return nil }
@@ -25,7 +25,7 @@ enum YAMLDuplicate {
         return nil
     }
 
-    /// Whether a name with its colon stands here, plain or in quotation marks.
+    /// Returns whether the text begins with the name, plain or quoted, and a colon.
     private static func begins(_ text: ArraySlice<Unicode.Scalar>, with name: String) -> Bool {
         ["", "\"", "'"].contains { quote in
             let written = Array((quote + name + quote).unicodeScalars)

@@ -1,11 +1,11 @@
-/// What a caller presents to show who it is. Authenticators see this and the peer, never a header.
+/// A credential that a caller presents. Authenticators receive it together with the peer, and never see a header.
 public enum Credential: Sendable {
-    /// User and password of the Basic scheme (RFC 7617).
+    /// A user name and password of the Basic scheme (RFC 7617).
     case password(user: LoginName, password: Secret)
     /// A bearer token (RFC 6750).
     case bearer(token: Secret)
 
-    /// Which kind this is.
+    /// The kind of the credential.
     public var kind: CredentialKind {
         switch self {
         case .password: .password
@@ -14,10 +14,10 @@ public enum Credential: Sendable {
     }
 }
 
-/// The kinds of credential that an authenticator may take. The set may grow.
+/// The kinds of credential that an authenticator may accept. More may be added.
 public enum CredentialKind: String, Sendable, Hashable, CaseIterable {
-    /// User and password: challenged as `Basic` (RFC 7617).
+    /// A user name and password, with the challenge `Basic` (RFC 7617).
     case password
-    /// A token: challenged as `Bearer` (RFC 6750).
+    /// A token, with the challenge `Bearer` (RFC 6750).
     case bearer
 }

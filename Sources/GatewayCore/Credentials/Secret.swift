@@ -1,8 +1,8 @@
 internal import CLibcrypto
 
-/// Bytes that must not be seen: no printable form, compared in constant time, wiped when the last reference goes.
+/// Secret bytes: without a printable form, compared in constant time, wiped when the last reference is released.
 public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    // @unchecked: `bytes` is written by `init` and `deinit` alone, and both have the only reference.
+    // @unchecked: only `init` and `deinit` write `bytes`, and both hold the only reference.
     private final class Storage: @unchecked Sendable {
         private(set) var bytes: [UInt8]
 
@@ -15,44 +15,44 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
 
     private let storage: Storage
 
-    /// Copies the bytes; what they were copied from is the caller's to wipe.
+    /// Copies the bytes. The caller remains responsible for wiping the original.
     public init(_ bytes: some Sequence<UInt8>) {
         storage = Storage(Array(bytes))
     }
 
-    /// The same.
+    /// Copies the bytes. The caller remains responsible for wiping the original.
     public init(_ bytes: Span<UInt8>) {
         storage = Storage(bytes.withUnsafeBufferPointer { Array($0) })
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     public var count: Int { storage.bytes.count }
 
-    /// Lends the bytes for the time of the closure.
+    /// Calls the closure with the bytes, which are valid only during the call.
     public func withBytes<Result, Failure: Error>(
         _ body: (borrowing Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // The storage must outlive the borrowed array, or wiping would find the array shared and wipe a copy.
+        // The storage must outlive the borrowed array; otherwise `deinit` would find the array shared and wipe a copy.
         defer { withExtendedLifetime(storage) {} }
         let bytes = storage.bytes
         return try body(bytes.span)
     }
 
-    /// Lends the bytes to C for the time of the closure.
+    /// Calls the closure with the bytes, for C functions. The buffer is valid only during the call.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         defer { withExtendedLifetime(storage) {} }
         return storage.bytes.withUnsafeBytes(body)
     }
 
-    /// Whether both hold the same bytes, in a time that depends on their lengths alone.
+    /// Returns whether both hold the same bytes. The duration depends only on the lengths.
     public func isEqual(to other: Secret) -> Bool {
         ConstantTime.equal(storage.bytes, other.storage.bytes)
     }
 
-    /// Never the bytes.
+    /// A constant text, never the bytes.
     public var description: String { "<secret>" }
-    /// Never the bytes.
+    /// A constant text, never the bytes.
     public var debugDescription: String { "<secret>" }
-    /// Nothing inside, so that `dump` finds nothing either.
+    /// A mirror without children, so that `dump` prints no bytes either.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

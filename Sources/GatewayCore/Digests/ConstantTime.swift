@@ -1,8 +1,8 @@
 internal import CLibcrypto
 
-/// Comparison that tells nothing by its duration.
+/// Comparison whose duration does not depend on the compared bytes.
 public enum ConstantTime {
-    /// Whether both hold the same bytes; the time depends on the lengths alone.
+    /// Returns whether both hold the same bytes. The duration depends only on the lengths.
     public static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return left.withUnsafeBytes { left in

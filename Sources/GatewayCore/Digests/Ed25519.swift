@@ -1,21 +1,21 @@
 internal import CLibcrypto
 
-/// Signatures by Ed25519 (RFC 8032) with the system's libcrypto, for statements that must be checked without the key that
-/// made them.
+/// Ed25519 signatures (RFC 8032) by the system's libcrypto, for statements that others verify without the signing key.
 public enum Ed25519 {
-    /// The length of a private and of a public key in bytes.
+    /// The length of a private key and of a public key in bytes.
     public static let keyByteCount = 32
     /// The length of a signature in bytes.
     public static let signatureByteCount = 64
 
-    /// A key that signs. May be used from several threads.
+    /// A signing key. Safe to use from several threads.
     public final class PrivateKey: @unchecked Sendable {
-        // A key is never changed once it is made, and libcrypto counts its references atomically.
+        // `@unchecked` is safe: a key is never changed after it is made, and libcrypto counts its references
+        // atomically.
         private let key: OpaquePointer
-        /// What checks the signatures of this key.
+        /// The public key that verifies the signatures of this key.
         public let publicKey: PublicKey
 
-        /// The key whose private part these 32 random bytes are; nil for another number, or where libcrypto refuses.
+        /// Creates the key from a seed of 32 random bytes; returns nil for another length, or if libcrypto fails.
         public init?(seed: Secret) {
             let made = seed.withUnsafeBytes { bytes in
                 EVP_PKEY_new_raw_private_key(
@@ -37,7 +37,7 @@ public enum Ed25519 {
 
         deinit { EVP_PKEY_free(key) }
 
-        /// The 64 bytes of the signature, or nil where libcrypto fails.
+        /// Returns the 64 bytes of the signature, or nil if libcrypto fails.
         public func signature(of message: [UInt8]) -> [UInt8]? {
             guard let context = EVP_MD_CTX_new() else { return nil }
             defer { EVP_MD_CTX_free(context) }
@@ -51,18 +51,19 @@ public enum Ed25519 {
         }
     }
 
-    /// A key that checks signatures, and may be given to anybody.
+    /// A key that verifies signatures. It is not secret.
     public struct PublicKey: Sendable, Hashable {
-        /// 32 bytes.
+        /// The 32 bytes of the key.
         public let bytes: [UInt8]
 
-        /// A key from its 32 bytes; nil for another number. Bytes that are no key check no signature.
+        /// Creates a key from 32 bytes; returns nil for another length. Bytes that are not a valid key verify no
+        /// signature.
         public init?(_ bytes: [UInt8]) {
             guard bytes.count == keyByteCount else { return nil }
             self.bytes = bytes
         }
 
-        /// A key as `text` has it, or nil.
+        /// Creates a key from base64 text as `text` writes it, or returns nil.
         public init?(text: String) {
             guard let bytes = Base64.decode(Array(text.utf8).span, .standard) else { return nil }
             self.init(bytes)
@@ -71,7 +72,7 @@ public enum Ed25519 {
         /// The key in base64 (RFC 4648, section 4), 44 characters.
         public var text: String { String(decoding: Base64.encode(bytes, .standard), as: UTF8.self) }
 
-        /// Whether the signature is this key's and of this message.
+        /// Returns whether the signature was made by the matching private key over this message.
         public func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
             guard signature.count == signatureByteCount,
                 let key = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, bytes, bytes.count)

@@ -1,19 +1,19 @@
 internal import CLibcrypto
 
-/// HMAC (RFC 2104) with SHA-2 by the system's libcrypto, keyed once and used often.
+/// HMAC (RFC 2104) with SHA-2 by the system's libcrypto. The key is set once and used for many tags.
 ///
-/// Not `Sendable`: a context is scratch space. Give each loop or thread its own.
+/// Not `Sendable`, because the context is mutable state. Each loop or thread needs its own; see `SharedHMAC`.
 public final class HMAC {
-    /// The hash under the HMAC.
+    /// The hash function of the HMAC.
     public enum Algorithm: String, Sendable, CaseIterable {
-        /// 32 bytes.
+        /// SHA-256: 32 bytes.
         case sha256
-        /// 48 bytes.
+        /// SHA-384: 48 bytes.
         case sha384
-        /// 64 bytes.
+        /// SHA-512: 64 bytes.
         case sha512
 
-        /// The length of a tag, and the least length of a sensible key, in bytes.
+        /// The length of a tag in bytes, which is also the minimum recommended length of a key.
         public var byteCount: Int {
             switch self {
             case .sha256: 32
@@ -23,11 +23,12 @@ public final class HMAC {
         }
     }
 
-    /// The hash in use.
+    /// The hash function in use.
     public let algorithm: Algorithm
     private let context: OpaquePointer
 
-    /// A context for one key, or nil where libcrypto refuses (out of memory, or a policy that forbids the algorithm).
+    /// Creates a context for one key; returns nil if libcrypto fails (out of memory, or a policy that forbids the
+    /// algorithm).
     public init?(_ algorithm: Algorithm, key: Secret) {
         let made = key.withUnsafeBytes { bytes in
             notify_gateway_hmac_context(
@@ -40,33 +41,34 @@ public final class HMAC {
 
     deinit { EVP_MAC_CTX_free(context) }
 
-    /// The longest tag of all algorithms, in bytes.
+    /// The length of the longest tag of all algorithms, in bytes.
     static let longestTag = 64
 
-    /// The tag over the parts, one after another, or nil where libcrypto fails.
+    /// Returns the tag over the concatenated parts, or nil if libcrypto fails.
     public func tag(over parts: [UInt8]...) -> [UInt8]? {
         var tag = [UInt8](repeating: 0, count: algorithm.byteCount)
-        let written = tag.withUnsafeMutableBytes { room in begin() && parts.allSatisfy(add) ? end(room) : nil }
+        let written = tag.withUnsafeMutableBytes { room in restart() && parts.allSatisfy(update) ? finalize(room) : nil
+        }
         return written == tag.count ? tag : nil
     }
 
-    /// Writes the tag over the bytes; how long it is, or nil where libcrypto fails.
+    /// Writes the tag over the bytes and returns its length, or nil if libcrypto fails.
     ///
-    /// - Parameter room: for `longestTag` bytes.
+    /// - Parameter room: A buffer of at least `longestTag` bytes.
     func write(tagOver bytes: UnsafeRawBufferPointer, to room: UnsafeMutableRawBufferPointer) -> Int? {
-        begin() && add(bytes) ? end(room) : nil
+        restart() && update(bytes) ? finalize(room) : nil
     }
 
-    // No key and no parameters: starts anew under the key that is set.
-    private func begin() -> Bool { EVP_MAC_init(context, nil, 0, nil) == 1 }
+    // Without a key and parameters, `EVP_MAC_init` restarts under the key that is set.
+    private func restart() -> Bool { EVP_MAC_init(context, nil, 0, nil) == 1 }
 
-    private func add(_ part: [UInt8]) -> Bool { part.withUnsafeBytes { add($0) } }
+    private func update(_ part: [UInt8]) -> Bool { part.withUnsafeBytes { update($0) } }
 
-    private func add(_ part: UnsafeRawBufferPointer) -> Bool {
+    private func update(_ part: UnsafeRawBufferPointer) -> Bool {
         EVP_MAC_update(context, part.baseAddress?.assumingMemoryBound(to: UInt8.self), part.count) == 1
     }
 
-    private func end(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+    private func finalize(_ room: UnsafeMutableRawBufferPointer) -> Int? {
         var written = 0
         let done = EVP_MAC_final(context, room.baseAddress?.assumingMemoryBound(to: UInt8.self), &written, room.count)
         return done == 1 && written == algorithm.byteCount ? written : nil

@@ -1,18 +1,19 @@
 internal import CLibcrypto
 
-/// A digest that only the holder of a key can make: 16 bytes of HMAC-SHA256, for what must be recognised but never read.
+/// A digest that only the holder of a key can compute: the first 16 bytes of HMAC-SHA256. It identifies data without
+/// revealing them.
 public struct KeyedDigest: Sendable, Hashable {
-    /// The first half and the second, as big-endian numbers: a value that takes no memory of its own.
+    /// The two halves as big-endian numbers, so that the value needs no heap memory.
     private let high: UInt64
     private let low: UInt64
 
-    /// Wraps 16 bytes that a store kept, or nil for another number.
+    /// Creates a digest from 16 stored bytes; returns nil for another length.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         self = bytes.withUnsafeBytes { KeyedDigest(first16Of: $0) }
     }
 
-    /// - Parameter bytes: 16 at least.
+    /// - Parameter bytes: At least 16 bytes.
     fileprivate init(first16Of bytes: UnsafeRawBufferPointer) {
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
         low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
@@ -21,26 +22,27 @@ public struct KeyedDigest: Sendable, Hashable {
     /// The 16 bytes.
     public var bytes: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
 
-    /// 32 lower-case hexadecimal digits.
+    /// The digest as 32 lower-case hexadecimal digits.
     public var hex: String { String(hexEncoding: bytes) }
 
-    /// Appends the digits.
+    /// Appends the 32 digits.
     package func write(to text: inout ByteWriter) {
         text.append(hexDigitsOf: high)
         text.append(hexDigitsOf: low)
     }
 }
 
-/// Makes keyed digests; may be shared between loops.
+/// A factory of keyed digests under one key. Event loops may share it.
 public final class KeyedDigester: Sendable {
     private let hmac: SharedHMAC?
 
-    /// A digester under a key of at least 32 bytes.
+    /// Creates a factory. The key should have at least 32 bytes.
     public init(key: Secret) { hmac = SharedHMAC(.sha256, key: key) }
 
-    /// The digest of the parts, each under its length, so that no two lists of parts are the same bytes.
+    /// Returns the digest of the parts. Each part is preceded by its length, so that different lists of parts never
+    /// produce the same input.
     ///
-    /// Nil where libcrypto fails, which its callers treat as a fault of the gateway.
+    /// Returns nil if libcrypto fails, which callers treat as an internal error.
     public func digest(_ parts: [UInt8]...) -> KeyedDigest? {
         var message: [UInt8] = []
         message.reserveCapacity(parts.reduce(0) { $0 + $1.count + 4 })
@@ -48,9 +50,9 @@ public final class KeyedDigester: Sendable {
         return digest(of: message)
     }
 
-    /// The digest of a text: the same as of its bytes as the one part.
+    /// Returns the digest of a text, equal to the digest of its UTF-8 bytes as the only part.
     ///
-    /// Nil where libcrypto fails.
+    /// Returns nil if libcrypto fails.
     public func digest(ofText text: String) -> KeyedDigest? {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8.count + 4) { room in
             var message = ByteWriter(room)
@@ -60,12 +62,13 @@ public final class KeyedDigester: Sendable {
         }
     }
 
-    /// The digest of the parts and of a secret behind them, each under its length. No copy of the secret is left behind.
+    /// Returns the digest of the parts followed by a secret, each preceded by its length. No copy of the secret remains
+    /// in memory.
     ///
-    /// Nil where libcrypto fails.
+    /// Returns nil if libcrypto fails.
     public func digest(_ parts: [UInt8]..., secret: Secret) -> KeyedDigest? {
         var message: [UInt8] = []
-        // Never moved while it grows, or the place that it was moved from would keep the secret.
+        // The full capacity is reserved first: a reallocation would leave a copy of the secret behind.
         message.reserveCapacity(parts.reduce(secret.count + 4) { $0 + $1.count + 4 })
         defer { message.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
         for part in parts { message.appendUnderLength(part) }

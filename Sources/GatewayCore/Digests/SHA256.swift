@@ -5,23 +5,23 @@ public enum SHA256 {
     /// The length of a digest in bytes.
     public static let byteCount = 32
 
-    /// Looked up once: by `EVP_sha256()` libcrypto would look it up again, under locks, for each digest. Never written to again and
-    /// never freed, so that any thread may use it.
+    /// The algorithm, fetched once. With `EVP_sha256()` libcrypto would fetch it again, under locks, for each digest.
+    /// The pointer is never written again and never freed, so any thread may use it.
     nonisolated(unsafe) private static let algorithm: OpaquePointer? =
         EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256()
 
-    /// A digest, as a value that takes no memory of its own.
+    /// A digest as a value that needs no heap memory.
     public struct Digest: Sendable, Hashable {
-        /// As they lie in memory.
+        /// The bytes in memory order.
         private let words: Words
         private typealias Words = (UInt64, UInt64, UInt64, UInt64)
 
-        /// 32 zero bytes: what stands in the place of a digest where there is none.
+        /// 32 zero bytes, a placeholder where there is no digest.
         public static let zero = Digest(words: (0, 0, 0, 0))
 
         private init(words: Words) { self.words = words }
 
-        /// Of the bytes, or nil where libcrypto fails.
+        /// Creates the digest of the bytes; returns nil if libcrypto fails.
         public init?(of bytes: UnsafeRawBufferPointer) {
             var words: Words = (0, 0, 0, 0)
             var written: UInt32 = 0
@@ -34,7 +34,7 @@ public enum SHA256 {
             self.words = words
         }
 
-        /// A digest that was kept as its 32 bytes; nil where they are not as many.
+        /// Creates a digest from 32 stored bytes; returns nil for another length.
         package init?(_ bytes: [UInt8]) {
             guard bytes.count == byteCount else { return nil }
             var words: Words = (0, 0, 0, 0)
@@ -45,10 +45,10 @@ public enum SHA256 {
         /// The 32 bytes.
         public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 
-        /// 64 lower-case hexadecimal digits.
+        /// The digest as 64 lower-case hexadecimal digits.
         package var hexDigits: [UInt8] { [UInt8](expecting: 2 * byteCount) { write(to: &$0) } }
 
-        /// Appends 64 lower-case hexadecimal digits.
+        /// Appends the 64 digits.
         package func write(to text: inout ByteWriter) {
             text.append(hexDigitsOf: words.0.bigEndian)
             text.append(hexDigitsOf: words.1.bigEndian)
@@ -56,18 +56,18 @@ public enum SHA256 {
             text.append(hexDigitsOf: words.3.bigEndian)
         }
 
-        /// Whether all 32 bytes are the same.
+        /// Returns whether all 32 bytes are equal.
         public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
 
-        /// By a part, of which nobody can choose what it is.
+        /// Hashes a quarter of the digest, which is uniformly distributed already.
         public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
     }
 
-    /// The digest of the bytes, or nil where libcrypto fails.
+    /// Returns the digest of the bytes, or nil if libcrypto fails.
     public static func digest(_ bytes: [UInt8]) -> [UInt8]? {
         bytes.withUnsafeBytes { digest($0) }
     }
 
-    /// The digest of the bytes, or nil where libcrypto fails.
+    /// Returns the digest of the bytes, or nil if libcrypto fails.
     public static func digest(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? { Digest(of: bytes)?.bytes }
 }

@@ -6,10 +6,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// HMAC under one key for all threads at once.
+/// HMAC under one key, for use by all threads concurrently.
 ///
-/// A context of libcrypto is scratch space for one thread at a time. Each thread begins its search at a context of its own,
-/// so that event loops neither wait for each other nor share a cache line.
+/// A libcrypto context serves one thread at a time, so there are several. Each thread starts its search at a different
+/// context, so that event loops neither wait for each other nor share a cache line.
 public final class SharedHMAC: Sendable {
     private final class Slot: Sendable {
         let hmac: Mutex<HMAC>
@@ -17,7 +17,8 @@ public final class SharedHMAC: Sendable {
         init(_ hmac: sending HMAC) { self.hmac = Mutex(hmac) }
     }
 
-    // @unchecked: libcrypto reads and writes there while the context is locked, on the thread that lends them, and keeps neither.
+    // @unchecked: libcrypto accesses the buffers only while the context is locked, on the calling thread, and keeps
+    // neither.
     private struct Lent: @unchecked Sendable {
         let bytes: UnsafeRawBufferPointer
         let room: UnsafeMutableRawBufferPointer
@@ -26,7 +27,7 @@ public final class SharedHMAC: Sendable {
     private static let slotCount = 8
     private let slots: [Slot]
 
-    /// Contexts for the key, or nil where libcrypto refuses.
+    /// Creates the contexts for the key; returns nil if libcrypto fails.
     public init?(_ algorithm: HMAC.Algorithm, key: Secret) {
         var slots: [Slot] = []
         for _ in 0..<Self.slotCount {
@@ -36,7 +37,7 @@ public final class SharedHMAC: Sendable {
         self.slots = slots
     }
 
-    /// The tag over the bytes, or nil where libcrypto fails.
+    /// Returns the tag over the bytes, or nil if libcrypto fails.
     public func tag(over bytes: [UInt8]) -> [UInt8]? {
         var tag = [UInt8](repeating: 0, count: HMAC.longestTag)
         let written = tag.withUnsafeMutableBytes { room in bytes.withUnsafeBytes { write(tagOver: $0, to: room) } }
@@ -45,18 +46,18 @@ public final class SharedHMAC: Sendable {
         return tag
     }
 
-    /// Writes the tag over the bytes; how long it is, or nil where libcrypto fails.
+    /// Writes the tag over the bytes and returns its length, or nil if libcrypto fails.
     ///
-    /// - Parameter room: for `HMAC.longestTag` bytes.
+    /// - Parameter room: A buffer of at least `HMAC.longestTag` bytes.
     func write(tagOver bytes: UnsafeRawBufferPointer, to room: UnsafeMutableRawBufferPointer) -> Int? {
         let lent = Lent(bytes: bytes, room: room)
-        // A thread's handle is the address of its stack's end, and stacks lie whole pages apart.
+        // A thread's handle is an address in its stack, and stacks are at least one page apart.
         let first = Int(bitPattern: UInt(pthread_self() >> 12)) & (Self.slotCount - 1)
         for step in 0..<Self.slotCount {
             let slot = slots[(first + step) & (Self.slotCount - 1)]
             if let tag = slot.hmac.withLockIfAvailable({ $0.write(tagOver: lent.bytes, to: lent.room) }) { return tag }
         }
-        // All are in use: wait for the own one, which takes less than a microsecond.
+        // All contexts are in use. Wait for the thread's own, which is held for less than a microsecond.
         return slots[first].hmac.withLock { $0.write(tagOver: lent.bytes, to: lent.room) }
     }
 }

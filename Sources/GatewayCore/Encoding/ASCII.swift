@@ -1,7 +1,7 @@
-// Bytes that the wire's grammars speak of, and folding of their letters' case. Locale and Unicode never enter here.
+// ASCII helpers for wire grammars. They depend on neither locale nor Unicode case mapping.
 
 extension UInt8 {
-    /// The byte with an ASCII capital made small; every other byte as it is.
+    /// The byte with an ASCII upper-case letter made lower-case; every other byte unchanged.
     @inlinable
     package var asciiLowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
@@ -22,7 +22,7 @@ extension UInt8 {
         }
     }
 
-    /// Two lower-case hexadecimal digits, high nibble first.
+    /// The two lower-case hexadecimal digits of the byte, high nibble first.
     @inlinable
     package var hexDigits: (UInt8, UInt8) {
         func digit(_ nibble: UInt8) -> UInt8 {
@@ -33,9 +33,9 @@ extension UInt8 {
 }
 
 extension String {
-    /// The text with ASCII capitals made small; the same storage where there are none.
+    /// The text with ASCII upper-case letters made lower-case; the same storage if there are none.
     package var asciiLowercased: String {
-        // As it lies in memory, which is several times as quick as a byte of the text at a time.
+        // Scanning contiguous storage is several times as fast as iterating over the UTF-8 view.
         let hasCapitals =
             utf8.withContiguousStorageIfAvailable { $0.contains { $0.asciiLowercased != $0 } }
             ?? utf8.contains { $0.asciiLowercased != $0 }
@@ -43,7 +43,7 @@ extension String {
         return String(decoding: utf8.map(\.asciiLowercased), as: UTF8.self)
     }
 
-    /// The bytes in lower-case hexadecimal.
+    /// Creates text of the bytes in lower-case hexadecimal.
     package init(hexEncoding bytes: some Collection<UInt8>) {
         self.init(unsafeUninitializedCapacity: bytes.count * 2) { text in
             var index = 0
@@ -57,7 +57,7 @@ extension String {
 }
 
 extension UInt64 {
-    /// The number as 16 lower-case hexadecimal digits, as they lie in memory: the first eight, the last eight.
+    /// The number as 16 lower-case hexadecimal digits in memory order: the first eight, then the last eight.
     package var hexDigits: (high: UInt64, low: UInt64) {
         (
             Self.hexDigits(of: UInt32(truncatingIfNeeded: self >> 32)),
@@ -65,7 +65,8 @@ extension UInt64 {
         )
     }
 
-    // Eight digits at once, each in a byte of its own: the nibbles are spread, and those above 9 moved from behind `9` to `a`.
+    // Converts eight digits at once, each in a byte of its own: spreads the nibbles and moves values above 9 from
+    // behind `9` to `a`.
     private static func hexDigits(of number: UInt32) -> UInt64 {
         var nibbles = UInt64(number.byteSwapped)
         nibbles = (nibbles | nibbles << 16) & 0x0000_FFFF_0000_FFFF

@@ -1,15 +1,16 @@
-/// Base64 of both alphabets (RFC 4648), strict: canonical only, so that no two texts decode to the same bytes.
+/// Strict Base64 in both alphabets (RFC 4648). Only canonical text is accepted, so that no two texts decode to the same
+/// bytes.
 public enum Base64 {
-    /// Which alphabet, and whether `=` fills up.
+    /// The alphabet, and whether the text is padded with `=`.
     public enum Variant: Sendable {
-        /// `+` and `/`, filled up with `=` (RFC 4648, section 4): Basic credentials.
+        /// `+` and `/`, padded with `=` (RFC 4648, section 4). Used for Basic credentials.
         case standard
-        /// `-` and `_`, never filled up (RFC 4648, section 5, as in RFC 7515): tokens.
+        /// `-` and `_`, never padded (RFC 4648, section 5, as in RFC 7515). Used for tokens.
         case url
     }
 
-    /// The bytes that the text stands for, or nil where it is not canonical: a foreign byte, a wrong length or padding,
-    /// or bits set that no byte has.
+    /// Decodes the text. Returns nil if it is not canonical: a byte outside the alphabet, a wrong length or padding, or
+    /// unused bits that are set.
     public static func decode(_ text: borrowing Span<UInt8>, _ variant: Variant) -> [UInt8]? {
         var length = text.count
         if variant == .standard {
@@ -30,16 +31,16 @@ public enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
             }
         }
-        // What is left over of the last character must be zero.
+        // The unused bits of the last character must be zero.
         return bits & ((1 << UInt32(held)) - 1) == 0 ? bytes : nil
     }
 
-    /// The text that stands for the bytes.
+    /// Returns the bytes encoded as text.
     public static func encode(_ bytes: some Sequence<UInt8>, _ variant: Variant) -> [UInt8] {
         bytes.withContiguousStorageIfAvailable { encode($0, variant) } ?? encode(Array(bytes), variant)
     }
 
-    /// The same.
+    /// Returns the bytes encoded as text.
     public static func encode(_ bytes: Span<UInt8>, _ variant: Variant) -> [UInt8] {
         bytes.withUnsafeBufferPointer { encode($0, variant) }
     }
@@ -48,7 +49,7 @@ public enum Base64 {
         [UInt8](expecting: (bytes.count + 2) / 3 * 4) { write(bytes, variant, to: &$0) }
     }
 
-    /// Appends the text that stands for the bytes.
+    /// Appends the bytes encoded as text.
     package static func write(_ bytes: UnsafeBufferPointer<UInt8>, _ variant: Variant, to text: inout ByteWriter) {
         var index = 0
         while index + 3 <= bytes.count {
@@ -80,7 +81,7 @@ public enum Base64 {
         }
     }
 
-    // The character for the lowest six bits.
+    // Encodes the lowest six bits.
     private static func character(for bits: UInt32, _ variant: Variant) -> UInt8 {
         let value = UInt8(truncatingIfNeeded: bits & 0x3F)
         return switch value {

@@ -1,40 +1,41 @@
-/// What bytes can be appended to.
+/// A destination that bytes can be appended to.
 public protocol ByteSink {
     /// Appends a byte.
     mutating func append(_ byte: UInt8)
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>)
 }
 
 extension [UInt8]: ByteSink {
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     @inlinable
     public mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) { append(contentsOf: bytes) }
 }
 
-/// Writes bytes one piece after the other into room that is there already: what the gateway sends and records is put together by
-/// it in one pass, with one allocation at the most.
+/// A writer into a preallocated buffer. Requests, responses and records are serialized with it in one pass, with at
+/// most one allocation.
 ///
-/// Where the room is too small nothing is written beyond it, and `count` says how much is needed: `[UInt8].init(expecting:_:)`
-/// then writes anew. So nothing that a peer sends can write outside of the room.
+/// A writer never writes beyond its buffer. If the buffer is too small, `count` tells the size that is needed, and
+/// `[UInt8].init(expecting:_:)` then starts over with a larger one. Input of a peer therefore cannot cause a write out
+/// of bounds.
 @frozen
 public struct ByteWriter: ByteSink {
     @usableFromInline let room: UnsafeMutableBufferPointer<UInt8>
 
     @usableFromInline var written = 0
 
-    /// How many bytes were written, or would have been, had there been room.
+    /// The number of bytes appended so far, including those that did not fit.
     @inlinable public var count: Int { written }
 
-    /// A writer that begins at the start of the room.
+    /// Creates a writer at the start of the buffer.
     @inlinable
     public init(_ room: UnsafeMutableBufferPointer<UInt8>) { self.room = room }
 
-    /// Whether there was room for all that was written.
+    /// Whether everything that was appended fitted into the buffer.
     @inlinable
     public var isComplete: Bool { written <= room.count }
 
-    /// Moves on by so many bytes; where they have to be put, or nil where there is no room for them.
+    /// Advances by the length. Returns where the bytes belong, or nil if they do not fit.
     @inlinable
     @inline(__always)
     mutating func advance(by length: Int) -> UnsafeMutablePointer<UInt8>? {
@@ -51,7 +52,7 @@ public struct ByteWriter: ByteSink {
         if let place = advance(by: 1) { place.pointee = byte }
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     @inlinable
     @inline(__always)
     public mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -59,21 +60,22 @@ public struct ByteWriter: ByteSink {
         if let place = advance(by: bytes.count) { place.update(from: start, count: bytes.count) }
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     @inlinable
     public mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
 
-    /// Appends text of ours as it is.
+    /// Appends a literal unchanged.
     @inlinable
     @inline(__always)
     public mutating func append(_ text: StaticString) {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// Appends text as it is. Labelled, so that a literal is never taken for one: those take no look at how they lie in memory.
+    /// Appends text unchanged. The label keeps literals on the `StaticString` overload, which need not check for
+    /// contiguous storage.
     @inlinable
     public mutating func append(text: String) {
-        // As it lies in memory; only text from elsewhere than this program could lie otherwise.
+        // Only text bridged from outside Swift can lack contiguous storage.
         if text.utf8.withContiguousStorageIfAvailable({ append($0) }) == nil {
             for byte in text.utf8 { append(byte) }
         }
@@ -95,7 +97,7 @@ public struct ByteWriter: ByteSink {
         }
     }
 
-    /// Appends a number in decimal digits, with a sign where it is negative.
+    /// Appends a number in decimal digits, with a minus sign if it is negative.
     public mutating func append(decimal number: Int) {
         if number < 0 { append(UInt8(ascii: "-")) }
         append(decimal: UInt64(number.magnitude))
@@ -111,9 +113,10 @@ public struct ByteWriter: ByteSink {
 }
 
 extension String {
-    /// The text that `write` writes, in UTF-8, which is run a second time where it is longer than was expected.
+    /// Creates text from the UTF-8 that `write` appends. `write` runs a second time if the text is longer than
+    /// expected.
     ///
-    /// - Parameter length: how many bytes there will be at the most, nearly always.
+    /// - Parameter length: The expected maximum length in bytes.
     package init(expecting length: Int, _ write: (inout ByteWriter) -> Void) {
         var needed = 0
         self.init(unsafeUninitializedCapacity: length) { room in
@@ -127,13 +130,14 @@ extension String {
 }
 
 extension [UInt8] {
-    /// The bytes that `write` writes, which is run a second time where they are more than was expected.
+    /// Creates an array from the bytes that `write` appends. `write` runs a second time if there are more than
+    /// expected.
     ///
-    /// - Parameter length: how many bytes there will be at the most, nearly always.
+    /// - Parameter length: The expected maximum number of bytes.
     @inlinable
     public init(expecting length: Int, _ write: (inout ByteWriter) -> Void) {
         self.init()
-        // On the stack, unless it is long; the array then has the length that it needs.
+        // The temporary buffer is on the stack unless it is large; the array is then allocated with the exact length.
         let needed = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { room in
             var writer = ByteWriter(room)
             write(&writer)

@@ -1,4 +1,4 @@
-// Strings, numbers and words of JSON (RFC 8259, sections 3, 6 and 7).
+// Strings, numbers and literal names of JSON (RFC 8259, sections 3, 6 and 7).
 
 extension JSONParser {
     static func skipWhiteSpace(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) {
@@ -10,7 +10,7 @@ extension JSONParser {
         }
     }
 
-    static func take(_ byte: UInt8, _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) -> Bool {
+    static func consume(_ byte: UInt8, _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) -> Bool {
         guard cursor.index < bytes.count, bytes[cursor.index] == byte else { return false }
         cursor.index += 1
         return true
@@ -25,17 +25,17 @@ extension JSONParser {
         _ word: StaticString, _ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor
     ) throws(Fault) {
         for byte in String(describing: word).utf8 {
-            guard take(byte, bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            guard consume(byte, bytes, &cursor) else { throw .malformed(at: cursor.index) }
         }
     }
 
     static func number(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) -> String {
         let start = cursor.index
-        _ = take(UInt8(ascii: "-"), bytes, &cursor)
-        if !take(UInt8(ascii: "0"), bytes, &cursor) { try digits(bytes, &cursor) }
-        if take(UInt8(ascii: "."), bytes, &cursor) { try digits(bytes, &cursor) }
-        if take(UInt8(ascii: "e"), bytes, &cursor) || take(UInt8(ascii: "E"), bytes, &cursor) {
-            if !take(UInt8(ascii: "+"), bytes, &cursor) { _ = take(UInt8(ascii: "-"), bytes, &cursor) }
+        _ = consume(UInt8(ascii: "-"), bytes, &cursor)
+        if !consume(UInt8(ascii: "0"), bytes, &cursor) { try digits(bytes, &cursor) }
+        if consume(UInt8(ascii: "."), bytes, &cursor) { try digits(bytes, &cursor) }
+        if consume(UInt8(ascii: "e"), bytes, &cursor) || consume(UInt8(ascii: "E"), bytes, &cursor) {
+            if !consume(UInt8(ascii: "+"), bytes, &cursor) { _ = consume(UInt8(ascii: "-"), bytes, &cursor) }
             try digits(bytes, &cursor)
         }
         return try text(bytes.extracting(start..<cursor.index), at: start)
@@ -47,26 +47,26 @@ extension JSONParser {
         guard cursor.index > start else { throw .malformed(at: cursor.index) }
     }
 
-    /// Reads a string from its opening quotation mark to behind its closing one.
+    /// Parses a string. The cursor moves from the opening quotation mark to the byte after the closing one.
     static func string(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) throws(Fault) -> String {
         let start = cursor.index
         cursor.index += 1
         let end = skipPlain(bytes, &cursor)
-        // Nearly all strings have no escape, and are read where they stand.
-        if take(UInt8(ascii: "\""), bytes, &cursor) { return try text(bytes.extracting(start + 1..<end), at: start) }
+        // Nearly all strings have no escape and are read without a copy.
+        if consume(UInt8(ascii: "\""), bytes, &cursor) { return try text(bytes.extracting(start + 1..<end), at: start) }
         var unescaped: [UInt8] = []
         var run = start + 1
         while true {
             let end = skipPlain(bytes, &cursor)
             for index in run..<end { unescaped.append(bytes[index]) }
-            if take(UInt8(ascii: "\""), bytes, &cursor) { return try text(unescaped.span, at: start) }
+            if consume(UInt8(ascii: "\""), bytes, &cursor) { return try text(unescaped.span, at: start) }
             guard end < bytes.count, bytes[end] == UInt8(ascii: "\\") else { throw .malformed(at: end) }
             try escape(bytes, &cursor, into: &unescaped)
             run = cursor.index
         }
     }
 
-    /// Moves on to the next quotation mark, backslash or control character, or to the end, and answers where that is.
+    /// Advances to the next quotation mark, backslash or control character, or to the end, and returns that index.
     private static func skipPlain(_ bytes: borrowing Span<UInt8>, _ cursor: inout Cursor) -> Int {
         var index = cursor.index
         loop: while index < bytes.count {
@@ -115,7 +115,7 @@ extension JSONParser {
         let unit = try codeUnit(bytes, &cursor)
         if let scalar = Unicode.Scalar(unit) { return scalar }
         guard unit < 0xDC00 else { throw .loneSurrogate(at: start) }
-        guard take(UInt8(ascii: "\\"), bytes, &cursor), take(UInt8(ascii: "u"), bytes, &cursor) else {
+        guard consume(UInt8(ascii: "\\"), bytes, &cursor), consume(UInt8(ascii: "u"), bytes, &cursor) else {
             throw .loneSurrogate(at: start)
         }
         let low = try codeUnit(bytes, &cursor)

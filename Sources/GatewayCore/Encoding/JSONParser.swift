@@ -1,30 +1,30 @@
-/// A strict parser of JSON (RFC 8259): one value, UTF-8, no duplicate names (compared without case), bounded in depth and in
-/// members. Reads bytes from anybody, so nothing in it can trap or recurse beyond the bound.
+/// A strict parser of one JSON value (RFC 8259): UTF-8 only, no duplicate names (compared without case), limited depth
+/// and member count. It reads untrusted bytes, so it never traps and its recursion is bounded.
 public struct JSONParser: Sendable {
-    /// What keeps bytes from being JSON.
+    /// The reason why bytes are not acceptable JSON.
     public enum Fault: Error, Sendable, Hashable {
-        /// Not JSON at this byte offset.
+        /// The bytes are not JSON at this offset.
         case malformed(at: Int)
-        /// An escape for half of a surrogate pair: JSON by its grammar, and yet no text.
+        /// An escape for half of a surrogate pair, which the grammar of JSON allows although it encodes no character.
         case loneSurrogate(at: Int)
-        /// Nested too deeply, or too many values.
+        /// Nested too deeply, or too many members and elements.
         case tooLarge
-        /// A name twice in one object, compared without case.
+        /// A name occurs twice in one object, compared without case.
         case duplicateName(String)
     }
 
-    /// How deep arrays and objects may nest.
+    /// The maximum nesting depth of arrays and objects.
     public var depthLimit: Int
-    /// How many members and elements there may be in all.
+    /// The maximum total number of members and elements.
     public var memberLimit: Int
 
-    /// A parser with bounds; the defaults are those for requests.
+    /// Creates a parser. The default limits are those for requests.
     public init(depthLimit: Int = 8, memberLimit: Int = 64) {
         self.depthLimit = depthLimit
         self.memberLimit = memberLimit
     }
 
-    /// The value that the bytes hold, with white space around it allowed.
+    /// Parses the bytes as one value, optionally surrounded by white space.
     public func parse(_ bytes: borrowing Span<UInt8>) throws(Fault) -> JSONValue {
         var cursor = Cursor(membersLeft: memberLimit)
         Self.skipWhiteSpace(bytes, &cursor)
@@ -70,14 +70,14 @@ public struct JSONParser: Sendable {
         cursor.index += 1
         var values: [JSONValue] = []
         Self.skipWhiteSpace(bytes, &cursor)
-        if Self.take(UInt8(ascii: "]"), bytes, &cursor) { return values }
+        if Self.consume(UInt8(ascii: "]"), bytes, &cursor) { return values }
         while true {
             try Self.countMember(&cursor)
             Self.skipWhiteSpace(bytes, &cursor)
             values.append(try value(bytes, &cursor, depth: depth))
             Self.skipWhiteSpace(bytes, &cursor)
-            if Self.take(UInt8(ascii: "]"), bytes, &cursor) { return values }
-            guard Self.take(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            if Self.consume(UInt8(ascii: "]"), bytes, &cursor) { return values }
+            guard Self.consume(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
         }
     }
 
@@ -88,7 +88,7 @@ public struct JSONParser: Sendable {
         var members: [JSONValue.Member] = []
         var names = MemberNames()
         Self.skipWhiteSpace(bytes, &cursor)
-        if Self.take(UInt8(ascii: "}"), bytes, &cursor) { return members }
+        if Self.consume(UInt8(ascii: "}"), bytes, &cursor) { return members }
         while true {
             try Self.countMember(&cursor)
             Self.skipWhiteSpace(bytes, &cursor)
@@ -98,12 +98,12 @@ public struct JSONParser: Sendable {
             let name = try Self.string(bytes, &cursor)
             guard names.insert(name) else { throw .duplicateName(name) }
             Self.skipWhiteSpace(bytes, &cursor)
-            guard Self.take(UInt8(ascii: ":"), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            guard Self.consume(UInt8(ascii: ":"), bytes, &cursor) else { throw .malformed(at: cursor.index) }
             Self.skipWhiteSpace(bytes, &cursor)
             members.append(.init(name, try value(bytes, &cursor, depth: depth)))
             Self.skipWhiteSpace(bytes, &cursor)
-            if Self.take(UInt8(ascii: "}"), bytes, &cursor) { return members }
-            guard Self.take(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
+            if Self.consume(UInt8(ascii: "}"), bytes, &cursor) { return members }
+            guard Self.consume(UInt8(ascii: ","), bytes, &cursor) else { throw .malformed(at: cursor.index) }
         }
     }
 }

@@ -1,6 +1,6 @@
-/// Writes JSON (RFC 8259) as bytes: no white space, the shortest escapes, UTF-8 as it is.
+/// A serializer of JSON (RFC 8259). It writes no white space, the shortest escapes, and other UTF-8 unescaped.
 public enum JSONWriter {
-    /// Appends the text as a JSON string, quotation marks included.
+    /// Appends the text as a JSON string with quotation marks.
     @inlinable
     public static func write(string text: String, to bytes: inout some ByteSink) {
         bytes.append(UInt8(ascii: "\""))
@@ -8,7 +8,7 @@ public enum JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends valid UTF-8 as a JSON string, quotation marks included.
+    /// Appends valid UTF-8 as a JSON string with quotation marks.
     @inlinable
     public static func write(stringOfUTF8 text: some Sequence<UInt8>, to bytes: inout some ByteSink) {
         bytes.append(UInt8(ascii: "\""))
@@ -18,7 +18,7 @@ public enum JSONWriter {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends the text with what JSON strings cannot hold escaped, without quotation marks.
+    /// Appends the text escaped for a JSON string, without quotation marks.
     @inlinable
     public static func escape(_ text: String, to bytes: inout some ByteSink) {
         if text.utf8.withContiguousStorageIfAvailable({ escape($0, to: &bytes) }) == nil {
@@ -26,7 +26,7 @@ public enum JSONWriter {
         }
     }
 
-    // What needs no escape, nearly everything, is appended in one go.
+    // Runs of bytes that need no escape are appended at once.
     @inlinable
     static func escape(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout some ByteSink) {
         var start = 0
@@ -87,7 +87,7 @@ public enum JSONWriter {
         }
     }
 
-    /// The value as bytes.
+    /// Returns the serialized value.
     public static func bytes(of value: JSONValue) -> [UInt8] {
         var bytes: [UInt8] = []
         write(value, to: &bytes)

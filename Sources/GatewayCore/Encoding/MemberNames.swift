@@ -1,24 +1,24 @@
-/// The names that an object of JSON has so far, compared without case.
+/// The names of a JSON object so far, compared without case.
 ///
-/// Backends compare names without case, some by Unicode's: a name that only they would take for another's twin must not get
-/// past here either.
+/// Backends compare names without case, some by Unicode's rules. Two names that only such a backend would treat as
+/// equal count as duplicates here too.
 struct MemberNames {
-    // Few names are compared faster than they are hashed; many must not be compared with each other.
-    private var few: [String] = []
-    private var many: Set<String> = []
+    // A linear comparison is faster for few names; a hashed set bounds the cost for many.
+    private var compared: [String] = []
+    private var hashed: Set<String> = []
     private static let mostCompared = 16
 
-    /// Takes a name up; false if it was there.
+    /// Adds a name. Returns false if it is a duplicate.
     mutating func insert(_ name: String) -> Bool {
         let folded =
             name.utf8.allSatisfy { $0 < 0x80 && !($0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z")) }
             ? name : name.lowercased()
-        if few.count < Self.mostCompared {
-            if few.contains(folded) { return false }
-            few.append(folded)
+        if compared.count < Self.mostCompared {
+            if compared.contains(folded) { return false }
+            compared.append(folded)
             return true
         }
-        if many.isEmpty { many = Set(few) }
-        return many.insert(folded).inserted
+        if hashed.isEmpty { hashed = Set(compared) }
+        return hashed.insert(folded).inserted
     }
 }

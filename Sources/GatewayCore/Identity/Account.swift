@@ -1,13 +1,13 @@
-/// An account by which a user was let in: what its authenticator is asked about later, without a password.
+/// The account that a user logged in with. Its authenticator reports its status later without a password.
 public struct Account: Sendable, Hashable {
-    /// Whom it let in.
+    /// The user that the account authenticates.
     public let user: UserName
-    /// The name that was logged in with: what the authenticator knows the account by.
+    /// The login name, by which the authenticator knows the account.
     public let login: LoginName
-    /// Who vouched for the password.
+    /// The authenticator that accepted the password.
     public let authenticator: PluginName
 
-    /// An account from its parts.
+    /// Creates an account.
     public init(user: UserName, login: LoginName, authenticator: PluginName) {
         self.user = user
         self.login = login

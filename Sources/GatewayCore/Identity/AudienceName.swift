@@ -1,21 +1,21 @@
-/// The name of an audience: 1–64 bytes of `a–z 0–9 _ . -`, taken in any case. What sends name as `audience:…`.
+/// The name of an audience: 1–64 bytes of `a–z 0–9 _ . -`, matched without case. Sends address it as `audience:NAME`.
 ///
-/// Users' names have no colon, so none can stand in an audience's place.
+/// User names contain no colon, so an audience's address is never the name of a user.
 public struct AudienceName: Sendable, Hashable, CustomStringConvertible {
     /// The name in lower case, without `audience:`.
     public let text: String
 
-    /// The name, or nil if it is not one.
+    /// Creates a name, or returns nil if the text does not match the grammar.
     public init?(_ text: some StringProtocol) {
         let folded = String(text).asciiLowercased
         guard (1...64).contains(folded.utf8.count), folded.utf8.allSatisfy(Self.isNameByte) else { return nil }
         self.text = folded
     }
 
-    /// What stands before the name wherever a user's could stand.
+    /// The prefix that marks an audience where a user name could stand.
     public static let prefix = "audience:"
 
-    /// What stands behind `audience:` in any case; nil for what names no audience, well or badly.
+    /// Returns the text after `audience:` (matched without case), valid or not; nil if the text lacks the prefix.
     public static func named(in text: String) -> Substring? {
         var rest = text.utf8[...]
         for byte in prefix.utf8 {

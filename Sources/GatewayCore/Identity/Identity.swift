@@ -1,6 +1,6 @@
-/// Who a caller is, as an authenticator vouches for it.
+/// The identity of a caller, as an authenticator established it.
 public struct Identity: Sendable, Hashable {
-    // Handed from phase to phase: one reference, and not all that it holds.
+    // One reference, so that passing an identity between phases does not copy its members.
     private final class Storage: Sendable {
         let user: UserName
         let groups: Set<GroupName>
@@ -17,46 +17,46 @@ public struct Identity: Sendable, Hashable {
 
     private let storage: Storage
 
-    /// The canonical name.
+    /// The canonical user name.
     public var user: UserName { storage.user }
-    /// The groups that policy and limits may speak of.
+    /// The groups of the user, for policy and limits.
     public var groups: Set<GroupName> { storage.groups }
-    /// The plug-in that vouches.
+    /// The authenticator that established the identity.
     public var authenticator: PluginName { storage.authenticator }
-    /// The token that was presented, where one was.
+    /// The reference of the presented token; nil after a login by password.
     public var token: TokenReference? { storage.token }
 
-    /// Puts an identity together; authenticators do, and nobody else.
+    /// Creates an identity. Only authenticators do so.
     public init(
         user: UserName, groups: Set<GroupName> = [], authenticator: PluginName, token: TokenReference? = nil
     ) {
         storage = Storage(user, groups, authenticator, token)
     }
 
-    /// The same identity in those of its groups that are among these; itself where all are.
+    /// Returns the identity with only those groups that are also in the given set.
     public func limited(to groups: Set<GroupName>) -> Identity {
         if self.groups.isSubset(of: groups) { return self }
         return Identity(
             user: user, groups: self.groups.intersection(groups), authenticator: authenticator, token: token)
     }
 
-    /// Whether all of it is the same.
+    /// Returns whether all members are equal.
     public static func == (left: Identity, right: Identity) -> Bool {
         left.storage === right.storage
             || (left.user == right.user && left.groups == right.groups && left.authenticator == right.authenticator
                 && left.token == right.token)
     }
 
-    /// By the user, which tells most apart.
+    /// Hashes the user name, which distinguishes most identities.
     public func hash(into hasher: inout Hasher) { hasher.combine(user) }
 }
 
-/// The name of a group of users: 1–64 bytes of `A–Z a–z 0–9 _ . -`, compared with case, as account databases do.
+/// The name of a group of users: 1–64 bytes of `A–Z a–z 0–9 _ . -`, compared with case, as in account databases.
 public struct GroupName: Sendable, Hashable, CustomStringConvertible {
     /// The name.
     public let text: String
 
-    /// The name, or nil if it is not one.
+    /// Creates a name, or returns nil if the text does not match the grammar.
     public init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isGroupByte) else { return nil }
         self.text = text
@@ -70,17 +70,17 @@ public struct GroupName: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The word for a plug-in in configuration, journal and metrics, such as `static-users`.
+/// The name of a plug-in in configuration, journal and metrics, such as `static-users`.
 public struct PluginName: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The word.
+    /// The name.
     public let text: String
 
-    /// Wraps the word that a plug-in gives itself in its source.
+    /// Creates the name that a plug-in declares in its source.
     public init(stringLiteral text: String) { self.text = text }
 
-    /// Wraps a word that a store has kept.
+    /// Creates a name from stored text.
     public init(_ text: String) { self.text = text }
 
-    /// The word.
+    /// The name.
     public var description: String { text }
 }

@@ -1,9 +1,9 @@
 extension NameRules {
-    /// All that decides which spellings are one user, as text that a store keeps beside the names that it holds. Rules of the same
-    /// text make the same names; how authenticators are asked is no part of it.
+    /// The rules as text, which a store keeps beside the names that it holds. Equal texts produce equal canonical
+    /// names. `keepsLoginCase` is not part of it, because it does not affect canonical names.
     public var storedForm: String {
         let value = JSONValue.object([
-            // Another number where folding or escaping themselves change.
+            // Increase this number when folding or escaping themselves change.
             .init("form", .number("1")),
             .init("prefixes", .array(prefixes.map(JSONValue.string))),
             .init("suffixes", .array(suffixes.map(JSONValue.string))),
@@ -12,7 +12,7 @@ extension NameRules {
         return String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)
     }
 
-    /// The rules of a stored form; nil for text that this version has not written.
+    /// Creates rules from a stored form; nil for text that this version did not write.
     public init?(storedForm text: String) {
         let parser = JSONParser(depthLimit: 2, memberLimit: 10_000)
         guard let value = try? parser.parse(Array(text.utf8).span), value["form"]?.integer == 1,
@@ -24,7 +24,8 @@ extension NameRules {
         guard storedForm == text else { return nil }
     }
 
-    /// The spellings by which somebody may have become this user: as it is, and with what is stripped; unescaped.
+    /// Returns the unescaped spellings that map to this user: the name itself, and with each prefix and suffix that is
+    /// stripped.
     public func spellings(of user: UserName) -> [String] {
         let plain = escaping == .hex ? Self.unescaped(user.text) : user.text
         let spellings = ([""] + prefixes).flatMap { prefix in
@@ -33,7 +34,7 @@ extension NameRules {
         return spellings.filter { canonical($0) == user }
     }
 
-    /// What `hex` escaping made of it, undone.
+    /// Reverses `hex` escaping.
     private static func unescaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -1,25 +1,25 @@
 extension NameRules {
-    /// Why a name has no canonical form: for the log and for operators, since a caller is never told.
+    /// The reason why a name has no canonical form. It is for the log and for operators and is never sent to a caller.
     public enum Unmapped: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Nothing is left of the name once prefix and suffix are stripped.
+        /// The name is empty after prefix and suffix are stripped.
         case empty
-        /// It has more than 111 bytes, escapes included.
+        /// The name is longer than 111 bytes, escapes included.
         case tooLong
-        /// It holds a character that no tag can hold, and is not escaped.
+        /// The name has a character that no tag can hold, and escaping is off.
         case foreign(Unicode.Scalar)
 
-        /// A sentence without any byte of the name.
+        /// A sentence that contains no part of the name but the code point of a foreign character.
         public var description: String {
             switch self {
-            case .empty: "nothing is left of the name"
+            case .empty: "the name is empty after prefix and suffix are removed"
             case .tooLong: "the name is longer than \(UserName.longest) bytes"
             case .foreign(let scalar):
-                "U+\(String(scalar.value, radix: 16, uppercase: true)) in the name is none of a-z 0-9 _ @ . -"
+                "U+\(String(scalar.value, radix: 16, uppercase: true)) in the name is not one of a-z 0-9 _ @ . -"
             }
         }
     }
 
-    /// Why the name has no canonical form; nil where it has one.
+    /// Returns the reason why the name has no canonical form; nil if it has one.
     public func reasonUnmapped(_ name: String) -> Unmapped? {
         guard canonical(name) == nil else { return nil }
         guard name.utf8.count <= Self.longestPresented else { return .tooLong }

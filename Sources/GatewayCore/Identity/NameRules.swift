@@ -1,28 +1,29 @@
 import Foundation
 
-/// How a name becomes canonical: NFC, Unicode case folding, at most one prefix and one suffix stripped, then escaped.
+/// The rules that make a name canonical: NFC, Unicode case folding, removal of at most one prefix and one suffix, then
+/// escaping.
 ///
-/// One function serves logins, `to_tag`, policy and the users file, so that two spellings are one user everywhere or nowhere.
-/// Names whose folded forms differ never become the same canonical name.
+/// Logins, `to_tag`, policy and the users file use the same function, so that two spellings are the same user
+/// everywhere or nowhere. Names whose folded forms differ never get the same canonical name.
 public struct NameRules: Sendable, Hashable {
-    /// What to do with a byte that the alphabet of canonical names lacks.
+    /// The treatment of a byte outside the alphabet of canonical names.
     public enum Escaping: String, Sendable, CaseIterable {
         /// The name has no canonical form.
         case refuse
-        /// The byte is written `_x` and two hexadecimal digits, and so is a `_` that stands before an `x`.
+        /// The byte is written as `_x` and two hexadecimal digits. A `_` before an `x` is escaped too.
         case hex
     }
 
-    /// Folded prefixes, such as `example\`; at most one is removed, the first that fits.
+    /// Folded prefixes, such as `example\`. Only the first match is removed.
     public let prefixes: [String]
-    /// Folded suffixes, such as `@example.com`; at most one is removed, the first that fits.
+    /// Folded suffixes, such as `@example.com`. Only the first match is removed.
     public let suffixes: [String]
-    /// What to do with bytes outside the alphabet.
+    /// The treatment of bytes outside the alphabet.
     public let escaping: Escaping
-    /// Whether authenticators get the name as typed instead of in lower case.
+    /// Whether authenticators receive the name as typed instead of in lower case.
     public let keepsLoginCase: Bool
 
-    /// Rules from what an operator wrote; prefixes and suffixes are folded here.
+    /// Creates rules from the configuration. Folds the prefixes and suffixes.
     public init(
         prefixes: [String] = [], suffixes: [String] = [], escaping: Escaping = .refuse, keepsLoginCase: Bool = false
     ) {
@@ -32,25 +33,25 @@ public struct NameRules: Sendable, Hashable {
         self.keepsLoginCase = keepsLoginCase
     }
 
-    /// The form that an authenticator is handed.
+    /// Returns the form of the name that authenticators receive.
     public func login(_ name: PresentedName) -> LoginName {
         LoginName(keepsLoginCase ? name.text : name.text.lowercased())
     }
 
-    /// The canonical form of a name in any spelling, or nil where it has none.
+    /// Returns the canonical form of a name in any spelling, or nil if it has none.
     public func canonical(_ name: String) -> UserName? {
-        // A well-formed name of a well-formed call is canonical as it stands.
+        // Fast path: most names are canonical already.
         if prefixes.isEmpty, suffixes.isEmpty, escaping == .refuse, let already = UserName(canonical: name) {
             return already
         }
-        // Folding can lengthen a name at most threefold per scalar; nothing beyond this could ever fit.
+        // Bounds the work of folding; a name of this length can have no canonical form.
         guard name.utf8.count <= Self.longestPresented else { return nil }
         return escaped(stripped(name))
     }
 
     static let longestPresented = 1024
 
-    /// The name folded, without prefix and suffix.
+    /// Returns the folded name without prefix and suffix.
     func stripped(_ name: String) -> Substring {
         var rest = Self.folded(name)[...]
         if let prefix = prefixes.first(where: rest.hasPrefix) { rest = rest.dropFirst(prefix.count) }
@@ -79,7 +80,7 @@ public struct NameRules: Sendable, Hashable {
         }
     }
 
-    /// NFC and full case folding (Unicode, section 3.13.3), NFC again.
+    /// Applies NFC, full case folding (Unicode, section 3.13.3), and NFC again.
     private static func folded(_ name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.asciiLowercased }
         var folded = ""
@@ -90,10 +91,10 @@ public struct NameRules: Sendable, Hashable {
     }
 
     private static func folded(_ scalar: Unicode.Scalar) -> String {
-        // The dotless i has the capital of the plain one: folded like the others, two people would be one.
+        // The dotless i has the same upper-case letter as i; mapping it would merge two different names.
         if scalar == "\u{131}" { return String(scalar) }
-        // By way of the capitals: small letters without one of their own (long s, sharp s, ligatures, Greek with a subscript
-        // iota) then meet their other spellings, however the name is written.
+        // Maps through upper case, so that letters without an upper case of their own (long s, sharp s, ligatures,
+        // Greek with iota subscript) become equal to their other spellings.
         return scalar.properties.lowercaseMapping.unicodeScalars.flatMap {
             $0.properties.uppercaseMapping.unicodeScalars
         }

@@ -1,27 +1,28 @@
-/// Who is at the other end of a connection, as far as the network says.
+/// The client of a connection, as known from the network.
 public struct Peer: Sendable, Hashable, CustomStringConvertible {
-    /// The peer's address.
+    /// A network address.
     public enum Address: Sendable, Hashable {
         /// IPv4, four bytes in network order.
         case v4(UInt32)
         /// IPv6 as its upper and lower 64 bits. An IPv4-mapped address is `.v4`.
         case v6(UInt64, UInt64)
-        /// A Unix domain socket: somebody on this machine.
+        /// A Unix domain socket: a process on this machine.
         case local
     }
 
     /// The address.
     public let address: Address
-    /// The address as text, for log and journal: `192.0.2.1`, `2001:db8::1`, `unix`.
+    /// The address as text for log and journal: `192.0.2.1`, `2001:db8::1`, `unix`.
     public let text: String
 
-    /// Puts a peer together; the listener does.
+    /// Creates a peer. Called by the listener.
     public init(address: Address, text: String) {
         self.address = address
         self.text = text
     }
 
-    /// What limits by address count: an IPv4 address, or the /64 of an IPv6 address, since a host owns all of that.
+    /// The key of limits by address: an IPv4 address, or the /64 of an IPv6 address, because one host usually owns a
+    /// whole /64.
     public var limitKey: Address {
         switch address {
         case .v4, .local: address
@@ -29,15 +30,15 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The gateway itself, where no caller asked for what it does.
+    /// The gateway itself, for operations that no caller requested.
     public static let gateway = Peer(address: .local, text: "gateway")
-    /// Somebody at the control socket.
+    /// A client of the control socket.
     public static let control = Peer(address: .local, text: "control")
 
     /// The address as text.
     public var description: String { text }
-    /// By address; the text follows from it.
+    /// Compares addresses; the text follows from the address.
     public static func == (left: Peer, right: Peer) -> Bool { left.address == right.address }
-    /// By address.
+    /// Hashes the address.
     public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 }

@@ -1,27 +1,27 @@
-/// A user's canonical name: 1–111 bytes of `a–z 0–9 _ @ . -`, the only key that limits, policy, ledger and journal accept.
+/// A canonical user name: 1–111 bytes of `a–z 0–9 _ @ . -`. Limits, policy, ledger and journal accept no other key.
 ///
-/// Made by `NameRules` from what somebody typed, or read back from a store that holds canonical names. `username:` and the
-/// name together fit into one tag.
+/// Created by `NameRules` from input, or read from a store of canonical names. `username:` and the name together fit
+/// into one tag.
 public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The name, lower case, ASCII.
+    /// The name in lower-case ASCII.
     public let text: String
 
-    /// The most bytes that a name may have: a tag's 120 less `username:`.
+    /// The maximum length in bytes: the 120 of a tag less `username:`.
     public static let longest = 111
 
-    /// The name, or nil if the text is not canonical already.
+    /// Creates a name, or returns nil if the text is not canonical already.
     public init?(canonical text: String) {
         let bytes = text.utf8
         guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy(Self.isNameByte) else { return nil }
         self.text = text
     }
 
-    /// By bytes.
+    /// Orders names by their bytes.
     public static func < (left: UserName, right: UserName) -> Bool { left.text < right.text }
     /// The name.
     public var description: String { text }
 
-    /// Whether the byte belongs to the alphabet of canonical names.
+    /// Returns whether the byte is in the alphabet of canonical names.
     static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -31,28 +31,28 @@ public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible 
     }
 }
 
-/// A user's name as somebody typed it: for the log only.
+/// A user name as the client sent it. For the log only.
 public struct PresentedName: Sendable, Hashable {
     /// Any valid UTF-8.
     public let text: String
 
-    /// Wraps what was typed.
+    /// Wraps the received name.
     public init(_ text: String) { self.text = text }
 }
 
-/// A user's name as an authenticator is asked for it: the presented one in lower case, or as typed where the stack needs that.
+/// A user name in the form that authenticators receive: in lower case, or as typed if the configuration says so.
 public struct LoginName: Sendable, Hashable {
     /// Any valid UTF-8.
     public let text: String
 
-    /// Wraps a name; `NameRules.login(_:)` makes it from a presented one.
+    /// Wraps a name. `NameRules.login(_:)` makes it from a presented name.
     public init(_ text: String) { self.text = text }
 }
 
 extension UserName {
-    /// A name that nobody has: random text longer than anybody could guess.
+    /// Returns a name that no user has and that cannot be guessed.
     ///
-    /// - Parameter random: lower-case hexadecimal digits, at most 64.
+    /// - Parameter random: Random lower-case hexadecimal digits; at most 64 are used.
     package static func nobody(_ random: String) -> UserName {
         UserName(unchecked: "gone-\(random.prefix(64))")
     }

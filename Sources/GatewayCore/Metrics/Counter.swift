@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// A number that only grows. Adding takes no lock and no memory, from any thread.
+/// A monotonically increasing counter. Adding takes no lock, allocates nothing and is safe on any thread.
 public final class Counter: Sendable {
     private let count = Atomic<UInt64>(0)
 
-    /// Nothing counted yet.
+    /// Creates a counter at zero.
     public init() {}
 
-    /// Counts.
+    /// Adds to the counter.
     public func add(_ amount: UInt64 = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
 
-    /// What was counted so far.
+    /// The current count.
     public var value: UInt64 { count.load(ordering: .relaxed) }
 }

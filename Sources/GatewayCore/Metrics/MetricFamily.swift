@@ -1,47 +1,47 @@
-/// One metric as it is shown: its name, what it says, and its values, each with its labels.
+/// One exported metric: its name, its help text, and its labelled values.
 public struct MetricFamily: Sendable {
-    /// What may be done with the values.
+    /// The type of a metric.
     public enum Kind: String, Sendable {
-        /// They only grow.
+        /// The values only increase.
         case counter
-        /// They go up and down.
+        /// The values increase and decrease.
         case gauge
-        /// They are spread over buckets.
+        /// The values are distributed over buckets.
         case histogram
     }
 
-    /// A label of a value: a name of the gateway's own and a word of a closed set, or of the configuration. Never a user.
+    /// A label of a value. Its value comes from a closed set or from the configuration, and is never a user.
     public struct Label: Sendable, Hashable {
         /// The name.
         public let name: String
         /// The value.
         public let value: String
 
-        /// A label.
+        /// Creates a label.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// A value with its labels.
+    /// A sample value.
     public enum Value: Sendable {
         /// A number.
         case number(Double)
-        /// What a histogram has seen.
+        /// The contents of a histogram.
         case spread(Histogram.Reading)
     }
 
-    /// The name, `notify_gateway_` before it.
+    /// The name, which starts with `notify_gateway_`.
     public let name: String
-    /// One sentence.
+    /// The help text: one sentence.
     public let help: String
-    /// What may be done with the values.
+    /// The type.
     public let kind: Kind
-    /// The values.
+    /// The values with their labels.
     public var values: [(labels: [Label], value: Value)]
 
-    /// A metric with its values.
+    /// Creates a metric.
     public init(_ name: String, _ kind: Kind, _ help: String, _ values: [(labels: [Label], value: Value)]) {
         self.name = name
         self.kind = kind
@@ -49,7 +49,7 @@ public struct MetricFamily: Sendable {
         self.values = values
     }
 
-    /// A metric of a single number.
+    /// Creates a metric with a single value without labels.
     public init(_ name: String, _ kind: Kind, _ help: String, _ number: Double) {
         self.init(name, kind, help, [([], .number(number))])
     }

@@ -1,23 +1,23 @@
-/// An authenticator that can say without a password whether an account may go on.
+/// An authenticator that can report the status of an account without a password.
 ///
-/// For what outlives the login that it was given for, tokens and registered devices: a session is renewed only while the account
-/// that it began with is good, and accounts with sessions or devices are looked at every ten minutes.
+/// The gateway uses it for tokens and registered devices, which outlive the login. It renews a session only while the
+/// account of the session is good, and checks accounts with sessions or devices every ten minutes.
 public protocol AccountAuthenticator: Authenticator {
-    /// How the account stands now, under the name that it logged in with. Called on any executor; never for a caller who has
-    /// presented no good credential. An account that has ended loses its sessions, and its devices at the backend: what may
-    /// pass, as a lock after wrong passwords or a directory that is away, is `unknown`.
+    /// Returns the current status of the account with this login name. Called on any executor, only for accounts that
+    /// have logged in successfully. An ended account loses its sessions, and its devices at the backend, so temporary
+    /// conditions (a lock after wrong passwords, an unreachable directory) must be reported as `unknown`.
     func standing(of login: LoginName) async -> AccountStanding
 }
 
-/// What becomes of an account after its login.
+/// The status of an account after a login.
 public enum AccountStanding: Sendable, Hashable {
-    /// It may go on, in these groups.
+    /// The account is valid and belongs to these groups.
     case good(groups: Set<GroupName>)
-    /// It is locked, disabled, expired or gone: what was granted by it ends.
+    /// The account is locked, disabled, expired or deleted. Everything that was granted to it is revoked.
     case ended(RejectionReason)
-    /// It cannot be told now: ask again later, and change nothing.
+    /// The status cannot be determined now. Nothing changes, and the gateway queries again later.
     case unknown(OutageReason)
 
-    /// Whether the account may go on.
+    /// Whether the account is valid.
     public var isGood: Bool { if case .good = self { true } else { false } }
 }

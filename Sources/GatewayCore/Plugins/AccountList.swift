@@ -1,20 +1,21 @@
-/// An authenticator that has a list of its accounts, so that the gateway can see which of them have ended.
+/// An authenticator that can list its accounts, so that the gateway notices accounts that ended.
 public protocol AccountList: ReloadableAuthenticator, AccountAuthenticator {
-    /// The accounts that may log in now. Called after every `reload()`, and once the time has come that the last answer held
-    /// until; on any thread.
+    /// Returns the accounts that may log in at this time. Called after every `reload()` and when the previous
+    /// snapshot's `holdsUntil` has passed, on any thread.
     func accounts(at now: WallTime) -> AccountSnapshot
 }
 
 /// The accounts that may log in at one moment.
 public struct AccountSnapshot: Sendable, Hashable {
-    /// Each with a mark that stays the same as long as its password does.
+    /// The fingerprint of each account, which changes when the password changes.
     public let marks: [UserName: AccountMark]
-    /// The groups of each; a user without an entry is in none. Tokens lose the groups that their users lose here.
+    /// The groups of each account; a user without an entry is in none. A token loses the groups that its user loses
+    /// here.
     public let groups: [UserName: Set<GroupName>]
-    /// When the next of them expires; nil where none does.
+    /// The next time at which an account expires; nil if none does.
     public let holdsUntil: WallTime?
 
-    /// A snapshot from its parts.
+    /// Creates a snapshot.
     public init(
         marks: [UserName: AccountMark], groups: [UserName: Set<GroupName>] = [:], holdsUntil: WallTime? = nil
     ) {
@@ -24,7 +25,7 @@ public struct AccountSnapshot: Sendable, Hashable {
     }
 }
 
-/// 16 bytes that stand for a password without telling anything of it.
+/// A 16-byte fingerprint of an account's password that reveals nothing about it.
 public struct AccountMark: Sendable, Hashable {
     /// The length in bytes.
     public static let byteCount = 16
@@ -32,29 +33,29 @@ public struct AccountMark: Sendable, Hashable {
     /// The bytes.
     public let bytes: [UInt8]
 
-    /// The mark that a store kept, or nil where these are not 16 bytes.
+    /// Creates a fingerprint from stored bytes; nil for another length than 16.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
     }
 
-    /// The mark of a salted password hash; nil where libcrypto fails.
+    /// Creates the fingerprint of a salted password hash; nil if libcrypto fails.
     public init?(ofHash hash: String) {
         guard let digest = SHA256.digest(Array(hash.utf8)) else { return nil }
         bytes = Array(digest.prefix(Self.byteCount))
     }
 }
 
-/// Why an account's tokens, remembered passwords and registrations are no longer good.
+/// The reason why an account's tokens, cached passwords and registrations are revoked or reduced.
 public enum AccountEnd: String, Sendable, Hashable, CaseIterable {
-    /// It is no longer listed, or disabled, or its time is over.
+    /// The account is disabled, expired or no longer listed.
     case ended = "account-ended"
-    /// It has another password.
+    /// The password changed.
     case passwordChanged = "password-changed"
-    /// It is in fewer groups: its tokens stay, and are worth less.
+    /// The account lost groups. Its tokens stay valid without those groups.
     case groupsLost = "groups-lost"
-    /// Nobody can be asked about it, and its last login is too long ago.
+    /// The account's status cannot be queried, and its last login is too old.
     case loginTooOld = "login-too-old"
-    /// An operator said so.
+    /// An operator revoked the user.
     case byOperator = "by-operator"
 }

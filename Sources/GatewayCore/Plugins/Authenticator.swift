@@ -1,61 +1,63 @@
-/// Judges credentials. Plug-ins make these; the way of a call asks them in the order of the configuration.
+/// A verifier of credentials, made by a plug-in. The gateway queries authenticators in the order of the configuration.
 public protocol Authenticator: Sendable {
-    /// Judges one presented credential. A wrong password is an answer, not an error.
+    /// Verifies one credential. A wrong password is a returned outcome, not an error.
     ///
-    /// Called on the event loop of the call: work that blocks or burns time goes to the context's blocking pool. The
-    /// credential is of one of the kinds that the plug-in `takes`.
+    /// Called on the event loop of the call. Work that blocks or needs much CPU time belongs on the context's blocking
+    /// pool. The credential's kind is one of those that the plug-in `takes`.
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome
 
-    /// Judges one presented token without any wait; nil where it has to wait, and `authenticate` is then asked.
+    /// Verifies one token without suspending; returns nil if that is not possible, and `authenticate` is called then.
     ///
-    /// For who needs no more than some microseconds on the call's loop: such a call costs neither a task nor a timer for the
-    /// deadline. Must say what `authenticate` would say. Nil unless implemented.
+    /// For authenticators that need no more than some microseconds on the event loop of the call. Such a call needs
+    /// neither a task nor a deadline timer. The result must be the same as that of `authenticate`. The default
+    /// implementation returns nil.
     func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome?
 }
 
 extension Authenticator {
-    /// Has to wait.
+    /// Returns nil: the authenticator has to suspend.
     public func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { nil }
 }
 
-/// What an authenticator says of a credential.
+/// The result of verifying a credential.
 public enum AuthenticationOutcome: Sendable, Hashable {
-    /// Not this authenticator's: its kind of credential, but not its name or issuer. The next one is asked.
+    /// The credential belongs to another authenticator, by its name or issuer. The gateway queries the next one.
     case notMine
-    /// Good.
+    /// The credential is valid.
     case accepted(Identity)
-    /// This authenticator's, and bad. Nobody else is asked.
+    /// The credential belongs to this authenticator and is invalid. The gateway queries no other one.
     case rejected(RejectionReason)
-    /// It cannot tell: 503, never counted as a failed login, never let in.
+    /// The credential cannot be verified now. The client gets 503; this counts as neither a failed nor a successful
+    /// login.
     case unavailable(OutageReason)
 }
 
-/// Why a credential is bad: for log and metrics, never for the caller.
+/// The reason why a credential is invalid. For log and metrics, never sent to the caller.
 public enum RejectionReason: String, Sendable, Hashable, CaseIterable {
-    /// No such user, or a wrong password: told apart by nobody.
+    /// Unknown user or wrong password. The two are never distinguished.
     case wrong
     /// The account is disabled.
     case disabled
     /// The account or the token has expired.
     case expired
-    /// A token that is not valid yet.
+    /// The token is not valid yet.
     case notYetValid = "not-yet-valid"
-    /// A token or password that does not parse.
+    /// The token or password cannot be parsed.
     case malformed
-    /// A token whose signature, key or algorithm is not good.
+    /// The token's signature, key or algorithm is not accepted.
     case untrusted
-    /// A token that was taken back, or whose session has ended.
+    /// The token was revoked, or its session is closed.
     case revoked
     /// The name has no canonical form.
     case unmapped
 }
 
-/// Why an authenticator cannot tell.
+/// The reason why an authenticator cannot verify a credential.
 public enum OutageReason: String, Sendable, Hashable, CaseIterable {
     /// Too many logins are waiting.
     case busy
-    /// It did not answer in time.
+    /// The authenticator did not respond in time.
     case timedOut = "timed-out"
-    /// Something under it failed.
+    /// A component that the authenticator depends on failed.
     case failed
 }

@@ -1,54 +1,60 @@
-/// A kind of authenticator that the configuration can name. Listed in the program's catalogue, and nowhere else.
+/// A kind of authenticator that the configuration can name. The program's plug-in catalogue lists all of them.
 ///
-/// Its life: settings are read, then validated, then an authenticator is made, used and, if it is a service, run and stopped.
+/// Life cycle: the settings are read and then validated; then an authenticator is made and used. An authenticator that
+/// is also a service is run and stopped.
 public protocol AuthenticatorPlugin: Sendable {
-    /// What the operator configured, read strictly before anything starts.
+    /// The plug-in's settings, read strictly before anything starts.
     associatedtype Settings: Sendable
 
-    /// The word used in the configuration.
+    /// The name in the configuration.
     static var name: PluginName { get }
 
-    /// The kinds of credential that it takes, whatever is configured.
+    /// The kinds of credential that the plug-in supports, independent of its settings.
     static var takes: Set<CredentialKind> { get }
 
-    /// The kinds that it takes with these settings: what a 401 challenges for, and what it is asked about. All of `takes` unless
-    /// implemented; never more.
+    /// Returns the kinds that an authenticator with these settings accepts. They decide the challenges of a 401 and
+    /// which credentials the authenticator receives. Must be a subset of `takes`; the default is all of `takes`.
     static func takes(_ settings: Settings) -> Set<CredentialKind>
 
-    /// Whether its answer may depend on the peer's address. If so, remembered verdicts are kept apart by address.
+    /// Whether the result may depend on the peer's address. If so, the password cache keeps separate entries by
+    /// address.
     static var verdictDependsOnPeer: Bool { get }
 
-    /// What it can say of the accounts that it vouches for, after a login.
+    /// The plug-in's ability to report on its accounts after a login.
     static var accountKnowledge: AccountKnowledge { get }
 
-    /// Reads the mapping that stands behind the plug-in's name. Every problem goes to the reader; nil if there was one
-    /// that leaves no usable settings.
+    /// Reads the mapping under the plug-in's name and reports every problem to the reader. Returns nil if a problem
+    /// leaves no usable settings.
     static func readSettings(_ reader: ConfigurationReader) -> Settings?
 
-    /// Everything wrong with settings that read well: files missing or malformed, keys too short. Touches nothing.
+    /// Returns the problems of settings that were read successfully: missing or malformed files, keys that are too
+    /// short. Must have no side effects.
     static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem]
 
-    /// Makes the authenticator. Called once, after `problems` found none; what it throws ends the start.
+    /// Makes the authenticator. Called once, after `problems` returned none. An error prevents the gateway from
+    /// starting.
     static func makeAuthenticator(_ settings: Settings, context: PluginContext) async throws -> any Authenticator
 }
 
 extension AuthenticatorPlugin {
-    /// All of `takes`.
+    /// Returns all of `takes`.
     public static func takes(_ settings: Settings) -> Set<CredentialKind> { takes }
 
-    /// Only a login tells, unless the plug-in says otherwise.
+    /// The default: the plug-in reports on accounts only at a login.
     public static var accountKnowledge: AccountKnowledge { .loginsOnly }
 
-    /// Apart by address, unless the plug-in says otherwise.
+    /// The default: results may depend on the peer's address.
     public static var verdictDependsOnPeer: Bool { true }
 }
 
-/// What a plug-in can say of the accounts that it vouches for, after a login.
+/// A plug-in's ability to report on its accounts after a login.
 public enum AccountKnowledge: Sendable, Hashable {
-    /// Whether an account is still good, without a password: its authenticators are `AccountAuthenticator`s.
+    /// The status of an account can be queried without a password. The plug-in's authenticators conform to
+    /// `AccountAuthenticator`.
     case status
-    /// Nothing until the next login. Sessions and registrations of its accounts end some time after the last login.
+    /// The status is known only at a login. Sessions and registrations of such accounts expire some time after the last
+    /// login.
     case loginsOnly
-    /// It has no accounts of its own: its credentials speak for accounts of other authenticators.
+    /// The plug-in has no accounts. Its credentials stand for accounts of other authenticators.
     case ofOthers
 }

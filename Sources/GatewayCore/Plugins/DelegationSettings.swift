@@ -1,17 +1,18 @@
-/// What authenticators have in common that ask somebody outside the gateway: about what, and with how much patience.
+/// The settings that authenticators with an external verifier share: the kinds of credential, the timeout and the
+/// concurrency.
 ///
-/// Read with a plug-in's own settings, under the same mapping.
+/// Read together with a plug-in's own settings, from the same mapping.
 public struct DelegationSettings: Sendable, Hashable {
-    /// `kinds`: the kinds of credential that are asked about. A list of `password` and `bearer`, default both.
+    /// `kinds`: the kinds of credential to delegate. A list of `password` and `bearer`, default both.
     public var kinds: Set<CredentialKind>
-    /// `timeout`: how long a login may take, waiting for a connection included. 10 ms to 60 s, default 5 s.
+    /// `timeout`: the maximum duration of a login, including the wait for a connection. 10 ms to 60 s, default 5 s.
     public var timeout: Duration
-    /// `connections`: how many connections are held, and so how many logins asked about at a time. 1 to 64, default 4.
+    /// `connections`: the number of connections, and so of concurrent logins. 1 to 64, default 4.
     public var connections: Int
-    /// `queue`: how many logins may wait for a connection; one more is answered 503. 1 to 4096, default 64.
+    /// `queue`: the number of logins that may wait for a connection; further ones get 503. 1 to 4096, default 64.
     public var queue: Int
 
-    /// Settings with the defaults of the configuration.
+    /// Creates settings with the defaults of the configuration.
     public init(
         kinds: Set<CredentialKind> = [.password, .bearer], timeout: Duration = .seconds(5), connections: Int = 4,
         queue: Int = 64
@@ -22,7 +23,7 @@ public struct DelegationSettings: Sendable, Hashable {
         self.queue = queue
     }
 
-    /// Reads them. What is wrong goes to the reader, and the default stands in for it.
+    /// Reads the settings. Problems are reported to the reader; an invalid value is replaced by its default.
     public init(_ reader: ConfigurationReader) {
         self.init()
         if let kinds = Self.kinds(reader) { self.kinds = kinds }
@@ -35,11 +36,13 @@ public struct DelegationSettings: Sendable, Hashable {
 
     private static func kinds(_ reader: ConfigurationReader) -> Set<CredentialKind>? {
         guard let values = reader.sequence("kinds") else { return nil }
-        if values.isEmpty { reader.report("kinds", "takes nothing; name a kind, or leave it out for both") }
+        if values.isEmpty { reader.report("kinds", "must not be empty; list at least one kind, or omit it for both") }
         let kinds = values.compactMap { node, path -> CredentialKind? in
             guard let text = reader.string(of: node, under: path) else { return nil }
             let kind = CredentialKind(rawValue: text)
-            if kind == nil { reader.report(at: node.location, under: path, "\"\(text)\" is none of: password, bearer") }
+            if kind == nil {
+                reader.report(at: node.location, under: path, "\"\(text)\" is not one of: password, bearer")
+            }
             return kind
         }
         return Set(kinds)

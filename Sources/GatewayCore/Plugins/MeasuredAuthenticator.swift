@@ -1,18 +1,18 @@
-/// An authenticator that has workers or connections of its own, and says how busy they are.
+/// An authenticator with workers or connections of its own that reports their load.
 public protocol MeasuredAuthenticator: Authenticator {
-    /// How many workers, connections or waiting logins there are in each state. Asked when metrics are collected, on any thread;
-    /// must not wait.
+    /// The number of workers, connections or waiting logins in each state. Read when metrics are collected, on any
+    /// thread; must not block.
     var load: [AuthenticatorLoad] { get }
 }
 
-/// How many of an authenticator's workers, connections or logins are in one state.
+/// The number of an authenticator's workers, connections or logins in one state.
 public struct AuthenticatorLoad: Sendable, Hashable {
-    /// A word of a closed set of the authenticator's own, such as `busy`, `idle`, `waiting`.
+    /// The state: a word of a closed set that the authenticator defines, such as `busy`, `idle`, `waiting`.
     public let state: String
-    /// How many.
+    /// The number in that state.
     public let count: Int
 
-    /// So many in a state.
+    /// Creates a load value.
     public init(_ state: String, _ count: Int) {
         self.state = state
         self.count = count

@@ -1,23 +1,24 @@
 public import Logging
 
-/// What a plug-in is given. Nothing else of the gateway is in its reach.
+/// The facilities that a plug-in receives. A plug-in has no other access to the gateway.
 public struct PluginContext: Sendable {
-    /// Labelled with the plug-in's name.
+    /// A logger labelled with the plug-in's name.
     public let logger: Logger
-    /// For work that blocks or takes more than some microseconds.
+    /// The pool for work that blocks or takes more than some microseconds.
     public let blockingPool: BlockingPool
-    /// For reading files. Logins never wait here, so that however many passwords are being hashed a changed file is read at once.
+    /// The pool for reading files. Logins do not use it, so that a changed file is read at once even while many
+    /// passwords are being hashed.
     public let filePool: BlockingPool
     /// The clocks.
     public let clocks: Clocks
-    /// How names become canonical.
+    /// The rules that make names canonical.
     public let names: NameRules
-    /// Whether a later authenticator takes the same kind of credential: then a name that this one lacks is `notMine`.
+    /// Whether no later authenticator accepts the same kind of credential. If one does, an unknown name is `notMine`.
     public let isLastOfItsKind: Bool
-    /// Which tokens have been taken back.
+    /// The list of revoked tokens.
     public let revocations: any RevocationList
 
-    /// Puts a context together; the server and the test kit do.
+    /// Creates a context. Called by the server and the test kit.
     public init(
         logger: Logger, blockingPool: BlockingPool, filePool: BlockingPool? = nil, clocks: Clocks, names: NameRules,
         isLastOfItsKind: Bool,

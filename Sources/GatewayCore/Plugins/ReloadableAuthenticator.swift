@@ -1,2 +1,2 @@
-/// An authenticator that lives on files: logins after a reload are judged by what they say then.
+/// An authenticator that is based on files. Logins after a reload use the new contents.
 public protocol ReloadableAuthenticator: Authenticator, ReloadableFiles {}

@@ -1,11 +1,10 @@
-/// Something that lives on files, and reads them again while the gateway serves.
+/// A component that is based on files and can reload them while the gateway runs.
 public protocol ReloadableFiles: Sendable {
-    /// The files whose change calls for a reload.
+    /// The files whose change triggers a reload.
     var files: [String] { get }
 
-    /// Reads the files again: what they say now counts from here on. Where they are broken everything stays as it was, and the
-    /// problems are the answer.
+    /// Reads the files again and applies them. If they are invalid, nothing changes and the problems are returned.
     ///
-    /// Called when a file has changed and on SIGHUP, on any thread, never twice at once.
+    /// Called when a file has changed and on SIGHUP, on any thread, never concurrently.
     func reload() async -> [ConfigurationProblem]
 }

@@ -1,43 +1,44 @@
-/// An authenticator that also issues what it accepts: for `POST /auth/token`.
+/// An authenticator that also issues the tokens that it accepts, for `POST /auth/token`.
 public protocol TokenIssuer: Authenticator {
-    /// How long after the password a session ends.
+    /// The time from the login by password until the session expires.
     var sessionLifetime: Duration { get }
 
-    /// Issues a token of the session, good for as long as tokens here are, and no longer than the session.
+    /// Issues a token of the session. The token expires after the issuer's token lifetime, and not later than the
+    /// session.
     ///
-    /// Some microseconds long, on the call's loop.
+    /// Called on the event loop of the call; must take only some microseconds.
     func issue(
         for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
     ) throws(IssueFault)
         -> IssuedToken
 }
 
-/// Why no token was issued.
+/// The reason why no token was issued.
 public struct IssueFault: Error, Sendable, Hashable {
-    /// For the log.
+    /// The detail for the log.
     public let detail: String
-    /// Whether a token for this user could be issued at another time, or with other keys.
+    /// Whether a token for this user could be issued later, or with other keys.
     public let isTemporary: Bool
 
-    /// A fault as the issuer describes it.
+    /// Creates a fault.
     public init(_ detail: String, isTemporary: Bool) {
         self.detail = detail
         self.isTemporary = isTemporary
     }
 }
 
-/// A fresh token, and what its issuer should tell or note of it.
+/// A new token with the data for the response and the journal.
 public struct IssuedToken: Sendable {
-    /// The token, ASCII; whoever holds it is its user.
+    /// The token in ASCII. It authenticates its holder as the user.
     public let token: Secret
-    /// When it ends (`exp`), whole seconds.
+    /// The expiry time (`exp`), in whole seconds.
     public let expires: WallTime
-    /// Its own id (`jti`).
+    /// The id of the token (`jti`).
     public let id: String
-    /// The id of the key that signed it (`kid`).
+    /// The id of the signing key (`kid`).
     public let key: String
 
-    /// A token from its parts.
+    /// Creates an issued token.
     public init(token: Secret, expires: WallTime, id: String, key: String) {
         self.token = token
         self.expires = expires

@@ -1,34 +1,38 @@
-/// A call that is not carried out, and why. The one error of the way of a call.
+/// The error of the request pipeline: a call that is rejected, and the reason.
 ///
-/// One place turns the code into a status and a problem document, one into a metric's label, one into the journal's word.
+/// The code is mapped to a status and a problem document, to a metric label, and to the journal's word, each in one
+/// place.
 public struct Refusal: Error, Sendable {
-    /// The reason, from the closed list.
+    /// The reason, from a closed list.
     public var code: RefusalCode
-    /// For the log and the operator alone; never sent.
+    /// The detail for the log and the operator. Never sent to the client.
     public var detail: String
-    /// A constant sentence that may be sent: how the caller can do better. No byte of the request, nothing internal.
+    /// A constant sentence that tells the client how to correct the request. It contains no byte of the request and
+    /// nothing internal.
     public var hint: String?
-    /// Further things that the answer must say.
+    /// Additional content of the response.
     public var extra: Extra?
-    /// What was known of the call when it was refused; set by the way of a call, recorded where a user is in it.
+    /// The facts of the call at the time of the rejection, set by the request pipeline. The rejection is recorded if
+    /// they contain a user.
     public var facts: CallFacts?
 
-    /// What some answers must say beside the code.
+    /// Additional content of some responses.
     public enum Extra: Sendable, Hashable {
-        /// `Allow` (RFC 9110, section 10.2.1): the methods that the path has.
+        /// `Allow` (RFC 9110, section 10.2.1): the methods of the path.
         case allow([HTTPMethod])
-        /// `Retry-After` in seconds, 1 or more (RFC 9110, section 10.2.3).
+        /// `Retry-After` in seconds, at least 1 (RFC 9110, section 10.2.3).
         case retryAfter(seconds: Int)
-        /// The limit that is spent, and `Retry-After` in seconds.
+        /// The name of the exhausted limit, and `Retry-After` in seconds.
         case limit(name: String, retryAfterSeconds: Int)
-        /// Further members of the problem document: how many members of an audience were reached, and how many not.
+        /// Additional members of the problem document: how many members of an audience were reached, skipped and
+        /// failed.
         case audience([JSONValue.Member])
     }
 
-    /// Whose fault it is.
+    /// The side at fault.
     public var side: RefusalCode.Side { code.side }
 
-    /// A refusal; `facts` are added by whoever knows them.
+    /// Creates a refusal. The pipeline adds `facts` later.
     public init(_ code: RefusalCode, _ detail: String, hint: String? = nil, extra: Extra? = nil) {
         self.code = code
         self.detail = detail
@@ -38,7 +42,7 @@ public struct Refusal: Error, Sendable {
 }
 
 extension Refusal {
-    /// The refusal with what is known of the call, unless it knows already.
+    /// Returns the refusal with these facts, unless it has facts already.
     package func with(_ facts: CallFacts) -> Refusal {
         var refusal = self
         refusal.facts = self.facts ?? facts

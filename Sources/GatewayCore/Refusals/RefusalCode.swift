@@ -1,81 +1,81 @@
-/// Why a call was not carried out: the closed list of codes that clients, metrics and journal know.
+/// The closed list of reasons why a call is rejected. The raw values appear in responses, metrics and the journal.
 public enum RefusalCode: String, Sendable, Hashable, CaseIterable {
-    /// The request line, a parameter or the body is not what the call takes.
+    /// The request line, a parameter or the body is invalid.
     case malformedRequest = "malformed-request"
-    /// No text can be made of the message, or its payload cannot carry it.
+    /// The message is not valid text, or the payload cannot represent it.
     case malformedMessage = "malformed-message"
-    /// A `Platform` or `pns` that the backend does not have.
+    /// The backend does not support this `Platform` or `pns`.
     case unknownPlatform = "unknown-platform"
-    /// A device handle that no push service would take.
+    /// No push service would accept the device handle.
     case handleUnusable = "handle-unusable"
     /// No credential was presented.
     case credentialsMissing = "credentials-missing"
-    /// The credential is not good. Never says why.
+    /// The credential is invalid. The response never says why.
     case credentialsRejected = "credentials-rejected"
-    /// The credential is good, but its name has no canonical form.
+    /// The credential is valid, but its name has no canonical form.
     case identityUnmapped = "identity-unmapped"
-    /// A credential came over a connection that others can read.
+    /// A credential was sent over a connection that others can read.
     case insecureTransport = "insecure-transport"
-    /// The registration is not the caller's, or there is none.
+    /// The registration does not exist or belongs to another user.
     case notOwner = "not-owner"
-    /// Policy does not let this sender notify this recipient.
+    /// The policy does not allow this sender to notify this recipient.
     case sendNotAllowed = "send-not-allowed"
-    /// Policy does not let this user register this tag.
+    /// The policy does not allow this user to register this tag.
     case tagNotAllowed = "tag-not-allowed"
-    /// The path is none of the gateway's.
+    /// The path is unknown.
     case noRoute = "no-route"
-    /// The path is known, with another method.
+    /// The path is known, but not with this method.
     case methodNotAllowed = "method-not-allowed"
     /// The request was not complete in time.
     case requestTimeout = "request-timeout"
-    /// A call with the same idempotency key is under way.
+    /// A call with the same idempotency key is in progress.
     case idempotencyInProgress = "idempotency-in-progress"
-    /// The body, or the payload that would come of it, is too long.
+    /// The body, or the resulting payload, is too long.
     case payloadTooLarge = "payload-too-large"
     /// The request line is too long.
     case uriTooLong = "uri-too-long"
-    /// A media type, charset or content coding that the call does not take.
+    /// The call does not accept this media type, charset or content coding.
     case unsupportedMediaType = "unsupported-media-type"
     /// An `Expect` other than `100-continue`.
     case expectationFailed = "expectation-failed"
     /// The idempotency key was used for another message.
     case idempotencyMismatch = "idempotency-mismatch"
-    /// A limit is spent.
+    /// A limit is exhausted.
     case rateLimited = "rate-limited"
-    /// Too many hand-overs of one device.
+    /// The device was handed over too often.
     case registrationLimit = "registration-limit"
     /// The header block is too long.
     case headersTooLarge = "headers-too-large"
-    /// A fault of the gateway.
+    /// An internal error of the gateway.
     case internalError = "internal-error"
-    /// The backend answered with a failure, or broke off.
+    /// The backend responded with an error, or closed the connection early.
     case backendFailed = "backend-failed"
-    /// No connection to the backend could be made.
+    /// No connection to the backend could be opened.
     case backendUnreachable = "backend-unreachable"
-    /// An authenticator cannot tell at present.
+    /// An authenticator cannot verify credentials now.
     case authenticatorUnavailable = "authenticator-unavailable"
-    /// The call cannot be recorded, and so is not carried out.
+    /// The journal cannot be written, so the call is not carried out.
     case journalUnavailable = "journal-unavailable"
-    /// Registrations cannot be looked up or changed, and so the backend is not asked.
+    /// The ledger cannot be read or written, so no request is sent to the backend.
     case ledgerUnavailable = "ledger-unavailable"
-    /// More calls than can be served, or none at all for a moment because the backend is out of reach.
+    /// Too many calls, or no calls for a moment because the backend is unreachable.
     case overloaded
     /// The gateway is stopping.
     case draining
-    /// The backend did not answer in time.
+    /// The backend did not respond in time.
     case backendTimedOut = "backend-timed-out"
 
-    /// Whose fault it is.
+    /// The side at fault.
     public enum Side: String, Sendable, Hashable {
-        /// The caller's: another request would have been carried out.
+        /// The caller: a different request would have been carried out.
         case caller
-        /// The gateway's: the same request may be carried out later.
+        /// The gateway: the same request may succeed later.
         case gateway
-        /// The backend's.
+        /// The backend.
         case backend
     }
 
-    /// Whose fault it is.
+    /// The side at fault.
     public var side: Side {
         switch self {
         case .internalError, .authenticatorUnavailable, .journalUnavailable, .ledgerUnavailable, .overloaded, .draining:

@@ -1,20 +1,20 @@
-/// The groups that accounts are in now, as far as their authenticators tell without a password: a value in memory, for stores to
-/// keep behind a lock.
+/// The current groups of accounts, as far as authenticators report them without a password. A value in memory, which
+/// stores keep behind a lock.
 ///
-/// A token lists the groups that its user had when it was issued. What it may do is bounded by this table, so that a lost group is
-/// lost for tokens too. A group that a user gains reaches a token when the token is renewed.
+/// A token lists the groups that its user had at the time of issue. This table restricts them, so that a lost group is
+/// lost for tokens too. A token gains a new group only when it is renewed.
 public struct AccountGroups: Sendable {
-    /// Complete lists, of authenticators that have one (`AccountList`).
+    /// Complete lists of the authenticators that have one (`AccountList`).
     private var listed: [PluginName: [UserName: Set<GroupName>]] = [:]
-    /// Single accounts, of authenticators that answer for one account at a time (`AccountAuthenticator`).
+    /// Single accounts of the authenticators that report one account at a time (`AccountAuthenticator`).
     private var noted: [PluginName: [UserName: Set<GroupName>]] = [:]
 
-    /// A table of nothing.
+    /// Creates an empty table.
     public init() {}
 
     /// Replaces the list of an authenticator.
     ///
-    /// - Returns: the users who are in both lists and have lost a group.
+    /// - Returns: The users in both lists that lost a group.
     public mutating func replace(
         _ groups: [UserName: Set<GroupName>], of authenticator: PluginName
     ) -> Set<UserName> {
@@ -23,15 +23,15 @@ public struct AccountGroups: Sendable {
         return Set(groups.filter { before[$0.key]?.isSubset(of: $0.value) == false }.keys)
     }
 
-    /// Drops the lists of all other authenticators: they are no longer configured.
+    /// Removes the lists of authenticators that are no longer configured, which are all others.
     public mutating func keepLists(of authenticators: Set<PluginName>) {
         listed = listed.filter { authenticators.contains($0.key) }
     }
 
-    /// Notes the groups that an authenticator has just named for one account. An authenticator's list is newer than what one of
-    /// its logins said, so nothing is noted where there is a list.
+    /// Records the groups that an authenticator reported for one account. Does nothing for an authenticator with a
+    /// list, because its list is newer than what one of its logins reported.
     ///
-    /// - Returns: whether the user has lost a group since the last note.
+    /// - Returns: Whether the user lost a group since the previous report.
     @discardableResult
     public mutating func note(_ groups: Set<GroupName>, of user: UserName, by authenticator: PluginName) -> Bool {
         guard listed[authenticator] == nil else { return false }
@@ -39,7 +39,7 @@ public struct AccountGroups: Sendable {
         return before?.isSubset(of: groups) == false
     }
 
-    /// Drops the notes on all other accounts: they have neither sessions nor registrations.
+    /// Removes the reports on all other accounts, which have neither sessions nor registrations.
     public mutating func keepNotes(on accounts: Set<Account>) {
         var kept: [PluginName: Set<UserName>] = [:]
         for account in accounts { kept[account.authenticator, default: []].insert(account.user) }
@@ -49,14 +49,14 @@ public struct AccountGroups: Sendable {
         }
     }
 
-    /// The groups of the account that an authenticator vouched for; nil where it is not known which. A user who is missing from a
-    /// complete list is in no group.
+    /// Returns the groups of the user's account at this authenticator; nil if they are unknown. A user who is missing
+    /// from a complete list is in no group.
     public func groups(of user: UserName, by authenticator: PluginName) -> Set<GroupName>? {
         if let list = listed[authenticator] { return list[user] ?? [] }
         return noted[authenticator]?[user]
     }
 
-    /// The groups of all accounts of the user together; nil where no authenticator is known to have one.
+    /// Returns the union of the groups of all accounts of the user; nil if none is known.
     public func groups(of user: UserName) -> Set<GroupName>? {
         var found: Set<GroupName>?
         for accounts in [listed.values, noted.values] {

@@ -1,23 +1,24 @@
-/// What a password was exchanged for: a line of tokens, each got with the one before, until the session ends.
+/// A login session: begins with a password and continues with tokens, each issued for the previous one, until it
+/// expires.
 public struct Session: Sendable, Hashable {
-    /// Its id, in every token of it.
+    /// The id, contained in every token of the session.
     public let id: SessionID
-    /// Whose it is.
+    /// The user of the session.
     public let user: UserName
-    /// The name that was logged in with: what its authenticator knows the account by.
+    /// The login name, by which the authenticator knows the account.
     public let login: LoginName
-    /// Who vouched for the password.
+    /// The authenticator that accepted the password.
     public let authenticator: PluginName
-    /// What the user calls the device, where it said: for the user's own list of sessions.
+    /// The user's name for the device, if given; shown in the user's list of sessions.
     public let device: DeviceLabel?
-    /// When the password was presented.
+    /// The time of the login by password.
     public let began: WallTime
-    /// When the password must be presented again.
+    /// The expiry time, after which a password is required again.
     public let ends: WallTime
-    /// When the latest token of it was issued.
+    /// The time at which the latest token was issued.
     public var renewed: WallTime
 
-    /// A session from its parts.
+    /// Creates a session.
     public init(
         id: SessionID, user: UserName, login: LoginName, authenticator: PluginName, device: DeviceLabel?,
         began: WallTime, ends: WallTime, renewed: WallTime
@@ -32,16 +33,16 @@ public struct Session: Sendable, Hashable {
         self.renewed = renewed
     }
 
-    /// The account that it began with.
+    /// The account that the session began with.
     public var account: Account { Account(user: user, login: login, authenticator: authenticator) }
 }
 
-/// What a user calls a device: 1–64 bytes of UTF-8 without control characters.
+/// A user's name for a device: 1–64 bytes of UTF-8 without control characters.
 public struct DeviceLabel: Sendable, Hashable, CustomStringConvertible {
     /// The label.
     public let text: String
 
-    /// The label, or nil if the text is not one.
+    /// Creates a label, or returns nil if the text does not match the grammar.
     public init?(_ text: String) {
         guard (1...64).contains(text.utf8.count),
             text.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })

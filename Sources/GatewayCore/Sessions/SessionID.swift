@@ -1,9 +1,9 @@
-/// The id of a session: 22 characters of base64url, 128 random bits. Names a session, and is no credential.
+/// The id of a session: 128 random bits as 22 characters of base64url. It is not a credential.
 public struct SessionID: Sendable, Hashable, CustomStringConvertible {
     /// The id.
     public let text: String
 
-    /// The id, or nil if the text is not one.
+    /// Creates an id, or returns nil if the text does not match the grammar.
     public init?(_ text: String) {
         guard text.utf8.count == 22, let bytes = Base64.decode(Array(text.utf8).span, .url), bytes.count == 16 else {
             return nil
@@ -11,7 +11,7 @@ public struct SessionID: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The id of 128 bits that nobody could foretell.
+    /// Creates an id from 128 unpredictable bits.
     public init(random: (UInt64, UInt64)) {
         var bytes: [UInt8] = []
         withUnsafeBytes(of: random.0.bigEndian) { bytes += $0 }

@@ -1,8 +1,9 @@
-/// Sessions and revocations as they stand, in memory: a value, for stores to keep behind a lock.
+/// The current sessions and revocations in memory. A value, which stores keep behind a lock.
 public struct SessionTable: Sendable {
-    /// How many sessions a user may have; the one renewed longest ago goes for a new one.
+    /// The maximum number of sessions of a user. A further session replaces the one that was renewed longest ago.
     public static let mostSessions = 20
-    /// How long a revocation matters, in seconds: no token is good for longer, and clocks are a minute apart at most.
+    /// How long a revocation is kept, in seconds: the maximum lifetime of a token plus a clock difference of one
+    /// minute.
     public static let memory: Int64 = 7 * 86_400 + 60
 
     private struct TokenKey: Hashable {
@@ -19,58 +20,58 @@ public struct SessionTable: Sendable {
     private var ofUser: [UserName: Set<SessionID>] = [:]
     private var tokens: [TokenKey: WallTime] = [:]
     private var cutoffs: [UserName: Cutoff] = [:]
-    /// Counts the revocations of users.
+    /// The current revocation epoch.
     public private(set) var epoch = RevocationEpoch(count: 0)
 
-    /// The groups that accounts are in now.
+    /// The current groups of accounts.
     public var groups = AccountGroups()
 
-    /// A table of nothing.
+    /// Creates an empty table.
     public init() {}
 
-    /// How many sessions there are, those included whose time is over and that nobody has looked at since.
+    /// The number of sessions, including expired ones that were not removed yet.
     public var count: Int { sessions.count }
 
-    /// The session, if there is one.
+    /// Returns the session with this id, if there is one.
     public func session(_ id: SessionID) -> Session? { sessions[id] }
 
-    /// All sessions, in no order.
+    /// All sessions, unordered.
     public var all: [Session] { Array(sessions.values) }
 
-    /// The user's sessions that have not ended by themselves, the one renewed last first.
+    /// Returns the user's sessions that have not expired, the most recently renewed first.
     public func sessions(of user: UserName, at now: WallTime) -> [Session] {
         (ofUser[user] ?? []).compactMap { sessions[$0] }.filter { $0.ends > now }
             .sorted { ($1.renewed, $1.id.text) < ($0.renewed, $0.id.text) }
     }
 
-    /// Whether a token is of no more worth.
+    /// Returns whether the token is revoked.
     public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
         if let id = token.session {
             guard let session = sessions[id], session.user == user else { return true }
         } else if let cutoff = cutoffs[user], token.issued <= cutoff.at {
             return true
         }
-        // Empty nearly always, and then not worth a hash.
+        // Nearly always empty; the check then saves a hash.
         return !tokens.isEmpty && tokens[TokenKey(user: user, id: token.id)] != nil
     }
 
-    /// The groups that the token's account is in now; nil where no authenticator tells.
+    /// Returns the current groups of the token's account; nil if they are unknown.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
         guard let id = token.session else { return groups.groups(of: user) }
         guard let session = sessions[id] else { return nil }
         return groups.groups(of: user, by: session.authenticator)
     }
 
-    /// Whether the user has been revoked since.
+    /// Returns whether the user was revoked after the given epoch.
     public func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool {
         guard since < epoch, let cutoff = cutoffs[user] else { return false }
         return since < cutoff.epoch
     }
 
-    /// When the user was revoked last; nil where that is forgotten or never was.
+    /// Returns the time of the user's latest revocation; nil if there was none or it is no longer kept.
     public func cutoff(of user: UserName) -> WallTime? { cutoffs[user]?.at }
 
-    /// Adds a session; the answer are those of the user's that had to go for it.
+    /// Adds a session. Returns the sessions of the user that were removed: expired ones, and those over `mostSessions`.
     public mutating func add(_ session: Session) -> [SessionID] {
         let rest = sessions(of: session.user, at: session.began)
         var gone = (ofUser[session.user] ?? []).subtracting(rest.map(\.id))
@@ -81,7 +82,7 @@ public struct SessionTable: Sendable {
         return gone.sorted { $0.text < $1.text }
     }
 
-    /// Notes a renewal; false where there is no such session any more.
+    /// Records a renewal. Returns false if the session no longer exists.
     public mutating func renew(_ id: SessionID, at now: WallTime) -> Bool {
         guard var session = sessions[id] else { return false }
         session.renewed = now
@@ -89,27 +90,27 @@ public struct SessionTable: Sendable {
         return true
     }
 
-    /// Ends a session; false where the user has none of the id.
+    /// Closes a session. Returns false if the user has no session with this id.
     public mutating func end(_ id: SessionID, of user: UserName) -> Bool {
         guard sessions[id]?.user == user else { return false }
         remove(id)
         return true
     }
 
-    /// Takes one token back until it has ended by itself.
+    /// Revokes one token until it expires by itself.
     public mutating func revoke(token id: String, of user: UserName, until: WallTime) {
         tokens[TokenKey(user: user, id: id)] = until
     }
 
-    /// Ends all sessions of the user, and takes back every token of theirs that was issued up to now.
+    /// Closes all sessions of the user and revokes every token issued to the user up to now.
     public mutating func revoke(_ user: UserName, at now: WallTime) {
         for id in ofUser[user] ?? [] { remove(id) }
         epoch = RevocationEpoch(count: epoch.count + 1)
-        // A clock that was set back takes nothing back.
+        // If the clock was set back, keep the later cutoff.
         cutoffs[user] = Cutoff(at: max(now, cutoffs[user]?.at ?? now), epoch: epoch)
     }
 
-    /// Forgets what matters to nobody any more: sessions and revocations whose time is over.
+    /// Removes expired sessions and revocations.
     public mutating func forget(before now: WallTime) {
         for session in sessions.values where session.ends <= now { remove(session.id) }
         tokens = tokens.filter { $0.value > now }
@@ -123,14 +124,15 @@ public struct SessionTable: Sendable {
     }
 }
 
-/// A count of revoked users: what was begun at one epoch and ends at a later one may have been overtaken by a revocation.
+/// A counter of user revocations. An operation that began at one epoch and completes at a later one may have to be
+/// undone.
 public struct RevocationEpoch: Sendable, Hashable, Comparable {
-    /// How many users had been revoked since the start.
+    /// The number of user revocations since the start.
     public let count: UInt64
 
-    /// An epoch; stores make them.
+    /// Creates an epoch. Called by stores.
     public init(count: UInt64) { self.count = count }
 
-    /// Earlier is less.
+    /// Returns whether the left epoch is earlier.
     public static func < (left: RevocationEpoch, right: RevocationEpoch) -> Bool { left.count < right.count }
 }

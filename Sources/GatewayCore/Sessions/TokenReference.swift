@@ -1,15 +1,15 @@
-/// Which token was presented, as far as its issuer says: never the token itself.
+/// The identifying claims of a presented token, without the token itself.
 public struct TokenReference: Sendable, Hashable {
-    /// Its own id (`jti`, RFC 7519, section 4.1.7).
+    /// The id of the token (`jti`, RFC 7519, section 4.1.7).
     public let id: String
-    /// The session that it belongs to; nil for a token that was not got with a password here.
+    /// The session of the token; nil for a token that was not obtained with a password at this gateway.
     public let session: SessionID?
-    /// When it was issued (`iat`), whole seconds.
+    /// The time of issue (`iat`), in whole seconds.
     public let issued: WallTime
-    /// When it ends (`exp`), whole seconds.
+    /// The expiry time (`exp`), in whole seconds.
     public let expires: WallTime
 
-    /// A reference from its parts.
+    /// Creates a reference.
     public init(id: String, session: SessionID?, issued: WallTime, expires: WallTime) {
         self.id = id
         self.session = session
@@ -18,27 +18,28 @@ public struct TokenReference: Sendable, Hashable {
     }
 }
 
-/// Which tokens have been taken back. In memory, and asked on the way of every call with a token.
+/// A list of revoked tokens. Held in memory and queried for every call with a token.
 public protocol RevocationList: Sendable {
-    /// Whether the token is of no more worth: it was revoked itself, its session has ended or was never here, or it is without
-    /// one and its user was revoked after it was issued. Some look-ups long, on any thread.
+    /// Returns whether the token is no longer valid. That is so if it was revoked, if its session is closed or unknown
+    /// here, or if it has no session and its user was revoked after the time of issue. Costs some look-ups; safe on any
+    /// thread.
     func isRevoked(_ token: TokenReference, of user: UserName) -> Bool
 
-    /// The groups that the token's account is in now; nil where no authenticator tells. The token is worth no group beyond these.
-    /// Some look-ups long, on any thread.
+    /// Returns the current groups of the token's account; nil if they are unknown. The token grants no group beyond
+    /// these. Costs some look-ups; safe on any thread.
     func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>?
 }
 
 extension RevocationList {
-    /// Nobody tells.
+    /// Returns nil: the groups are unknown.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? { nil }
 }
 
-/// A list on which nothing is: for tests, and for looking at tokens away from a gateway.
+/// An empty revocation list, for tests and for inspecting tokens without a running gateway.
 public struct NothingRevoked: RevocationList {
-    /// An empty list.
+    /// Creates an empty list.
     public init() {}
 
-    /// Never.
+    /// Returns false for every token.
     public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool { false }
 }

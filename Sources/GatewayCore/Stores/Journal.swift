@@ -1,45 +1,45 @@
-/// The record of who notified whom, written before the effect.
+/// The audit journal: records who notified whom, before the send is forwarded.
 public protocol Journal: Sendable {
-    /// Writes the records, in order and together, and returns once they are on disk.
+    /// Appends the records in order and returns when they are on disk.
     ///
-    /// Called on an event loop and returns on the same. Throws where they are not on disk and will not be.
+    /// Called on an event loop; resumes on the same. Throws if the records are not on disk and will not be written.
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable)
 
-    /// Writes a record soon, in order with all others, without waiting for the disk. Never blocks.
+    /// Appends a record in order with all others, without waiting for the disk. Never blocks.
     func note(_ record: JournalRecord)
 
-    /// Why records cannot be written at present, or nil. For readiness.
+    /// The reason why records cannot be written now; nil if they can. Used for readiness.
     var outage: JournalUnavailable? { get }
 }
 
-/// The journal cannot be written.
+/// The error that the journal cannot be written.
 public struct JournalUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
-    /// For the log and for readiness.
+    /// The detail for the log and for readiness.
     public let detail: String
-    /// Whether nothing is wrong but that too many records wait; a moment later there may be room.
+    /// Whether the only cause is a full queue, which may have room a moment later.
     public let isFull: Bool
 
-    /// A failure as the store describes it.
+    /// Creates an error.
     public init(_ detail: String, isFull: Bool = false) {
         self.detail = detail
         self.isFull = isFull
     }
 
-    /// The detail: a gateway that cannot start says it to its operator.
+    /// The detail. It is also the message for the operator if the gateway cannot start.
     public var description: String { detail }
 }
 
-/// One line of the journal but for `seq`, `at`, `prev` and `hash`, which the journal adds.
+/// One line of the journal, without `seq`, `at`, `prev` and `hash`, which the journal adds.
 public struct JournalRecord: Sendable, Hashable {
-    /// What kind of line it is.
+    /// The kind of a line.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Something is about to be asked of the backend.
+        /// A request to the backend is about to be made.
         case intent
-        /// What became of an intent.
+        /// The result of an intent.
         case outcome
-        /// A call that was not carried out.
+        /// A call was rejected.
         case refusal
-        /// A send was presented once more with its idempotency key, and answered from memory; nothing was sent.
+        /// A send was repeated with its idempotency key and answered from memory. Nothing was sent.
         case replay
         /// An operator changed something.
         case `operator`
@@ -47,34 +47,34 @@ public struct JournalRecord: Sendable, Hashable {
         case start
         /// The gateway stopped.
         case stop
-        /// The journal was mended after a crash.
+        /// The journal was repaired after a crash.
         case recovered
-        /// A signed statement of how far the journal goes.
+        /// A signed statement of the journal's current end.
         case checkpoint
-        /// A segment was removed by age or size.
+        /// A segment was removed because of its age or of the journal's size.
         case retired
     }
 
     /// The kind.
     public var kind: Kind
-    /// The call that it is about; nil for what no call did.
+    /// The facts of the call concerned; nil if there is none.
     public var facts: CallFacts?
-    /// How it ended: a word of `CallResult`, or a refusal's code.
+    /// The result: a word of `CallResult`, or the code of a refusal.
     public var result: String?
-    /// Why a login failed, or for how long logins are refused; nil for every other record.
+    /// The reason of a failed login, or the duration of a login ban; nil for other records.
     public var reason: String?
-    /// The status that the backend answered with.
+    /// The status of the backend's response.
     public var status: Int?
-    /// How long the backend took, in milliseconds.
+    /// The duration of the backend's response in milliseconds.
     public var milliseconds: Int?
-    /// How many like it the record stands for; nil for itself alone.
+    /// The number of similar events that the record stands for; nil for one.
     public var count: Int?
-    /// The uid of the operator who asked for it over the control socket, where one did.
+    /// The uid of the operator who made the change over the control socket.
     public var operatorID: UInt32?
-    /// What an operator's change is about where that is no user: an address, a session, `all`.
+    /// The object of an operator's change if it is not a user: an address, a session, `all`.
     public var target: String?
 
-    /// A record from its parts.
+    /// Creates a record.
     public init(
         _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
         count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil, reason: String? = nil
@@ -91,36 +91,38 @@ public struct JournalRecord: Sendable, Hashable {
     }
 }
 
-/// How a call that was forwarded ended: the journal's words for outcomes.
+/// The result of a forwarded call, as recorded in the outcome.
 public enum CallResult: String, Sendable, Hashable, CaseIterable {
-    /// No token was issued: no key may, or the session is over.
+    /// No token was issued: no key may sign, or the session is closed.
     case notIssued = "not-issued"
-    /// The caller was revoked while the call was under way.
+    /// The caller was revoked while the call was in progress.
     case revoked
-    /// The backend carried it out.
+    /// The backend carried out the call.
     case accepted
-    /// The backend carried it out, and the registration is one from before the gateway.
+    /// The backend carried out the call, and the registration was made before the gateway was installed.
     case adopted
-    /// The backend had lost the registration and has it again, under a new id.
+    /// The backend had lost the registration; it was made again under a new id.
     case healed
-    /// The registration could not be deleted and was overwritten under a name that nobody has.
+    /// The registration could not be deleted and was overwritten with a name that no user has.
     case neutralised
-    /// The backend would not delete the registration and says that it overwrote it, which proves nothing: it is deleted again.
+    /// The backend would not delete the registration. It reports that it overwrote it, which is no proof, so the
+    /// gateway deletes it again.
     case deleteUnconfirmed = "delete-unconfirmed"
-    /// The ledger could not be written before the backend was asked, and so the backend was not asked.
+    /// The ledger could not be written, so no request was sent to the backend.
     case ledgerUnavailable = "ledger-unavailable"
-    /// The backend said no, or broke off; it may have acted.
+    /// The backend responded with an error, or closed the connection early. It may have acted.
     case backendFailed = "backend-failed"
-    /// No connection could be made; the backend did not act.
+    /// No connection could be opened. The backend did not act.
     case backendUnreachable = "backend-unreachable"
-    /// No answer in time; the backend may have acted, or may yet.
+    /// The backend did not respond in time. It may have acted, or may act later.
     case backendTimedOut = "backend-timed-out"
-    /// Too many calls were waiting, or the backend was left alone for a moment since it was out of reach; it did not act.
+    /// Too many calls were waiting, or the backend was not contacted for a moment because it was unreachable. It did
+    /// not act.
     case overloaded
-    /// The backend carried it out, and the gateway then failed to write that down.
+    /// The backend carried out the call, and then the ledger could not be written.
     case ledgerFailed = "ledger-failed"
-    /// The gateway stopped before the end was known.
+    /// The gateway stopped before the result was known.
     case unknownAtStop = "unknown-at-stop"
-    /// The gateway crashed before the end was known.
+    /// The gateway crashed before the result was known.
     case unknownAfterCrash = "unknown-after-crash"
 }

@@ -1,26 +1,26 @@
-/// A send with an idempotency key, as the journal has it: what is remembered of it over a restart.
+/// A send with an idempotency key as read back from the journal, to restore the idempotency store after a restart.
 public struct KeyedSend: Sendable, Hashable {
-    /// Who sent.
+    /// The sender.
     public let user: UserName
-    /// To whom: a user's name, or `audience:` and an audience's.
+    /// The recipient: a user name, or `audience:` and the name of an audience.
     public let target: String
-    /// Through which service.
+    /// The push service.
     public let service: PushService
-    /// The keyed digest of the key.
+    /// The keyed digest of the idempotency key.
     public let key: KeyedDigest
     /// The keyed digest of the message.
     public let message: KeyedDigest
-    /// When it was recorded.
+    /// The time of the intent.
     public let at: WallTime
-    /// How its sends ended, one for a user, one a member for an audience; a send of which the end was not written is not
-    /// in it.
+    /// The results: one for a send to a user, one for each member of an audience. A send whose outcome was not recorded
+    /// has none.
     public let results: [CallResult]
-    /// How many members of an audience were skipped.
+    /// The number of members of an audience that were skipped.
     public let skipped: Int
-    /// How many sends there were.
+    /// The number of intents, which is the number of sends.
     public let intents: Int
 
-    /// A send from its parts.
+    /// Creates a send.
     public init(
         user: UserName, target: String, service: PushService, key: KeyedDigest, message: KeyedDigest, at: WallTime,
         results: [CallResult], skipped: Int, intents: Int

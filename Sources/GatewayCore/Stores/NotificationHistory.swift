@@ -1,30 +1,30 @@
-/// What users can be told of who notified them.
+/// A query interface for the notifications that a user has received.
 public protocol NotificationHistory: Sendable {
-    /// The sends to the user that were handed to the backend, the newest first.
+    /// Returns the sends to the user that were forwarded to the backend, newest first.
     ///
-    /// Called on an event loop and returns on the same. Never from before the present life of the name: who has a name that
-    /// somebody had before learns nothing of the predecessor.
+    /// Called on an event loop; resumes on the same. Omits sends from before the user name was last reassigned, so that
+    /// its new holder learns nothing about the previous one.
     ///
     /// - Parameters:
-    ///   - user: Who asks, for themselves.
-    ///   - since: Not before this time; nil for all that is kept.
-    ///   - limit: How many at most.
-    /// - Throws: Where it cannot be told at present.
+    ///   - user: The caller, who is also the recipient.
+    ///   - since: The earliest time; nil for everything that is kept.
+    ///   - limit: The maximum number of results.
+    /// - Throws: If the history cannot be read now.
     func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification]
 }
 
-/// One send, as its recipient may know of it: no text, no address, no rule.
+/// One send as its recipient may see it: without text, address or policy rule.
 public struct ReceivedNotification: Sendable, Hashable {
-    /// Who sent it.
+    /// The sender.
     public let sender: UserName
-    /// When the backend had taken it, or was last heard of.
+    /// The time at which the backend accepted it, or of its last recorded outcome.
     public let time: WallTime
-    /// The service that it went through.
+    /// The push service.
     public let service: PushService
 
-    /// A send from its parts.
+    /// Creates a value.
     public init(sender: UserName, time: WallTime, service: PushService) {
         self.sender = sender
         self.time = time
@@ -32,11 +32,11 @@ public struct ReceivedNotification: Sendable, Hashable {
     }
 }
 
-/// It cannot be told at present who notified whom.
+/// The error that the history cannot be read now.
 public struct HistoryUnavailable: Error, Sendable, Hashable {
-    /// For the log alone.
+    /// The detail for the log.
     public let detail: String
 
-    /// A failure as the store describes it.
+    /// Creates an error.
     public init(_ detail: String) { self.detail = detail }
 }

@@ -1,36 +1,37 @@
-/// One registration as the ledger has it. The handle is not in it: the ledger keeps only its digest.
+/// One registration in the ledger. It does not contain the handle, of which the ledger keeps only a digest.
 public struct OwnedRegistration: Sendable, Hashable {
-    /// How far a registration has come.
+    /// The state of a registration.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// The backend gave the id; nothing is registered under it yet, as far as the gateway knows.
+        /// The backend assigned the id; as far as the gateway knows, nothing is registered under it yet.
         case reserved
-        /// The backend has it, for the owner.
+        /// The backend has the registration for the owner.
         case live
-        /// The backend was asked to register it and the outcome is not known: it may have it, for the owner or for whoever asked.
+        /// An update was sent to the backend and its outcome is unknown. The backend may have the registration for the
+        /// owner or for the caller of that update.
         case unknown
-        /// It was to be deleted, and the backend may still have it.
+        /// The registration is to be deleted, and the backend may still have it.
         case deleting
     }
 
     /// The backend's id.
     public let id: RegistrationID
-    /// Whose it is.
+    /// The owner.
     public let owner: UserName
-    /// The service of its handle; nil for a reservation that was made without one.
+    /// The push service of the handle; nil for a reservation without a handle.
     public let service: PushService?
-    /// How far it has come.
+    /// The state.
     public let state: State
-    /// When the device was first seen by the gateway.
+    /// The time at which the gateway first saw the device.
     public let created: WallTime
-    /// When the device last registered or asked for an id.
+    /// The time at which the device last registered or requested an id.
     public let lastSeen: WallTime
-    /// How often its device changed hands within the last 24 hours.
+    /// The number of hand-overs of the device within the last 24 hours.
     public let handOvers: Int
-    /// Since when it is imported and unconfirmed, counted in time that the gateway runs; nil where its owner's device has
-    /// registered through the gateway, or an operator has vouched for it.
+    /// The start of the unconfirmed period of an imported registration, in time that the gateway runs. Nil once the
+    /// owner's device has registered through the gateway, or if an operator confirmed it.
     public let unconfirmedSince: WallTime?
 
-    /// A registration from its parts.
+    /// Creates a value.
     public init(
         id: RegistrationID, owner: UserName, service: PushService?, state: State, created: WallTime,
         lastSeen: WallTime, handOvers: Int, unconfirmedSince: WallTime? = nil

@@ -1,49 +1,53 @@
-/// Who owns which device registration. The login and the handle decide; an id that a client presents is only a label.
+/// The ownership of device registrations. It depends on the login and the device handle; the id that a client presents
+/// only labels a registration for that client.
 ///
-/// Every change is in three moves: `begin` claims what the change touches and says what stands there, the backend is called,
-/// `finish` writes what became of it. While a claim is held, whoever else wants the same handle or registration waits, so that
-/// backend and ledger cannot drift apart between two phones. An update has a fourth move: `prepare` writes, before the backend is
-/// asked, that it is about to be. So no registration that the backend may have is missing from the ledger, whatever breaks.
+/// A change takes these steps: `begin` claims the handle and registration and returns the current state, the caller
+/// queries the backend, and `finish` writes the result. While a claim is held, other calls for the same handle or
+/// registration wait, so that backend and ledger stay consistent when two devices act concurrently. An update has one
+/// more step: `prepare` writes the attempt before the backend is called. Therefore the ledger knows every registration
+/// that the backend may have, even after a crash.
 public protocol RegistrationLedger: Sendable {
-    /// Looks up where the caller stands and claims it. Waits while another call holds the same handle or registration; a sweep
-    /// never waits.
+    /// Claims the handle and registration of the request and returns the current state. Waits while another call holds
+    /// one of them; a sweep never waits.
     ///
-    /// - Parameter isRevoked: whether the caller has lost what let it in. `prepare` and `finish` call it inside their transaction,
-    ///   on a thread of the store's; `begin` of a sweep calls it to tell whether it may go ahead of this call.
+    /// - Parameter isRevoked: Returns whether the caller was revoked. `prepare` and `finish` call it within their
+    ///   transaction, on a thread of the store. `begin` of a sweep calls it to decide whether the sweep may precede
+    ///   this call.
     func begin(
         _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim
 
-    /// Writes, durably, that the claim's user is about to register under the id. Until a later change says otherwise the
-    /// registration counts as the user's too, and its state is `unknown`. Writes nothing where the ledger has the registration as
-    /// the user's already.
+    /// Durably writes that the claim's user is about to register under the id. Until a later change, the registration
+    /// also belongs to this user and has the state `unknown`. Writes nothing if the ledger already has the registration
+    /// for this user.
     ///
-    /// - Parameter replacing: the id that the backend has lost and that this one stands for.
-    /// - Returns: nil, having written nothing, where the caller is revoked: the backend must not be asked.
+    /// - Parameter replacing: The id that the backend has lost and that the new id replaces.
+    /// - Returns: Nil, with nothing written, if the caller is revoked; the backend must not be called then.
     func prepare(
         _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt?
 
-    /// Marks a registration to be deleted whose last update has an unknown outcome, since the backend has its id for another
-    /// handle: its device has that handle now, and is about to be registered anew.
+    /// Marks a registration for deletion whose last update has an unknown outcome and whose id the backend uses for
+    /// another handle. The device has that other handle now and is about to be registered anew.
     func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable)
 
-    /// Whether a call holds the registration at present. Never waits.
+    /// Returns whether a call holds a claim of the registration. Never waits.
     func isClaimed(_ id: RegistrationID) -> Bool
 
-    /// Whether the ledger has the id for another handle than this one.
+    /// Returns whether the ledger has the id for a different handle.
     func isHeld(_ id: RegistrationID, forAnotherThan handle: DeviceHandle) async throws(LedgerUnavailable) -> Bool
 
-    /// What the user owns, the one seen last first; nothing that is only reserved.
+    /// Returns the user's registrations, the most recently seen first, without mere reservations.
     func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration]
 
-    /// The registrations that are marked to be deleted, so many at most.
+    /// Returns the registrations that are marked for deletion, up to the limit.
     func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID]
 
-    /// Writes what became of a claim, durably, and gives it up. A claim that is dropped without this changes nothing.
+    /// Durably writes the result of a claim and releases it. A claim that is dropped without this call changes nothing.
     ///
-    /// - Returns: for a create and an update, whether the registration stays; otherwise its caller was revoked meanwhile, and what is
-    ///   bound is marked to be deleted. For a deletion, whether it is complete; otherwise the registration stays marked, to be deleted again.
+    /// - Returns: For a create and an update: whether the registration stays. If not, the caller was revoked
+    ///   meanwhile, and everything bound by the call is marked for deletion. For a deletion: whether it is complete. If
+    ///   not, the registration stays marked and will be deleted again.
     @discardableResult
     func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
@@ -51,42 +55,42 @@ public protocol RegistrationLedger: Sendable {
 }
 
 extension RegistrationLedger {
-    /// For a caller that nothing is taken back from.
+    /// Claims on behalf of a caller that cannot be revoked.
     public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
         try await begin(request, now: now, isRevoked: { false })
     }
 }
 
-/// The ledger's store cannot be read or written.
+/// The error that the ledger cannot be read or written.
 public struct LedgerUnavailable: Error, Sendable, CustomStringConvertible {
-    /// For the log.
+    /// The detail for the log.
     public let detail: String
-    /// Whether nothing is wrong but that too many calls wait already.
+    /// Whether the only cause is that too many calls are waiting.
     public let isFull: Bool
 
-    /// A failure as the store describes it.
+    /// Creates an error.
     public init(_ detail: String, isFull: Bool = false) {
         self.detail = detail
         self.isFull = isFull
     }
 
-    /// The detail: a gateway that cannot start says it to its operator.
+    /// The detail. It is also the message for the operator if the gateway cannot start.
     public var description: String { detail }
 }
 
-/// What a caller wants of the ledger.
+/// An operation on the ledger.
 public enum LedgerRequest: Sendable, Hashable {
-    /// A device asks for an id, perhaps saying its handle.
+    /// A device requests an id, with or without its handle.
     case create(user: UserName, handle: DeviceHandle?)
-    /// A device registers a handle under the id that it remembers. The account is the one by which its user was let in, where
-    /// somebody has to ask from time to time how that stands.
+    /// A device registers a handle under the id that it knows. `account` is the account of the login if its status must
+    /// be checked from time to time.
     case update(user: UserName, label: RegistrationID, handle: DeviceHandle, account: Account? = nil)
-    /// A device gives up the registration that its id means to it.
+    /// A device deletes the registration that it knows under this id.
     case delete(user: UserName, label: RegistrationID)
-    /// The gateway itself deletes a registration that is marked for it.
+    /// The gateway deletes a registration that is marked for deletion.
     case sweep(RegistrationID)
 
-    /// Who wants it; nil for the gateway itself.
+    /// The requesting user; nil for the gateway itself.
     public var user: UserName? {
         switch self {
         case .create(let user, _), .update(let user, _, _, _), .delete(let user, _): user
@@ -95,33 +99,37 @@ public enum LedgerRequest: Sendable, Hashable {
     }
 }
 
-/// Where a caller stands.
+/// The decision of the ledger on a request.
 public enum LedgerDecision: Sendable, Hashable {
-    /// `create`: the backend is to be asked with the handle, which is unbound or the caller's own.
+    /// `create`: call the backend with the handle, which is unbound or belongs to the caller.
     case askWithHandle
-    /// `create`: the backend is to be asked without a handle: none was given, or it is another's.
+    /// `create`: call the backend without a handle, because none was given or it belongs to another user.
     case askWithoutHandle
-    /// `update`: the handle is the caller's own, or was reserved by the caller with this very handle; use this registration.
+    /// `update`: the handle belongs to the caller, or the caller reserved the id with this handle. Use this
+    /// registration.
     case own(RegistrationID)
-    /// `update`: the handle belongs to another user, and so the device has changed hands; use its registration.
+    /// `update`: the handle belongs to another user, so the device changes its owner. Use that user's registration.
     case handOver(RegistrationID, from: UserName)
-    /// `update`: the handle is new, and the label means a registration of the caller's: the device's token was rotated.
+    /// `update`: the handle is new and the label refers to a registration of the caller. The push service has rotated
+    /// the device's token.
     case rotation(RegistrationID)
-    /// `update`: nothing is known of the handle, and what the label names is not the caller's: the backend must be asked.
+    /// `update`: the handle is unknown and the label refers to no registration of the caller. A new id is needed from
+    /// the backend.
     case unplaced
-    /// `update`: the handle changed hands too often within a day.
+    /// `update`: the handle changed its owner too often within one day.
     case tooManyHandOvers
-    /// `delete`: the label means this registration, and it is the caller's.
+    /// `delete`: the label refers to this registration, which belongs to the caller.
     case owned(RegistrationID)
-    /// `delete`: the label means nothing to the caller, or what it means is another's. Indistinguishable on purpose.
+    /// `delete`: the label is unknown, or refers to a registration of another user. The two are deliberately
+    /// indistinguishable.
     case notOwned
-    /// `sweep`: the registration is this owner's and is still to be deleted.
-    /// Nobody's is one from before the gateway of which no one owner could be told.
+    /// `sweep`: the registration is still to be deleted. `owner` is nil for one that was made before the gateway was
+    /// installed and whose owner could not be determined.
     case doomed(RegistrationID, owner: UserName?, because: SweepReason)
-    /// `sweep`: the registration is gone, or its device has registered again meanwhile.
+    /// `sweep`: the registration no longer exists, or its device has registered again.
     case spared
 
-    /// The registration that an update found.
+    /// The registration that an update applies to.
     public var updated: RegistrationID? {
         switch self {
         case .own(let id), .handOver(let id, _), .rotation(let id): id
@@ -130,70 +138,70 @@ public enum LedgerDecision: Sendable, Hashable {
     }
 }
 
-/// Why the gateway deletes a registration by itself: the `rule` of its record.
+/// The reason why the gateway deletes a registration by itself. Recorded as the `rule` of the deletion.
 public enum SweepReason: String, Sendable, Hashable, CaseIterable {
-    /// Its owner was revoked, or it was itself, by an operator, or the session that it was made in ended meanwhile.
+    /// The owner or the registration was revoked, or the session in which it was made was closed.
     case revoked
-    /// Its owner has too many, and this one was not seen for longest.
+    /// The owner has too many registrations, and this one was seen least recently.
     case surplus
-    /// Its owner gave it up, and the backend would not delete it then.
+    /// The owner deleted it, and the backend did not carry out the deletion at that time.
     case givenUp = "given-up"
-    /// Nobody can be asked about its owner's account, and it was last registered too long ago.
+    /// The status of the owner's account cannot be queried, and the last registration is too old.
     case loginTooOld = "login-too-old"
-    /// An import found that notifications reach it that are not for its owner.
+    /// An import found that notifications for another user reach it.
     case unsound
-    /// An import bound it, and its owner's device has not registered again in time.
+    /// An import bound it, and the owner's device has not registered again in time.
     case unconfirmed
-    /// The ledger was restored from a copy, and the journal says that the registration was deleted, or made for another user,
-    /// after the copy was made.
+    /// The ledger was restored from a backup. According to the journal, the registration was deleted or made for
+    /// another user after that backup.
     case restored
-    /// Its device is registered under another id, and it is not known whether the backend has this one too.
+    /// The device is registered under another id, and it is unknown whether the backend still has this one.
     case superseded
 }
 
-/// An update that the backend is about to be asked for, as `prepare` has written it.
+/// An attempted update, as written by `prepare` before the backend is called.
 public struct RegistrationAttempt: Sendable, Hashable {
-    /// What the ledger has to do where the backend did not carry the update out.
+    /// The change of the ledger that reverts the attempt.
     public enum Undo: Sendable, Hashable {
-        /// Nothing: it had the registration as the user's already, or an earlier attempt's outcome is unknown.
+        /// No change: the ledger already had the registration for this user, or the outcome of an earlier attempt is
+        /// unknown.
         case nothing
-        /// To forget the attempt: the registration was there before.
+        /// Remove the attempt. The registration existed before it.
         case forget
-        /// To make the registration a mere reservation, as it was.
+        /// Turn the registration back into a reservation.
         case reserve
     }
 
-    /// Under which id the backend is asked to register.
+    /// The id to register under.
     public let id: RegistrationID
-    /// What to do where the backend did not.
+    /// The change to make if the backend did not carry out the update.
     public let undo: Undo
 
-    /// An attempt; ledgers make them.
+    /// Creates an attempt. Called by ledgers.
     public init(id: RegistrationID, undo: Undo) {
         self.id = id
         self.undo = undo
     }
 }
 
-/// A place in the ledger that one call holds. Dropping it gives the place up unchanged.
+/// A claim of one call on a handle and a registration. Dropping it releases it without a change.
 public struct LedgerClaim: ~Copyable, Sendable {
-    /// The ledger's number for the claim.
+    /// The ledger's number of the claim.
     public let number: UInt64
-    /// What was wanted.
+    /// The request.
     public let request: LedgerRequest
-    /// Where the caller stands.
+    /// The decision.
     public let decision: LedgerDecision
-    /// The registration that the ledger has as the caller's, for the request's handle, with no doubt about its state: it
-    /// needs no `prepare`.
+    /// The caller's registration of the request's handle if its state is certain. No `prepare` is needed for it.
     public let registered: RegistrationID?
-    /// Whether a call holds the registration whose caller is revoked, and this sweep goes ahead of it: the registration has to be
-    /// deleted once more when that call has ended.
+    /// Whether this sweep precedes a call that holds the registration and whose caller is revoked. The registration
+    /// must be deleted once more after that call.
     public let isAhead: Bool
-    /// Whether the caller has lost what let it in.
+    /// Returns whether the caller was revoked.
     public let isRevoked: @Sendable () -> Bool
     private let release: @Sendable (UInt64) -> Void
 
-    /// A claim; `release` is called once with its number, on any thread, when the claim ends.
+    /// Creates a claim. `release` is called once with its number, on any thread, when the claim is dropped.
     public init(
         number: UInt64, request: LedgerRequest, decision: LedgerDecision, registered: RegistrationID? = nil,
         isAhead: Bool = false, isRevoked: @escaping @Sendable () -> Bool = { false },
@@ -211,24 +219,27 @@ public struct LedgerClaim: ~Copyable, Sendable {
     deinit { release(number) }
 }
 
-/// What became of a claim at the backend.
+/// The result of a claim at the backend.
 public enum LedgerChange: Sendable, Hashable {
-    /// `create`: the backend gave an id, asked with the handle or without. From now on it is a label of the caller's. Where the
-    /// handle is the caller's under another id, the binding moves to this one: the backend keeps only this.
+    /// `create`: the backend assigned an id, with or without the handle. The id becomes a label of the caller. If the
+    /// handle is bound to another id of the caller, the binding moves to this one, because the backend keeps only this
+    /// one.
     case reserved(RegistrationID, handle: DeviceHandle?)
-    /// `update`: the backend has the registration under this id, for the caller and the handle of the request; the request's
-    /// label means it from now on. `replacing` is the id that was lost and is dropped.
+    /// `update`: the backend has the registration under this id, for the caller and the handle of the request. The
+    /// request's label now refers to it. `replacing` is the lost id, which is removed.
     case registered(RegistrationID, replacing: RegistrationID?)
-    /// `update`: it is not known whether the backend has the registration: it did not answer, or its answer can mean either.
+    /// `update`: it is unknown whether the backend has the registration, because there was no response or an ambiguous
+    /// one.
     case unresolved(RegistrationID)
-    /// `update`: the backend did not carry the attempt out.
+    /// `update`: the backend did not carry out the attempt.
     case undone(RegistrationAttempt)
-    /// `delete`, `sweep`: the backend no longer has the registration, or only under a name that nobody can reach. A registration
-    /// that an update of the last minutes may yet reach stays marked for as long.
+    /// `delete`, `sweep`: the backend no longer has the registration, or has it only for a name that no user has. The
+    /// registration stays marked for some minutes if a recent update may still reach the backend.
     case deleted(RegistrationID)
-    /// `delete`, `sweep`: the backend may still have it. It stays the owner's and is marked, to be tried again.
+    /// `delete`, `sweep`: the backend may still have the registration. It stays with its owner, marked for another
+    /// attempt.
     case deleting(RegistrationID)
-    /// `delete`, `sweep`: the backend would not delete it, and says that it overwrote it, which proves nothing. It stays marked,
-    /// until it has been so for a day.
+    /// `delete`, `sweep`: the backend did not delete the registration but reports that it overwrote it, which is no
+    /// proof. It stays marked for one day.
     case unconfirmed(RegistrationID)
 }

@@ -1,34 +1,35 @@
-/// Which sessions there are, and what has been revoked: in memory for those who ask, durable for those who change it.
+/// The sessions and revocations: in memory for readers, durable for writers.
 ///
-/// What is taken back is of no more worth from the moment that the call begins, whatever the disk says later.
+/// A revocation takes effect in memory at the start of the call, even if the write to disk fails later.
 public protocol SessionStore: RevocationList {
-    /// What to remember at the beginning of a call that ends with `start` or asks `wasRevoked`. An atomic load.
+    /// The current epoch. A call reads it at its beginning and passes it to `start` or `wasRevoked` later. Costs one
+    /// atomic load.
     var epoch: RevocationEpoch { get }
 
-    /// Whether the user has been revoked since: then what the call was let in by no longer holds.
+    /// Returns whether the user was revoked after the epoch; the credential of the call is no longer valid then.
     func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool
 
-    /// The session, if it has not ended.
+    /// Returns the session, if it is not closed.
     func session(_ id: SessionID) -> Session?
 
-    /// The user's sessions, the one renewed last first.
+    /// Returns the user's sessions, the most recently renewed first.
     func sessions(of user: UserName) -> [Session]
 
-    /// Adds a session, durably. A user has 20 at most: the one renewed longest ago goes for it.
+    /// Durably adds a session. A user has at most 20; a further one replaces the one that was renewed longest ago.
     ///
-    /// - Parameter since: the epoch from before the password was judged.
-    /// - Returns: whether there is a session now; not so where the user was revoked meanwhile.
+    /// - Parameter since: The epoch before the password was verified.
+    /// - Returns: Whether the session was added. False if the user was revoked after that epoch.
     func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool
 
-    /// Notes that a session was renewed, durably; false where it has ended meanwhile.
+    /// Durably records the renewal of a session. Returns false if the session was closed meanwhile.
     func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool
 
-    /// Ends a session, durably; false where the user has none of the id.
+    /// Durably closes a session. Returns false if the user has no session with this id.
     func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool
 
-    /// Notes the groups that the account of a session has just been found in. In memory; tokens of the account are worth no more.
+    /// Records the current groups of the account of a session, in memory. Tokens of the account grant no other groups.
     func note(_ groups: Set<GroupName>, of account: Account)
 
-    /// Takes one token back, durably, until it has ended by itself.
+    /// Durably revokes one token until it expires by itself.
     func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable)
 }

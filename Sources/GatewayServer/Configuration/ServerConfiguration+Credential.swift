@@ -10,7 +10,7 @@ extension ServerConfiguration {
             if word != "mirror" {
                 reader.report(
                     "credential",
-                    "\"\(word)\" is none of: mirror, a mapping with shared-password, a mapping with user-header, "
+                    "\"\(word)\" is not one of: mirror, a mapping with shared-password, a mapping with user-header, "
                         + "secret-header and secret")
             }
             return .mirror

@@ -1,9 +1,9 @@
-/// Names and values of a query or of an `application/x-www-form-urlencoded` body, decoded once, in order.
+/// The names and values of a query or of an `application/x-www-form-urlencoded` body, decoded once, in order.
 struct FormFields {
     let fields: [(name: String, value: String)]
 
-    /// Splits at `&` and at each field's first `=`; `+` is a space, bytes that are no UTF-8 become U+FFFD, and a
-    /// percent sign without two hex digits stands for itself.
+    /// Splits at `&` and at the first `=` of each field. `+` becomes a space, invalid UTF-8 becomes U+FFFD, and a
+    /// percent sign without two hexadecimal digits stays as it is.
     init(_ text: some StringProtocol) {
         fields = text.split(separator: "&").map { field in
             let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -14,12 +14,12 @@ struct FormFields {
         }
     }
 
-    /// The value of the first field of that name, case ignored; nil if there is none.
+    /// Returns the value of the first field with this name, compared without case; nil if there is none.
     func first(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// A text with its percent escapes decoded.
+    /// Returns the text with its percent escapes decoded.
     static func decoded(_ text: some StringProtocol, plusIsSpace: Bool) -> String {
         let bytes = Array(text.utf8)
         var decoded: [UInt8] = []

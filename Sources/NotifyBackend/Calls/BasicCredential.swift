@@ -1,23 +1,23 @@
 import Foundation
 
-/// A user and a password as the tutorial's handler takes them from `Authorization`.
+/// A user and password as the tutorial's handler reads them from `Authorization`.
 ///
-/// It splits at every colon and looks at the first two parts, so `alice:alice:x` is alice with alice's password.
+/// The handler splits at every colon and uses the first two parts, so `alice:alice:x` is accepted as alice.
 struct BasicCredential: Equatable {
     enum Fault: Error, Equatable {
         case absent
         case otherScheme
-        /// No base64, or no colon in it.
+        /// The credential is not base64, or contains no colon.
         case malformed
     }
 
     let user: String
     let password: String
 
-    /// The tutorial's check of a password: it is the user name. Bytes are compared.
+    /// Whether the password equals the user name, which is the tutorial's check. Compares bytes.
     var isValid: Bool { user.utf8.elementsEqual(password.utf8) }
 
-    /// Reads a header value. `classic` decodes Windows-1252, the others UTF-8.
+    /// Parses a header value. `classic` decodes Windows-1252, the other flavours UTF-8.
     init(authorization: String?, flavor: BackendFlavor) throws(Fault) {
         guard let authorization else { throw .absent }
         guard authorization.prefix(6).lowercased() == "basic " else { throw .otherScheme }
@@ -29,7 +29,7 @@ struct BasicCredential: Equatable {
                 String(data: data, encoding: .windowsCP1252) ?? String(String.UnicodeScalarView(data.map { .init($0) }))
             case .core, .net6: String(decoding: data, as: UTF8.self)
             }
-        // Split as bytes: as characters, a colon with a combining mark would be none.
+        // Splits bytes instead of characters, because a colon with a combining mark would be another character.
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count >= 2 else { throw .malformed }
         user = String(Substring(parts[0]))

@@ -2,13 +2,13 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// A live inbox as server-sent events: `event: notification`, the delivery's number as `id`, one line of JSON as
-/// `data`.
+/// A live inbox as server-sent events: `event: notification`, the sequence number as `id`, one line of JSON as `data`.
 enum InboxEventStream {
-    /// A body that writes events until the client leaves, the reader falls behind, or the server shuts down.
+    /// Returns a body that writes events until the client disconnects, the reader falls behind, or the server shuts
+    /// down.
     static func body(of events: AsyncStream<InboxEvent>) -> ResponseBody {
         ResponseBody { writer in
-            // Opens the stream at the client before there is anything to tell.
+            // Opens the stream at the client before the first event.
             try await writer.write(ByteBuffer(string: ": inbox\n\n"))
             for await event in events.cancelOnGracefulShutdown() {
                 try await writer.write(ByteBuffer(string: text(of: event)))
@@ -17,7 +17,7 @@ enum InboxEventStream {
         }
     }
 
-    /// The text of one event (HTML standard, server-sent events: comments begin with a colon).
+    /// Returns the text of one event (HTML standard, server-sent events: a comment begins with a colon).
     static func text(of event: InboxEvent) -> String {
         switch event {
         case .heartbeat: ": heartbeat\n\n"

@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Sends a heartbeat to all live inboxes now and then.
+/// A service that sends a heartbeat to all live inboxes at a fixed interval.
 struct InboxHeartbeat: Service {
     static let interval = Duration.seconds(15)
 

@@ -1,7 +1,7 @@
-/// A dictionary that remembers the order of insertion and drops the oldest entry when it is full.
+/// A dictionary in order of insertion that evicts the oldest entry when it is full.
 ///
-/// Setting an existing key keeps its place. All operations are amortised O(1); removed keys leave a hole in the order
-/// that is closed when half of it is holes.
+/// Setting an existing key keeps its position. All operations take amortized O(1) time; removed keys leave gaps in the
+/// order, which are compacted when they make up half of it.
 struct BoundedTable<Value> {
     private struct Entry {
         var value: Value
@@ -30,10 +30,10 @@ struct BoundedTable<Value> {
 
     subscript(key: String) -> Value? { entries[key]?.value }
 
-    /// How early the key was inserted compared with others; nil if it is absent.
+    /// Returns the position of the key in the order of insertion, as an increasing number; nil if it is absent.
     func serial(of key: String) -> UInt64? { entries[key]?.serial }
 
-    /// Sets a value and answers the entry that had to go for it, if any.
+    /// Sets a value. Returns the evicted entry, if any.
     mutating func set(_ value: Value, for key: String) -> (key: String, value: Value)? {
         if entries[key] != nil {
             entries[key]?.value = value
@@ -46,7 +46,7 @@ struct BoundedTable<Value> {
         return dropped
     }
 
-    /// Changes a value in place; does nothing if the key is absent.
+    /// Changes a value in place. Does nothing if the key is absent.
     mutating func update(_ key: String, _ change: (inout Value) -> Void) {
         guard let index = entries.index(forKey: key) else { return }
         change(&entries.values[index].value)

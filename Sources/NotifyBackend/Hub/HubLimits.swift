@@ -1,17 +1,17 @@
-/// Bounds of the in-memory hub. Whatever is full drops its oldest.
+/// The limits of the in-memory hub. A full collection evicts its oldest element.
 public struct HubLimits: Sendable {
-    /// Registrations in all.
+    /// The maximum number of registrations.
     public var registrations: Int
-    /// Device inboxes in all.
+    /// The maximum number of device inboxes.
     public var inboxes: Int
-    /// Notifications kept for one device.
+    /// The maximum number of notifications kept for one device.
     public var notificationsPerInbox: Int
-    /// Bytes of payload kept in all inboxes together.
+    /// The maximum total size of the payloads in all inboxes, in bytes.
     public var inboxBytes: Int
-    /// Live inbox streams at a time; further ones are refused.
+    /// The maximum number of concurrent live inbox streams. Further ones are rejected.
     public var subscribers: Int
 
-    /// Describes bounds; values below 1 are taken as 1.
+    /// Creates limits. Values below 1 become 1.
     public init(
         registrations: Int = 20_000,
         inboxes: Int = 20_000,

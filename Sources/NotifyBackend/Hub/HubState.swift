@@ -1,4 +1,4 @@
-/// All that the hub remembers, with its indexes. Lives behind the hub's lock.
+/// The hub's state with its indexes, protected by the hub's lock.
 struct HubState {
     struct Stored {
         let registration: Registration
@@ -7,9 +7,9 @@ struct HubState {
         let tagKeys: Set<String>
     }
 
-    /// Ids remembered as lost.
+    /// The maximum number of lost ids that are remembered.
     static let maximumGone = 4096
-    /// Events that a live inbox may lag behind before its stream is ended.
+    /// The number of events that a live inbox may lag behind before its stream is closed.
     static let streamBuffer = 256
 
     let limits: HubLimits
@@ -67,13 +67,13 @@ struct HubState {
         return true
     }
 
-    /// The registrations that a filter finds, oldest first.
+    /// Returns the registrations that match a filter, oldest first.
     func found(by filter: ChannelFilter) -> [Registration] {
         if let handle = filter.onlyHandle { return inOrder(idsByHandle[handle] ?? []).map(\.registration) }
         return registrations.elements.map(\.value.registration).filter { filter.matches($0.handle) }
     }
 
-    /// The registrations that an expression means, oldest first.
+    /// Returns the registrations that match an expression, oldest first.
     func meant(by expression: TagExpression) -> [Stored] {
         guard expression.isAlternativesOnly else {
             return registrations.elements.map(\.value).filter { expression.matches($0.tagKeys) }

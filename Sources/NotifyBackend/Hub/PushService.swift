@@ -1,9 +1,9 @@
-/// The push service behind a platform or `pns` word. Three words name Google's service: a device registered with one of
-/// them receives what is sent with another.
+/// The push service behind a platform or `pns` name. Google's service has three names: a device registered with one of
+/// them receives sends with another.
 enum PushService: Sendable, Equatable {
     case apple, google, windows, windowsPhone
 
-    /// The service of a lower-case platform or `pns` word; nil if no service has that name.
+    /// Creates the service of a lower-case platform or `pns` name; returns nil for an unknown name.
     init?(word: String) {
         switch word {
         case "apns": self = .apple
@@ -14,7 +14,7 @@ enum PushService: Sendable, Equatable {
         }
     }
 
-    /// The largest payload in bytes that the service delivers (contract: payload limits).
+    /// The largest payload that the service delivers, in bytes (contract: payload limits).
     var payloadLimit: Int {
         switch self {
         case .apple, .google: 4096

@@ -1,15 +1,15 @@
 extension TagExpression {
-    /// Tags allowed if `||` is the only operator; with any other, `maximumMixedTags`.
+    /// The maximum number of tags if `||` is the only operator. With other operators it is `maximumMixedTags`.
     static let maximumAlternatives = 20
-    /// Tags allowed beside `&&` or `!`.
+    /// The maximum number of tags in an expression with `&&` or `!`.
     static let maximumMixedTags = 6
-    /// Operators and parentheses that may be open at a time.
+    /// The maximum number of pending operators and open parentheses.
     static let maximumDepth = 64
 
     private enum Pending {
         case parenthesis, not, and, or
 
-        /// How strongly it binds; a parenthesis never yields to an operator.
+        /// The precedence. A parenthesis never yields to an operator.
         var strength: Int {
             switch self {
             case .parenthesis: 0
@@ -29,9 +29,9 @@ extension TagExpression {
         }
     }
 
-    /// Reads an expression; `!` binds before `&&`, `&&` before `||`.
+    /// Parses an expression. `!` binds tighter than `&&`, and `&&` tighter than `||`.
     ///
-    /// Throws ``HubFailure/badRequest`` for whatever is malformed, too deep, or names too many tags.
+    /// Throws ``HubFailure/badRequest`` for an expression that is malformed, nested too deeply, or names too many tags.
     init(parsing text: String) throws(HubFailure) {
         let bytes = Array(text.utf8)
         var steps: [Step] = []

@@ -37,11 +37,11 @@ struct AuditFilterOption: ParsableArguments {
     func validate() throws {
         if let action, Action(rawValue: action) == nil {
             let words = Action.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("--action \(action) is none of: \(words)")
+            throw ValidationError("--action \(action) is not one of: \(words)")
         }
         if let result, !AuditQuery.resultWords.contains(result) {
             throw ValidationError(
-                "--result \(result) is none of: \(AuditQuery.resultWords.joined(separator: ", "))")
+                "--result \(result) is not one of: \(AuditQuery.resultWords.joined(separator: ", "))")
         }
     }
 

@@ -38,8 +38,8 @@ struct ConfigurationProblemTests {
                     + "such as 127.0.0.1:8080 or [::1]:8080, or unix: and an absolute path",
                 "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend; write http://host:port, "
                     + "https://host:port, unix: and an absolute path, or embedded",
-                "gateway.yaml:3:41: backend.profile: \"classics\" is none of: classic, core, net6",
-                "gateway.yaml:5:14: authenticators[0].fixed.colour: is not known here; known are: groups, users",
+                "gateway.yaml:3:41: backend.profile: \"classics\" is not one of: classic, core, net6",
+                "gateway.yaml:5:14: authenticators[0].fixed.colour: is not a known key; known keys: groups, users",
                 "gateway.yaml:8:39: limits[0].rate: \"30/mim\" is not a rate; write a number, a slash, and s, min, h or d",
             ])
     }
@@ -50,7 +50,7 @@ struct ConfigurationProblemTests {
             ("listen: []\n", "gateway.yaml:1:9: listen: must name at least one listener"),
             (
                 "lissen: []\n",
-                "gateway.yaml:1:1: lissen: is not known here; did you mean `listen`? known are: admin, audiences, authentication, "
+                "gateway.yaml:1:1: lissen: is not a known key; did you mean `listen`? known keys: admin, audiences, authentication, "
                     + "authenticators, backend, connections, control, drain, event-loops, identity, journal, ledger, "
                     + "limits, listen, log, overload, policy, version"
             ),
@@ -64,7 +64,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "log: { level: loud }\n",
-                "gateway.yaml:1:15: log.level: \"loud\" is none of: trace, debug, info, notice, "
+                "gateway.yaml:1:15: log.level: \"loud\" is not one of: trace, debug, info, notice, "
                     + "warning, error, critical"
             ),
             (
@@ -91,7 +91,7 @@ struct ConfigurationProblemTests {
             ),
             (
                 "overload: { queue: 1 }\n",
-                "gateway.yaml:1:13: overload.queue: is not known here; known are: calls, calls-per-address, calls-per-user"
+                "gateway.yaml:1:13: overload.queue: is not a known key; known keys: calls, calls-per-address, calls-per-user"
             ),
             (
                 "authentication: { deadline: 2min }\n",
@@ -99,8 +99,8 @@ struct ConfigurationProblemTests {
             ),
             (
                 "authentication: { timeout: 2s }\n",
-                "gateway.yaml:1:19: authentication.timeout: is not known here; "
-                    + "known are: deadline, device-without-status, session-without-status"
+                "gateway.yaml:1:19: authentication.timeout: is not a known key; "
+                    + "known keys: deadline, device-without-status, session-without-status"
             ),
         ])
     func oneMistake(line: String, problem: String) {
@@ -173,7 +173,7 @@ struct ConfigurationProblemTests {
     func notYAML() {
         #expect(ConfigurationText.problems("backend: {\n  url: [").count == 1)
         #expect(
-            ConfigurationText.problems("a: 1\na: 2\n").first?.hasPrefix("gateway.yaml:2:1: stands more than once")
+            ConfigurationText.problems("a: 1\na: 2\n").first?.hasPrefix("gateway.yaml:2:1: duplicate name")
                 == true)
     }
 }

@@ -43,7 +43,7 @@ struct LimitProblemTests {
             ),
             (
                 "limits: [{ name: a, per: user, rate: 1/s, cost: 2 }]\n",
-                "gateway.yaml:1:49: limits[0].cost: \"2\" is none of: member, call"
+                "gateway.yaml:1:49: limits[0].cost: \"2\" is not one of: member, call"
             ),
             (
                 "limits: [{ name: a, per: [recipient, pns], rate: 1/s, cost: call }]\n",

@@ -26,7 +26,7 @@ struct CertificateFilesTests {
             #expect(try CertificateFiles.identity(files).end > now)
         } else {
             let problem = #expect(throws: ConfigurationProblem.self) { try CertificateFiles.identity(files) }
-            #expect(problem?.message.contains("open to others") == true)
+            #expect(problem?.message.contains("lets other users access it") == true)
         }
         _ = directory
     }

@@ -89,7 +89,7 @@ struct LoginRecordingTests {
         gateway.clock.advance(by: .seconds(30))
         gateway.gateway.settleRefusals()
         let end = try #require(gateway.journal.records(.refusal).last { $0.result == "ban-ended" })
-        #expect(end.facts?.rule == "login-pair" && end.facts?.peer == .v4(7) && end.reason == "5 refused")
+        #expect(end.facts?.rule == "login-pair" && end.facts?.peer == .v4(7) && end.reason == "5 rejected")
         gateway.clock.advance(by: .seconds(600))
         gateway.gateway.settleRefusals()
         #expect(results(gateway).filter { $0 == "ban-ended" }.count == 1)

@@ -90,7 +90,7 @@ import Testing
         #expect(limiter.wouldRefuse.map(\.limit) == ["trial"])
         #expect(limiter.wouldRefuse.map(\.count) == [2])
         // Whoever only asks is not counted; a call that another limit refuses is.
-        _ = try? limiter.admit(caller, at: .documentation, sending: nil, .lookedAt)
+        _ = try? limiter.admit(caller, at: .documentation, sending: nil, .dryRun)
         #expect(limiter.wouldRefuse.map(\.count) == [2])
         #expect(!limiter.admits(caller))
         #expect(limiter.wouldRefuse.map(\.count) == [3])

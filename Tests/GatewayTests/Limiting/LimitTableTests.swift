@@ -28,8 +28,8 @@ import Testing
             let found = table.arrival(of: key).flatMap { $0 > now ? $0 : nil }
             if found != expected { Issue.record("\(String(describing: found)), not \(String(describing: expected))") }
             let verdict = table.admit([LimitCharge(key: key, rate: rate)], now: now)
-            #expect((verdict.spent == nil) == (rate.wait(arrival: expected, now: now) == 0))
-            if verdict.spent == nil { model[key] = rate.charged(arrival: expected, now: now) }
+            #expect((verdict.exhausted == nil) == (rate.wait(arrival: expected, now: now) == 0))
+            if verdict.exhausted == nil { model[key] = rate.charged(arrival: expected, now: now) }
         }
         #expect(table.count <= 4000)
     }
@@ -60,17 +60,19 @@ import Testing
         table.use(1, memory: rate.memory)
         // The first hundred have spent all, and keep owing it.
         for number in 0..<100 {
-            for _ in 0..<10 { #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).spent == nil) }
+            for _ in 0..<10 {
+                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).exhausted == nil)
+            }
         }
         var admitted: [Int: Int] = [:]
         for round in 0..<12 {
             for number in 100..<5000 {
                 let verdict = table.admit([LimitCharge(key: key(number), rate: rate)], now: 0)
-                if verdict.spent == nil { admitted[number, default: 0] += 1 }
+                if verdict.exhausted == nil { admitted[number, default: 0] += 1 }
                 if round == 0, number % 100 == 0 { #expect(table.count <= 100) }
             }
             for number in 0..<100 {
-                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).spent != nil)
+                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).exhausted != nil)
             }
         }
         // All newcomers together have what the shared places give, and none more than its limit.
@@ -79,17 +81,17 @@ import Testing
         // Once there is room, a newcomer still owes what it owes.
         let spender = admitted.keys.first!
         let half = 5_000 as Int64
-        #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).spent == nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).spent != nil)
+        #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).exhausted == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
         // When there is room, it owes in its own place what it has owed in the shared one.
         #expect(table.forget(inSegment: 0, now: half) { $0 == key(1) } == 1)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).spent != nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).spent == nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: half).spent != nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).exhausted == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: half).exhausted != nil)
         #expect(table.count == 100)
         let later = half + rate.memory
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 10)], now: later).spent == nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: later).spent != nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 10)], now: later).exhausted == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: later).exhausted != nil)
         #expect(table.count <= 100)
     }
 

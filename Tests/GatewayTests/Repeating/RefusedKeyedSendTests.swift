@@ -14,7 +14,7 @@ struct RefusedKeyedSendTests {
     }
 
     private func send(_ memory: SendMemory, _ user: UserName, _ number: Int, _ end: SendEnd?) throws -> Bool {
-        guard case .new(let claim) = memory.look(up: scope(user, number), message: digest) else { return false }
+        guard case .new(let claim) = memory.lookUp(scope(user, number), message: digest) else { return false }
         try claim.enter()
         if let end { claim.settle(end) }
         return true
@@ -28,7 +28,7 @@ struct RefusedKeyedSendTests {
         #expect(try send(memory, alice, 1, .answered(.empty(200), .accepted)))
         for number in 0..<1_000_000 {
             // Half are refused before they are stored; of the others, half are dropped and half do not reach the backend.
-            guard case .new(let claim) = memory.look(up: scope(mallory, number), message: digest) else {
+            guard case .new(let claim) = memory.lookUp(scope(mallory, number), message: digest) else {
                 Issue.record("a refused send is remembered")
                 return
             }
@@ -58,7 +58,7 @@ struct RefusedKeyedSendTests {
     func pushedOut() throws {
         let memory = SendMemory(clocks: ManualClock().clocks, most: 8, mostOfUser: 1)
         let alice = try #require(UserName(canonical: "alice"))
-        guard case .new(let first) = memory.look(up: scope(alice, 1), message: digest) else { return }
+        guard case .new(let first) = memory.lookUp(scope(alice, 1), message: digest) else { return }
         try first.enter()
         #expect(try send(memory, alice, 2, .unknown))
         #expect(try send(memory, alice, 1, .unknown))
@@ -70,8 +70,8 @@ struct RefusedKeyedSendTests {
     func together() throws {
         let memory = SendMemory(clocks: ManualClock().clocks)
         let alice = try #require(UserName(canonical: "alice"))
-        guard case .new(let first) = memory.look(up: scope(alice, 1), message: digest),
-            case .new(let second) = memory.look(up: scope(alice, 1), message: digest)
+        guard case .new(let first) = memory.lookUp(scope(alice, 1), message: digest),
+            case .new(let second) = memory.lookUp(scope(alice, 1), message: digest)
         else {
             Issue.record("the key is not new")
             return

@@ -171,7 +171,7 @@ struct RepeatedSendTests {
                 key: try #require(KeyedDigest([UInt8](repeating: number, count: 16))))
         }
         func isKnown(_ user: String, _ number: UInt8) throws -> Bool {
-            guard case .new(let claim) = memory.look(up: try scope(user, number), message: digest) else { return true }
+            guard case .new(let claim) = memory.lookUp(try scope(user, number), message: digest) else { return true }
             try claim.enter()
             claim.settle(.answered(.empty(200), .accepted))
             return false
@@ -190,7 +190,7 @@ struct RepeatedSendTests {
         #expect(try !isKnown("alice", 3))
         // What nobody settles is nobody's send.
         do {
-            guard case .new(let claim) = memory.look(up: try scope("dora", 9), message: digest) else { throw Known() }
+            guard case .new(let claim) = memory.lookUp(try scope("dora", 9), message: digest) else { throw Known() }
             try claim.enter()
         }
         #expect(try !isKnown("dora", 9))
@@ -215,8 +215,8 @@ struct RepeatedSendTests {
                     user: alice, target: target, service: .apns, key: key, message: message,
                     at: clock.clocks.wall(), results: results, skipped: skipped, intents: intents)
             ])
-            return memory.look(
-                up: SendMemory.Scope(user: alice, target: target, service: .apns, key: key), message: message)
+            return memory.lookUp(
+                SendMemory.Scope(user: alice, target: target, service: .apns, key: key), message: message)
         }
         guard case .answered(let good, .accepted) = try look([.accepted]) else { throw Known() }
         #expect(good == .empty(200))

@@ -62,17 +62,17 @@ struct SettingsTests {
         #expect(
             problems == [
                 "gateway.yaml:1:9: socket: is longer than 107 bytes, or holds a NUL",
-                "gateway.yaml:2:19: kinds[1]: \"certificate\" is none of: password, bearer",
+                "gateway.yaml:2:19: kinds[1]: \"certificate\" is not one of: password, bearer",
                 "gateway.yaml:3:10: timeout: must be from 10ms to 1min",
                 "gateway.yaml:4:14: connections: must be a whole number from 1 to 64",
                 "gateway.yaml:5:8: queue: must be a whole number from 1 to 4096",
-                "gateway.yaml:6:1: sockt: is not known here; did you mean `socket`? known are: "
+                "gateway.yaml:6:1: sockt: is not a known key; did you mean `socket`? known keys: "
                     + "connections, kinds, queue, socket, timeout",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"socket\" is missing"])
         #expect(
             try Self.read("{ socket: /x, kinds: [] }").1 == [
-                "gateway.yaml:1:22: kinds: takes nothing; name a kind, or leave it out for both"
+                "gateway.yaml:1:22: kinds: must not be empty; list at least one kind, or omit it for both"
             ])
     }
 

@@ -68,14 +68,14 @@ struct SettingsTests {
             Set(problems) == [
                 "gateway.yaml:1:6: url: sends passwords to another machine in plain text; use https, or say "
                     + "allow-plaintext: true",
-                "gateway.yaml:2:9: kinds[0]: \"basic\" is none of: password, bearer",
+                "gateway.yaml:2:9: kinds[0]: \"basic\" is not one of: password, bearer",
                 "gateway.yaml:3:14: user-header: is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _",
                 "gateway.yaml:4:16: groups-header: is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _",
                 "gateway.yaml:5:10: timeout: must be from 10ms to 1min",
                 "gateway.yaml:6:14: connections: must be a whole number from 1 to 64",
                 "gateway.yaml:7:8: queue: must be a whole number from 1 to 4096",
                 "gateway.yaml:8:18: allow-plaintext: must be true or false",
-                "gateway.yaml:9:1: header: is not known here; known are: allow-plaintext, connections, groups-header, "
+                "gateway.yaml:9:1: header: is not a known key; known keys: allow-plaintext, connections, groups-header, "
                     + "kinds, queue, timeout, url, user-header",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"url\" is missing"])

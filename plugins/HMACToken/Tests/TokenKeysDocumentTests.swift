@@ -15,7 +15,7 @@ struct TokenKeysDocumentTests {
 
     /// Without the names that would be right, which the reader adds of itself.
     private func withoutHint(_ problem: String) -> String {
-        problem.range(of: "; known are: ").map { String(problem[..<$0.lowerBound]) } ?? problem
+        problem.range(of: "; known keys: ").map { String(problem[..<$0.lowerBound]) } ?? problem
     }
 
     @Test("a good file has none")
@@ -54,7 +54,7 @@ struct TokenKeysDocumentTests {
         #expect(
             found == [
                 "token-keys.yaml:2:11: keys[0].id: is no key id: 1 to 64 of A-Z a-z 0-9 . _ -",
-                "token-keys.yaml:3:25: keys[1].algorithm: \"none\" is none of: HS256, HS384, HS512",
+                "token-keys.yaml:3:25: keys[1].algorithm: \"none\" is not one of: HS256, HS384, HS512",
                 "token-keys.yaml:4:11: keys[2].id: is the id of the key in line 3 already",
                 "token-keys.yaml:4:40: keys[2].secret: is 31 bytes long; HS256 needs at least 32",
                 "token-keys.yaml:5:40: keys[3].secret: is 32 bytes long; HS384 needs at least 48",
@@ -80,7 +80,7 @@ struct TokenKeysDocumentTests {
                 "token-keys.yaml:16:5: keys[14]: \"id\" is missing",
                 "token-keys.yaml:16:5: keys[14]: \"algorithm\" is missing",
                 "token-keys.yaml:16:5: keys[14]: \"secret\" is missing",
-                "token-keys.yaml:17:1: key: is not known here; did you mean `keys`? known are: keys",
+                "token-keys.yaml:17:1: key: is not a known key; did you mean `keys`? known keys: keys",
             ])
         #expect(!found.contains { $0.contains(short) || $0.contains("geheim") || $0.contains(Forge.secret()) })
     }
@@ -111,7 +111,7 @@ struct TokenKeysDocumentTests {
     func openFile(mode: Int) async throws {
         #expect(
             try await problems(Forge.keys, mode: mode) == [
-                "token-keys.yaml: has the mode 0\(String(mode, radix: 8)), open to others; run: chmod 640 token-keys.yaml"
+                "token-keys.yaml: has the mode 0\(String(mode, radix: 8)), which lets other users access it; run: chmod 640 token-keys.yaml"
             ])
     }
 
@@ -144,7 +144,7 @@ struct TokenKeysDocumentTests {
                 "gateway.yaml:1:25: hmac-token.audience: must be text",
                 "gateway.yaml:1:40: hmac-token.lifetime: must be from 1s to 7d",
                 "gateway.yaml:1:53: hmac-token.session: must be from 1min to 365d",
-                "gateway.yaml:1:58: hmac-token.leeway: is not known here",
+                "gateway.yaml:1:58: hmac-token.leeway: is not a known key",
             ])
     }
 }

@@ -1,17 +1,18 @@
-/// What a call waits by: timers and tasks on the very loop that it runs on. `GatewayHTTP` has the one of event loops.
+/// The timers and tasks that a call waits with, all on the event loop that the call runs on. `GatewayHTTP` implements
+/// it.
 ///
-/// Nothing of it may leave the loop, so that no call changes threads because it had to wait.
+/// No operation may leave the loop, so that a call never changes threads because it waited.
 public protocol CallLoops: Sendable {
-    /// Runs the work on the caller's loop when the time is over, unless the timer is cancelled before.
+    /// Runs the work on the caller's loop after the given time, unless the timer is cancelled before.
     func schedule(after time: Duration, _ work: @escaping @Sendable () -> Void) -> any CallTimer
 
-    /// Starts a task on the caller's loop. It runs at once, within this call, up to its first wait, and is back on the loop
-    /// after every one.
+    /// Starts a task on the caller's loop. The task runs synchronously up to its first suspension, and resumes on the
+    /// loop after each one.
     @discardableResult func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>
 }
 
-/// Work that waits for its time.
+/// Scheduled work.
 public protocol CallTimer: Sendable {
-    /// Lets go of the work, if it has not begun.
+    /// Cancels the work if it has not begun.
     func cancel()
 }

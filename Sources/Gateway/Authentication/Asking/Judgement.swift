@@ -1,11 +1,11 @@
 internal import GatewayCore
 
-/// What was said of a credential, and whose word that is.
+/// The result of verifying a credential, with the authenticator that decided.
 struct Judgement: Sendable {
     let outcome: AuthenticationOutcome
-    /// The authenticator whose word decided; nil where none was heard: there was no room to ask, or the time was over.
+    /// The authenticator that decided; nil if none did, because of a full queue or the deadline.
     var judge: PluginName?
 
-    /// Nobody can tell.
+    /// Returns the result that the credential cannot be verified.
     static func unavailable(_ reason: OutageReason) -> Judgement { Judgement(outcome: .unavailable(reason)) }
 }

@@ -1,52 +1,54 @@
 internal import Synchronization
 
-/// A value that is given once and that any number of tasks wait for, each resumed on its own loop.
+/// A promise that any number of tasks can await. Each task resumes on its own event loop.
 final class OneTimeValue<Value: Sendable>: Sendable {
     private enum State {
-        case awaited([CheckedContinuation<Value, Never>])
-        case given(Value)
+        /// No value yet; holds the waiting tasks. `fulfill(_:)` leads to `fulfilled`.
+        case pending([CheckedContinuation<Value, Never>])
+        /// The value is set. Final.
+        case fulfilled(Value)
     }
 
-    private let state = Mutex(State.awaited([]))
+    private let state = Mutex(State.pending([]))
 
-    /// The value, where it was given already.
-    var given: Value? {
+    /// The value, if it is set.
+    var value: Value? {
         state.withLock { state in
             switch state {
-            case .awaited: nil
-            case .given(let value): value
+            case .pending: nil
+            case .fulfilled(let value): value
             }
         }
     }
 
-    /// Gives the value. The first one counts; further ones are dropped.
-    func give(_ value: Value) {
+    /// Sets the value and resumes all waiting tasks. Only the first call has an effect.
+    func fulfill(_ value: Value) {
         let waiting: [CheckedContinuation<Value, Never>] = state.withLock { state in
             switch state {
-            case .awaited(let waiting):
-                state = .given(value)
+            case .pending(let waiting):
+                state = .fulfilled(value)
                 return waiting
-            case .given:
+            case .fulfilled:
                 return []
             }
         }
         for continuation in waiting { continuation.resume(returning: value) }
     }
 
-    /// The value, waited for where it has not been given.
+    /// Returns the value, after waiting for it if necessary.
     func get() async -> Value {
-        if let given { return given }
+        if let value { return value }
         return await withCheckedContinuation { continuation in
-            let given: Value? = state.withLock { state in
+            let fulfilled: Value? = state.withLock { state in
                 switch state {
-                case .awaited(let waiting):
-                    state = .awaited(waiting + [continuation])
+                case .pending(let waiting):
+                    state = .pending(waiting + [continuation])
                     return nil
-                case .given(let value):
+                case .fulfilled(let value):
                     return value
                 }
             }
-            if let given { continuation.resume(returning: given) }
+            if let fulfilled { continuation.resume(returning: fulfilled) }
         }
     }
 }

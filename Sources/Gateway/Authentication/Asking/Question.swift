@@ -1,73 +1,78 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// One credential before the authenticators: settled once, by their answer, by the deadline, or because nobody waits for the answer
-/// any more, whichever comes first.
+/// The pending verification of one credential. It completes once: with the authenticators' result, at the deadline, or
+/// when no client waits any more, whichever comes first.
 ///
-/// What comes second is dropped: an answer that is late grants nothing to anybody.
+/// Later events are ignored: a late result accepts nobody.
+///
+/// - Created: `start` leads to running, `withdraw()` to completed with nil.
+/// - Running: the result, the deadline or the last waiter's disconnect leads to completed.
+/// - Completed: final. Waiters get the result, or nil if they have to start over.
 final class Question: Sendable {
     private let isSettled = Atomic(false)
     private let waiting = Atomic(0)
-    private let asked = Mutex<Asked?>(nil)
-    private let verdict = OneTimeValue<Judgement?>()
+    private let running = Mutex<Asked?>(nil)
+    private let promise = OneTimeValue<Judgement?>()
 
-    /// What goes on while the answer is awaited.
+    /// The running verification: its deadline timer, its task, and the completion callback.
     private struct Asked {
         let timer: any CallTimer
         let task: Task<Void, Never>
         let settled: @Sendable (Judgement?) -> Void
     }
 
-    /// Asks on the caller's loop. Whoever answers without a wait costs no timer.
+    /// Starts the verification on the caller's loop. A verification that completes without suspending needs no timer.
     ///
     /// - Parameters:
-    ///   - ask: asks the authenticators. Cancelled at the deadline, so that whoever can give up does.
-    ///   - settled: called once with the answer that counts, before anybody who waits learns of it; with nil where all who
-    ///     waited have left.
-    func ask(
+    ///   - verify: Queries the authenticators. Cancelled at the deadline, so that authenticators can abort.
+    ///   - settled: Called once with the result, before any waiter resumes. The result is nil if all waiters have left.
+    func start(
         on loops: any CallLoops, within deadline: Duration,
-        _ ask: @escaping @Sendable () async -> Judgement, settled: @escaping @Sendable (Judgement?) -> Void
+        _ verify: @escaping @Sendable () async -> Judgement, settled: @escaping @Sendable (Judgement?) -> Void
     ) {
-        let task = loops.start { self.settle(await ask(), settled) }
+        let task = loops.start { self.settle(await verify(), settled) }
         if isSettled.load(ordering: .acquiring) { return }
         let started = loops.schedule(after: deadline) {
             self.settle(.unavailable(.timedOut), settled)
             task.cancel()
         }
-        asked.withLock { $0 = Asked(timer: started, task: task, settled: settled) }
-        // Where it was settled on the way here, nobody else has a timer to cancel.
-        if isSettled.load(ordering: .acquiring) { letGo() }
+        running.withLock { $0 = Asked(timer: started, task: task, settled: settled) }
+        // If the verification completed meanwhile, nobody else has this timer to cancel.
+        if isSettled.load(ordering: .acquiring) { release() }
     }
 
-    /// Ends a question that is never put: whoever waits for its answer has to ask again.
-    func withdraw() { verdict.give(nil) }
+    /// Completes a verification that was never started. Its waiters get nil and have to start their own.
+    func withdraw() { promise.fulfill(nil) }
 
-    /// The answer, waited for; nil where the question was withdrawn or given up.
+    /// Waits for the result. Returns nil if the verification was withdrawn or abandoned.
     ///
-    /// - Parameter departure: says when the caller is not interested any more. The question is given up if no other waits.
+    /// - Parameter departure: The disconnect signal of the client. The verification is abandoned when no other client
+    ///   waits.
     func answer(unless departure: ClientDeparture? = nil) async -> Judgement? {
         waiting.add(1, ordering: .relaxed)
         defer { waiting.subtract(1, ordering: .relaxed) }
-        guard let departure else { return await verdict.get() }
-        departure.watch { self.giveUp() }
+        guard let departure else { return await promise.get() }
+        departure.watch { self.abandon() }
         defer { departure.endWatch() }
-        return await verdict.get()
+        return await promise.get()
     }
 
-    /// Whoever finds the question in the same moment is told nil, and asks again.
-    private func giveUp() {
-        guard waiting.load(ordering: .relaxed) == 1, let asked = asked.withLock(\.self) else { return }
-        settle(nil, asked.settled)
-        asked.task.cancel()
+    /// Abandons the verification if this is the only waiter. A call that joins at the same moment gets nil and starts
+    /// over.
+    private func abandon() {
+        guard waiting.load(ordering: .relaxed) == 1, let running = running.withLock(\.self) else { return }
+        settle(nil, running.settled)
+        running.task.cancel()
     }
 
-    /// Nothing is waited for any more; whoever holds the question holds no task.
-    private func letGo() {
-        let asked = asked.withLock { asked in
-            defer { asked = nil }
-            return asked
+    /// Releases the timer, the task and the callback, so that a retained verification does not retain them.
+    private func release() {
+        let running = running.withLock { running in
+            defer { running = nil }
+            return running
         }
-        asked?.timer.cancel()
+        running?.timer.cancel()
     }
 
     private func settle(
@@ -75,7 +80,7 @@ final class Question: Sendable {
     ) {
         guard !isSettled.exchange(true, ordering: .acquiringAndReleasing) else { return }
         settled(judgement)
-        letGo()
-        verdict.give(judgement)
+        release()
+        promise.fulfill(judgement)
     }
 }

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// The neighbourhood of an address, which strangers share where there is no room for each: an IPv4 /24, an IPv6 /48.
+/// A block of neighbouring addresses that share a throttle entry if the table is full: an IPv4 /24 or an IPv6 /48.
 enum AddressBlock: Hashable {
     case v4(UInt32)
     case v6(UInt64)

@@ -1,10 +1,11 @@
 internal import GatewayCore
 
-/// What failed logins have run up, by key, bounded.
+/// A bounded table of the rate limiter state of failed logins, by key.
 ///
-/// Where it is full, the least debts are forgotten first, and newcomers without a place share one for each block of addresses.
+/// When it is full, the entries closest to expiry are evicted first. New keys without room share one entry for each
+/// block of addresses.
 struct DebtTable<Key: Hashable & Sendable> {
-    /// Where a debt stands: with its key, or with its neighbours.
+    /// The entry that a key counts in: its own, or a shared one.
     enum Place: Hashable, Sendable {
         case own(Key)
         case shared(AddressBlock)
@@ -12,15 +13,15 @@ struct DebtTable<Key: Hashable & Sendable> {
     }
 
     let rate: CellRate
-    // Theoretical arrival times, as `CellRate` has them; what lies in the past is no debt.
+    // Theoretical arrival times of `CellRate`. A time in the past means no debt.
     private var arrivals: [Place: Int64] = [:]
     private let capacity: Int
-    // One place in 16 is kept for those that are shared.
+    // One sixteenth of the capacity is reserved for shared entries.
     private let capacityOfOwn: Int
-    private var mayClearAt = Int64.min
+    private var nextEviction = Int64.min
 
-    /// Looking through a full table takes about a millisecond, so it is done no more often than this.
-    private static var pause: Int64 { 1_000_000_000 }
+    /// The minimum time between two evictions in nanoseconds, because scanning a full table takes about a millisecond.
+    private static var evictionInterval: Int64 { 1_000_000_000 }
 
     init(rate: CellRate, capacity: Int) {
         self.rate = rate
@@ -30,18 +31,18 @@ struct DebtTable<Key: Hashable & Sendable> {
 
     var count: Int { arrivals.count }
 
-    /// The place of a key: its own while it has one or there is room, else a shared one.
+    /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.
     mutating func place(for key: Key, in block: AddressBlock, now: Int64) -> Place {
-        let own = Place.own(key)
-        if arrivals[own] != nil || arrivals.count < capacityOfOwn { return own }
-        clear(now)
-        if arrivals.count < capacityOfOwn { return own }
+        let ownPlace = Place.own(key)
+        if arrivals[ownPlace] != nil || arrivals.count < capacityOfOwn { return ownPlace }
+        evict(now)
+        if arrivals.count < capacityOfOwn { return ownPlace }
         let shared = Place.shared(block)
         if arrivals[shared] != nil || arrivals.count < capacity - 1 { return shared }
         return .everybody
     }
 
-    /// How long until one more failure is affordable: 0 for now.
+    /// Returns the time until one more failure is allowed, in nanoseconds; 0 for now.
     func wait(at place: Place, now: Int64) -> Int64 { rate.wait(arrival: arrivals[place], now: now) }
 
     mutating func charge(_ place: Place, now: Int64) {
@@ -53,7 +54,7 @@ struct DebtTable<Key: Hashable & Sendable> {
         arrivals[place] = arrival - rate.interval > now ? arrival - rate.interval : nil
     }
 
-    /// Forgets debts, and says how many that were.
+    /// Removes the matching entries and returns how many.
     mutating func lift(where isMeant: (Key) -> Bool) -> Int {
         let before = arrivals.count
         arrivals = arrivals.filter { place, _ in
@@ -65,26 +66,26 @@ struct DebtTable<Key: Hashable & Sendable> {
         return before - arrivals.count
     }
 
-    /// Forgets all debts, those of neighbours too, and says how many that were.
+    /// Removes all entries, shared ones included, and returns how many.
     mutating func liftAll() -> Int {
         defer { arrivals = [:] }
         return arrivals.count
     }
 
-    /// Whoever has to wait now, and how long.
-    func spent(now: Int64) -> [(place: Place, wait: Int64)] {
+    /// Returns the entries that have to wait now, with their wait in nanoseconds.
+    func blocked(now: Int64) -> [(place: Place, wait: Int64)] {
         arrivals.compactMap { place, arrival in
             let wait = rate.wait(arrival: arrival, now: now)
             return wait > 0 ? (place, wait) : nil
         }
     }
 
-    /// Makes room for one key in 16: what is paid off goes first, then the least debts.
-    private mutating func clear(_ now: Int64) {
-        guard now >= mayClearAt else { return }
-        mayClearAt = now + Self.pause
+    /// Evicts a sixteenth of the entries: first those without debt, then those with the least debt.
+    private mutating func evict(_ now: Int64) {
+        guard now >= nextEviction else { return }
+        nextEviction = now + Self.evictionInterval
         let surplus = max(1, capacityOfOwn / 16)
-        // Debts by 64ths of the largest possible one: the order within a 64th does not matter.
+        // Groups debts into 64 classes of equal width. The order within a class does not matter.
         let part = rate.memory / 62 + 1
         func size(_ arrival: Int64) -> Int { arrival <= now ? 0 : Int(min(63, (arrival - now) / part + 1)) }
         var numbers = [Int](repeating: 0, count: 64)
@@ -94,7 +95,7 @@ struct DebtTable<Key: Hashable & Sendable> {
             most += 1
             sum += numbers[most]
         }
-        // Of the largest that go, only as many as are needed for the number.
+        // From the largest evicted class, remove only as many as needed.
         var ofMost = surplus - (sum - numbers[most])
         var going: [Place] = []
         for (place, arrival) in arrivals where going.count < surplus {
@@ -103,7 +104,7 @@ struct DebtTable<Key: Hashable & Sendable> {
             if size == most { ofMost -= 1 }
             going.append(place)
         }
-        // Taken out one by one: to filter would be to make the whole table anew.
+        // Removed one by one, because `filter` would rebuild the whole table.
         for place in going { arrivals[place] = nil }
     }
 }

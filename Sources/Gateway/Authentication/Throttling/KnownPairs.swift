@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// Where users have logged in from before: pairs of user and address, bounded, with what their failures have run up since.
+/// A bounded table of pairs of user and address with a successful login, and the debt of their later failures.
 struct KnownPairs {
     struct Pair: Hashable {
         let user: UserName
@@ -42,9 +42,9 @@ struct KnownPairs {
         entries[pair]?.arrival = arrival - rate.interval
     }
 
-    /// Notes a success. What was run up before stays: who knows one password may try others.
+    /// Records a success. Earlier debt stays, because the owner of one password may guess others.
     mutating func succeeded(_ pair: Pair, now: Int64) {
-        if entries[pair] == nil, entries.count >= capacity { makeRoom(now) }
+        if entries[pair] == nil, entries.count >= capacity { evict(now) }
         entries[pair, default: Entry(succeeded: now)].succeeded = now
     }
 
@@ -61,20 +61,20 @@ struct KnownPairs {
         for pair in Array(entries.keys.lazy.filter { $0.user == user }) { entries[pair] = nil }
     }
 
-    func spent(now: Int64) -> [(pair: Pair, wait: Int64)] {
+    func blocked(now: Int64) -> [(pair: Pair, wait: Int64)] {
         entries.compactMap { pair, entry in
             let wait = rate.wait(arrival: entry.arrival, now: now)
             return wait > 0 ? (pair, wait) : nil
         }
     }
 
-    /// Forgets one in 16, of those whose success was longest ago: seldom, and without sorting them all.
-    private mutating func makeRoom(_ now: Int64) {
+    /// Evicts a sixteenth of the entries with the oldest successes, without sorting the table.
+    private mutating func evict(_ now: Int64) {
         let surplus = capacity / 16 + 1
-        // The order of a dictionary is random, so its first thousand stand for all.
+        // The iteration order of a dictionary is random, so the first thousand entries are a sample.
         let sample = entries.values.prefix(1024).map(\.succeeded).sorted()
         guard let oldEnough = sample.dropFirst(sample.count / 16).first else { return }
-        // Taken out one by one: to filter would be to make the whole table anew.
+        // Removed one by one, because `filter` would rebuild the whole table.
         let going = Array(entries.lazy.filter { $0.value.succeeded <= oldEnough }.prefix(surplus).map(\.key))
         for pair in going { entries[pair] = nil }
     }

@@ -2,13 +2,14 @@ internal import GatewayCore
 internal import Synchronization
 
 extension LoginThrottle {
-    /// Whoever has to wait before the next password is judged, under the name of the bound that says so.
+    /// A user, address or pair that must wait before the next password is verified, with the name of the limit.
     struct Debtor: Hashable, Sendable {
         let limit: String
         let user: UserName?
         let address: Peer.Address?
 
-        /// - Parameter limit: one of ``LoginThrottle/names``; nil for any other, or where the user is missing whom it counts by.
+        /// - Parameter limit: One of ``LoginThrottle/names``. The result is nil for another name, or if the limit
+        ///   counts by user and there is none.
         init?(_ limit: String, user: UserName?, address: Peer.Address) {
             switch limit {
             case LoginThrottle.names[0]: (self.user, self.address) = (nil, address)
@@ -20,8 +21,8 @@ extension LoginThrottle {
         }
     }
 
-    /// How long, in nanoseconds, until one more password of the debtor is judged: 0 for now. Strangers who share a place for want of room
-    /// have no wait of their own.
+    /// Returns the time until one more password of the debtor is verified, in nanoseconds; 0 for now. Shared entries
+    /// are not considered.
     func wait(of debtor: Debtor) -> Int64 {
         let now = clocks.monotonic().nanoseconds
         return tables.withLock { tables in

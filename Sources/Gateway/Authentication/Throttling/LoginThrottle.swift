@@ -1,11 +1,11 @@
 public import GatewayCore
 internal import Synchronization
 
-/// Slows down whoever tries passwords, without locking anybody out of an account.
+/// A rate limit of failed logins that never locks a user out of an account.
 ///
-/// Counts wrong passwords that were put to an authenticator, and nothing else: no tokens, no remembered verdicts, no outages.
-/// A pair of user and address that has logged in within 30 days pays for itself alone. Everybody else pays by address,
-/// by pair, and, with all other strangers, by user. In memory and bounded; shared by all loops.
+/// It counts only wrong passwords that were passed to an authenticator: no tokens, no cached results, no outages. A
+/// pair of user and address with a login within 30 days is counted by itself. Other logins are counted by address, by
+/// pair, and by user together with all other unknown addresses. In memory and bounded; shared by all event loops.
 public final class LoginThrottle: Sendable {
     struct Tables {
         var addresses: DebtTable<Peer.Address>
@@ -14,20 +14,20 @@ public final class LoginThrottle: Sendable {
         var known: KnownPairs
     }
 
-    /// From one address, by those who have never logged in there: 20 at once, one more in 15 s.
+    /// By address, for users who have never logged in there: 20 at once, one more every 15 s.
     static let address = CellRate(count: 1, period: 15 * second, burst: 20)
-    /// For one user from one address: 10 at once, one more in 30 s.
+    /// By user and address: 10 at once, one more every 30 s.
     static let pair = CellRate(count: 1, period: 30 * second, burst: 10)
-    /// For one user from all addresses together from which nobody has ever logged in as this user: 100 in an hour.
+    /// By user, for all addresses together from which the user has never logged in: 100 an hour.
     static let user = CellRate(count: 100, period: 3600 * second, burst: 100)
     private static let second: Int64 = 1_000_000_000
 
     let tables: Mutex<Tables>
     let clocks: Clocks
 
-    /// A throttle that knows nobody.
+    /// Creates an empty throttle.
     ///
-    /// - Parameter capacity: of each table.
+    /// - Parameter capacity: The capacity of each table.
     public init(clocks: Clocks, capacity: Int = 65_536) {
         self.clocks = clocks
         tables = Mutex(
@@ -38,7 +38,7 @@ public final class LoginThrottle: Sendable {
                 known: KnownPairs(rate: Self.pair, capacity: capacity)))
     }
 
-    /// What a login was charged before it was known how it ends.
+    /// The charge of a login whose result is not known yet.
     struct Charge: Sendable {
         fileprivate enum Places: Sendable {
             case known(KnownPairs.Pair)
@@ -60,10 +60,10 @@ public final class LoginThrottle: Sendable {
         }
     }
 
-    /// Charges a password that is about to be put to an authenticator, as if it were wrong: many at once do not get further
-    /// than one after the other.
+    /// Charges a password as wrong before it is passed to an authenticator, so that concurrent attempts are counted
+    /// like sequential ones.
     ///
-    /// - Parameter user: nil for a name without canonical form, which has no pair.
+    /// - Parameter user: Nil for a name without canonical form, which has no pair.
     func admit(_ user: UserName?, from peer: Peer) throws(Refusal) -> Charge {
         let now = clocks.monotonic().nanoseconds
         let admitted: Result<Charge, Refusal> = tables.withLock { tables in
@@ -72,7 +72,7 @@ public final class LoginThrottle: Sendable {
         return try admitted.get()
     }
 
-    /// The password was good. From now on the user is known at this address.
+    /// Refunds the charge of a correct password and marks the user as known at this address.
     func succeeded(_ charge: Charge) {
         let now = clocks.monotonic().nanoseconds
         tables.withLock { tables in
@@ -82,14 +82,14 @@ public final class LoginThrottle: Sendable {
         }
     }
 
-    /// A good password that somebody else was asked about: the user is known at this address all the same.
+    /// Marks the user as known at this address after a correct password that was verified for another call.
     func succeeded(_ user: UserName, from peer: Peer) {
         let pair = KnownPairs.Pair(user: user, address: peer.limitKey)
         let now = clocks.monotonic().nanoseconds
         tables.withLock { $0.known.succeeded(pair, now: now) }
     }
 
-    /// Nobody could tell, or nobody was asked.
+    /// Refunds the charge of a password that could not be verified.
     func giveBack(_ charge: Charge) {
         let now = clocks.monotonic().nanoseconds
         tables.withLock { Self.giveBack(charge, &$0, now) }
@@ -135,7 +135,7 @@ public final class LoginThrottle: Sendable {
         }
     }
 
-    /// The names of what it counts by, as refusals have them.
+    /// The names of the limits, as used in rejections.
     static let names = ["login-address", "login-pair", "login-user"]
 
     private static func refusal(_ name: String, _ wait: Int64) -> Refusal {

@@ -1,11 +1,12 @@
 public import GatewayCore
 internal import Synchronization
 
-/// Remembers what was said of passwords, so that a slow authenticator is not asked twice for one answer.
+/// A cache of password verification results, so that a slow authenticator is not queried repeatedly.
 ///
-/// An acceptance holds for a minute. A rejection holds for ten, as a refusal only: a device that keeps sending an old password
-/// costs nothing and locks nobody's account. Where several calls present the same at once, one asks and the others wait
-/// for its answer. Shared by all loops; each critical section is some look-ups long.
+/// An acceptance is cached for one minute, a rejection for ten. A device that keeps sending an old password therefore
+/// costs little and locks no account. If several calls present the same credential concurrently, one queries the
+/// authenticators and the others await its result. Shared by all event loops; each critical section takes some
+/// look-ups.
 public final class VerdictCache: Sendable {
     private struct State {
         var table: VerdictTable
@@ -17,7 +18,7 @@ public final class VerdictCache: Sendable {
     private let digester: KeyedDigester
     private let clocks: Clocks
 
-    /// An empty memory for so many verdicts.
+    /// Creates an empty cache for this number of results.
     public init(clocks: Clocks, capacity: Int = 65_536) {
         self.clocks = clocks
         state = Mutex(State(table: VerdictTable(capacity: capacity)))
@@ -26,7 +27,8 @@ public final class VerdictCache: Sendable {
             key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }))
     }
 
-    /// Forgets everything, and what is being asked just now is not remembered: authenticators or their files have changed.
+    /// Clears the cache because authenticators or their files changed. Results of pending verifications will not be
+    /// cached.
     public func forget() {
         state.withLock { state in
             state.generation += 1
@@ -35,7 +37,8 @@ public final class VerdictCache: Sendable {
         }
     }
 
-    /// Forgets what was said of one user, and what is being asked just now: it was disabled, removed, has a new password.
+    /// Removes the results of one user, whose account was disabled, removed, or got a new password. Results of its
+    /// pending verifications will not be cached.
     public func forget(_ user: UserName) {
         state.withLock { state in
             state.table.forget(user)
@@ -43,20 +46,20 @@ public final class VerdictCache: Sendable {
         }
     }
 
-    /// How many verdicts are remembered, those included whose time is over.
+    /// The number of cached results, including expired ones.
     public var count: Int { state.withLock(\.table.count) }
 
-    /// What is known of a credential.
+    /// The result of a cache lookup.
     enum Finding {
-        /// It was judged.
+        /// A result is cached.
         case remembered(VerdictTable.Verdict)
-        /// Somebody has just asked.
+        /// A verification of the same credential is pending.
         case underWay(Question)
-        /// The caller must ask, and tell the answer under the key.
+        /// The caller must start the verification and report its result under the key.
         case unknown(Question, VerdictKey?)
     }
 
-    /// Looks a password up. Whoever is told that it is unknown has to ask, and others wait for that answer.
+    /// Looks up a password. On a miss the caller must start the returned verification, which other callers then await.
     func find(
         _ login: LoginName, _ password: Secret, of user: UserName?, by panel: AuthenticatorChain.Panel, from peer: Peer
     ) -> Finding {
@@ -65,7 +68,7 @@ public final class VerdictCache: Sendable {
             Array(panel.name.utf8), withUnsafeBytes(of: generation.bigEndian) { Array($0) },
             Array((user?.text ?? "").utf8), Array(login.text.utf8), panel.dependsOnPeer ? peer.keyBytes : [],
             secret: password)
-        // Without a digest nothing can be remembered, and everybody asks for themselves.
+        // Without a digest (libcrypto failed) nothing is cached or shared.
         guard let digest else { return .unknown(Question(), nil) }
         let key = VerdictKey(user: VerdictKey.user(user, login: login), digest: digest)
         return state.withLock { state in
@@ -74,16 +77,16 @@ public final class VerdictCache: Sendable {
             }
             if let question = state.underWay[key] { return .underWay(question) }
             let question = Question()
-            // Forgotten meanwhile: the key is of a generation that nobody looks up any more.
+            // If the cache was cleared meanwhile, the key belongs to an old generation that is never looked up again.
             if state.generation == generation { state.underWay[key] = question }
             return .unknown(question, key)
         }
     }
 
-    /// Ends a question that `find` gave, and remembers its answer, unless it was forgotten while it was asked.
+    /// Completes a verification that `find` returned and caches its result, unless the entry was cleared meanwhile.
     ///
-    /// - Parameter judgement: nil where nobody was asked. An outage is not remembered.
-    func conclude(_ question: Question, _ key: VerdictKey?, _ judgement: Judgement?) {
+    /// - Parameter judgement: Nil if no authenticator was queried. Outages are not cached.
+    func complete(_ question: Question, _ key: VerdictKey?, _ judgement: Judgement?) {
         guard let key else { return }
         state.withLock { state in
             guard state.underWay[key] === question else { return }

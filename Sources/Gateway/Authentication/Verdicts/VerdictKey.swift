@@ -1,17 +1,18 @@
 internal import GatewayCore
 
-/// What a verdict is remembered under: nothing in it tells the password.
+/// The key of a cached result. It does not reveal the password.
 struct VerdictKey: Hashable {
-    /// Whose verdict it is. A name without canonical form stands as it was typed, after a NUL that no name has.
+    /// The canonical user name. A name without canonical form is stored as typed after a NUL, which no canonical name
+    /// contains.
     let user: String
-    /// 16 bytes of a keyed digest over everything that the verdict may depend on.
+    /// A keyed digest of everything that the result may depend on.
     let digest: KeyedDigest
 
     static func user(_ user: UserName?, login: LoginName) -> String { user?.text ?? "\0" + login.text }
 }
 
 extension Peer {
-    /// The address in bytes, each kind of another length.
+    /// The bytes of the address. Each kind of address has a different length.
     var keyBytes: [UInt8] {
         switch address {
         case .local: [0]

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// Remembered verdicts, bounded: by user, so that what a user's success or end changes is found at once.
+/// A bounded table of cached results, grouped by user so that a change of one user is applied quickly.
 struct VerdictTable {
     enum Verdict {
         case accepted(Identity)
@@ -18,61 +18,62 @@ struct VerdictTable {
     private struct Entry {
         let digest: KeyedDigest
         let verdict: Verdict
-        let end: Int64
-        // When it was written, as a number that no other entry has: tells it from a later one in its place.
+        let expiry: Int64
+        // A unique number in order of writing, which distinguishes the entry from a later one with the same key.
         let number: UInt64
     }
 
-    /// How long an acceptance holds, and how long a rejection, in nanoseconds.
+    /// The lifetimes of an acceptance and of a rejection, in nanoseconds.
     static let acceptance: Int64 = 60_000_000_000
     static let rejection: Int64 = 600_000_000_000
-    /// How many of one user, so that none takes long to search. More wrong passwords than this never get past the throttle.
+    /// The maximum number of entries of one user, which bounds the search. The throttle admits fewer wrong passwords
+    /// than this.
     private static let mostOfUser = 256
 
     private var entries: [String: [Entry]] = [:]
-    // The order in which they were written. What is no longer in `entries` stays here until its turn.
+    // The order of writing. Removed entries stay here until they reach the front.
     private var order = CircularBuffer<(user: String, number: UInt64)>()
     private var nextNumber: UInt64 = 0
     private let capacity: Int
-    /// How many there are.
+    /// The number of entries.
     private(set) var count = 0
 
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
     func verdict(for key: VerdictKey, now: Int64) -> Verdict? {
-        entries[key.user]?.first { $0.digest == key.digest && $0.end > now }?.verdict
+        entries[key.user]?.first { $0.digest == key.digest && $0.expiry > now }?.verdict
     }
 
-    /// Remembers an acceptance. One that does not merely confirm what was accepted before is news of the user: what was
-    /// rejected before may be right now.
+    /// Caches an acceptance. If it is not the renewal of a cached one, it discards the user's rejections, because the
+    /// password may have changed.
     mutating func accept(_ identity: Identity, for key: VerdictKey, now: Int64) {
         let confirms = entries[key.user]?.contains { $0.digest == key.digest && $0.verdict.isAcceptance } ?? false
         if !confirms { remove(of: key.user) { !$0.verdict.isAcceptance } }
-        write(.accepted(identity), for: key, end: now + Self.acceptance)
+        write(.accepted(identity), for: key, expiry: now + Self.acceptance)
     }
 
-    /// Remembers a rejection.
+    /// Caches a rejection.
     ///
-    /// - Parameter judge: whose word it is.
+    /// - Parameter judge: The authenticator that rejected the credential.
     mutating func reject(_ reason: RejectionReason, by judge: PluginName? = nil, for key: VerdictKey, now: Int64) {
-        write(.rejected(reason, by: judge), for: key, end: now + Self.rejection)
+        write(.rejected(reason, by: judge), for: key, expiry: now + Self.rejection)
     }
 
-    /// Forgets all that concerns one user.
+    /// Removes all entries of one user.
     mutating func forget(_ user: UserName) { remove(of: user.text) { _ in true } }
 
-    /// Forgets everything.
+    /// Removes all entries.
     mutating func forgetAll() {
         entries = [:]
         order.removeAll()
         count = 0
     }
 
-    private mutating func write(_ verdict: Verdict, for key: VerdictKey, end: Int64) {
+    private mutating func write(_ verdict: Verdict, for key: VerdictKey, expiry: Int64) {
         remove(of: key.user) { $0.digest == key.digest }
-        if let own = entries[key.user], own.count >= Self.mostOfUser {
-            // The oldest rejection, so that wrong passwords do not push out the good one.
-            let number = (own.first { !$0.verdict.isAcceptance } ?? own[0]).number
+        if let existing = entries[key.user], existing.count >= Self.mostOfUser {
+            // Evict the oldest rejection, so that wrong passwords do not displace the correct one.
+            let number = (existing.first { !$0.verdict.isAcceptance } ?? existing[0]).number
             remove(of: key.user) { $0.number == number }
         }
         while count >= capacity, let oldest = order.popFirst() {
@@ -80,21 +81,21 @@ struct VerdictTable {
         }
         nextNumber += 1
         entries[key.user, default: []].append(
-            Entry(digest: key.digest, verdict: verdict, end: end, number: nextNumber))
+            Entry(digest: key.digest, verdict: verdict, expiry: expiry, number: nextNumber))
         order.append((key.user, nextNumber))
         count += 1
-        if order.count > 2 * capacity { dropTheRemovedFromOrder() }
+        if order.count > 2 * capacity { compactOrder() }
     }
 
     private mutating func remove(of user: String, where isMeant: (Entry) -> Bool) {
-        guard var own = entries[user] else { return }
-        let before = own.count
-        own.removeAll(where: isMeant)
-        count -= before - own.count
-        entries[user] = own.isEmpty ? nil : own
+        guard var remaining = entries[user] else { return }
+        let before = remaining.count
+        remaining.removeAll(where: isMeant)
+        count -= before - remaining.count
+        entries[user] = remaining.isEmpty ? nil : remaining
     }
 
-    private mutating func dropTheRemovedFromOrder() {
+    private mutating func compactOrder() {
         let live = Set(entries.values.joined().map(\.number))
         order = CircularBuffer(order.filter { live.contains($0.number) })
     }

@@ -1,31 +1,34 @@
 public import GatewayCore
 internal import Synchronization
 
-/// The calls in flight of each user and each client address, bounded, so that a slow backend is no reason to refuse everybody.
+/// Limits on the calls in flight of each user and each client address. They keep a slow backend from exhausting the
+/// capacity for everyone.
 ///
-/// Rates bound how often a caller comes; they say nothing of how long a call stays. Where the backend takes a minute for each call, a
-/// few callers within their rates would hold every place that there is.
+/// A rate limit bounds how often a caller calls, but not how long a call takes. If the backend takes a minute for each
+/// call, a few callers within their rates could occupy all places.
 ///
-/// Shared by all loops, without a lock and without memory for a key: each key counts in two of a fixed number of cells, which its
-/// hash chooses (the seed is random, and of this process), and has as many calls in flight as the lower of the two says at most.
-/// The bound is exact for a key that shares no cell. A key is refused early only where both cells are shared with keys that have
-/// many calls in flight: one in 160,000 for ten such keys.
+/// Shared by all event loops without a lock and without memory for each key (a count-min sketch). Each key counts in
+/// two of a fixed number of cells, chosen by its hash with a random seed of the process. The lower of the two counts is
+/// an upper bound of the key's calls. The limit is exact for a key that shares at most one of its cells. A key is
+/// rejected too early only if it shares both cells with keys that have many calls in flight: with ten such keys, this
+/// affects one key in 160,000.
 public final class CallsInFlight: Sendable {
-    /// How many calls there may be at a time.
+    /// The maximum numbers of concurrent calls.
     public struct Bounds: Sendable, Hashable {
-        /// Of one user, as far as they are for the backend.
+        /// The calls of one user that need the backend.
         public var perUser: Int
-        /// Of one client address (IPv6: one /64), of whatever kind. Unix sockets are exempt, and so are listed proxies.
+        /// The calls of one client address (for IPv6: of one /64), of any kind. Unix sockets and trusted proxies are
+        /// exempt.
         public var perAddress: Int
 
-        /// Bounds; those of the product unless given.
+        /// Creates bounds with the product's defaults.
         public init(perUser: Int = 64, perAddress: Int = 512) {
             self.perUser = perUser
             self.perAddress = perAddress
         }
     }
 
-    /// The places that one call takes; to be given back by `leave(_:)`.
+    /// The places that one call occupies, to be released by `leave(_:)`.
     struct Places: Sendable {
         fileprivate var user: Cells?
         fileprivate var address: Cells?
@@ -40,19 +43,19 @@ public final class CallsInFlight: Sendable {
         let count = Atomic(0)
     }
 
-    /// The names of the bounds, as refusals and metrics have them.
+    /// The names of the limits in rejections and metrics.
     static let names = ["in-flight-user", "in-flight-address"]
 
     private static let cellsInRow = 4096
     private let users = makeRows()
     private let addresses = makeRows()
 
-    /// No calls in flight.
+    /// Creates a counter without calls in flight.
     public init() {}
 
-    /// Takes a place for a call of a client address.
+    /// Occupies a place for a call of a client address.
     ///
-    /// - Throws: `rate-limited` if the address has as many calls in flight as it may have.
+    /// - Throws: `rate-limited` if the address has too many calls in flight.
     func enter(_ address: Peer.Address, _ bounds: Bounds, _ places: inout Places) throws(Refusal) {
         guard let cells = Self.enter(address, in: addresses, atMost: bounds.perAddress) else {
             throw Self.refusal(Self.names[1])
@@ -60,9 +63,9 @@ public final class CallsInFlight: Sendable {
         places.address = cells
     }
 
-    /// Takes a place for a call of a user.
+    /// Occupies a place for a call of a user.
     ///
-    /// - Throws: `rate-limited` if the user has as many calls in flight as a user may have.
+    /// - Throws: `rate-limited` if the user has too many calls in flight.
     func enter(_ user: UserName, _ bounds: Bounds, _ places: inout Places) throws(Refusal) {
         guard let cells = Self.enter(user, in: users, atMost: bounds.perUser) else {
             throw Self.refusal(Self.names[0])
@@ -70,7 +73,7 @@ public final class CallsInFlight: Sendable {
         places.user = cells
     }
 
-    /// Gives the places of a call back.
+    /// Releases the places of a call.
     func leave(_ places: Places) {
         if let cells = places.user { Self.leave(cells, users) }
         if let cells = places.address { Self.leave(cells, addresses) }

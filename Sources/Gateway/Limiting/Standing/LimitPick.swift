@@ -1,23 +1,23 @@
 public import GatewayCore
 
-/// Which keys of limits an operator means: those for which all holds that is given.
+/// An operator's selection of limit keys: the keys that match all given properties.
 public struct LimitPick: Sendable, Hashable {
-    /// Of the limit of this name.
+    /// Matches the limit with this name.
     public var limit: String?
-    /// That count for this user.
+    /// Matches keys of this user.
     public var user: UserName?
-    /// That count for this group.
+    /// Matches keys of this group.
     public var group: GroupName?
-    /// That count for this recipient.
+    /// Matches keys of this recipient.
     public var recipient: UserName?
-    /// That count for this address; of IPv6 for its /64.
+    /// Matches keys of this address, or of its /64 for IPv6.
     public var address: Peer.Address?
-    /// That count for this service.
+    /// Matches keys of this push service.
     public var service: PushService?
 
-    /// All keys.
+    /// Creates a selection of all keys.
     public init() {}
 
-    /// Whether it picks everything.
+    /// Whether the selection matches all keys.
     public var isEverything: Bool { self == LimitPick() }
 }

@@ -1,40 +1,41 @@
 public import GatewayCore
 internal import Synchronization
 
-/// How a limit stands for a call: what of it is left, and how long until there is enough.
+/// The state of a limit for a call: the remaining calls, and the wait until the call is admitted.
 public struct LimitStanding: Sendable, Hashable {
-    /// The limit's name.
+    /// The name of the limit.
     public let limit: String
-    /// For which user it counts; nil where it does not count by user or sender.
+    /// The counted user; nil if the limit does not count by user or sender.
     public let user: UserName?
-    /// For which group of the caller it counts; nil where it does not count by group.
+    /// The counted group of the caller; nil if the limit does not count by group.
     public let group: GroupName?
-    /// For which recipient it counts; nil where it does not count by recipient.
+    /// The counted recipient; nil if the limit does not count by recipient.
     public let recipient: UserName?
-    /// For which address it counts, of IPv6 the /64; nil where it does not count by address.
+    /// The counted address, the /64 for IPv6; nil if the limit does not count by address.
     public let address: Peer.Address?
-    /// For which service it counts; nil where it does not count by service.
+    /// The counted push service; nil if the limit does not count by service.
     public let service: PushService?
-    /// How many calls would be admitted now.
+    /// The number of calls that would be admitted now.
     public let left: Int
-    /// How many at once it ever admits.
+    /// The maximum number of calls that are admitted at once.
     public let burst: Int
-    /// How many of them this call is: more than one for the sends to an audience.
+    /// The cost of the call; more than one for a send to an audience.
     public let cost: Int
-    /// For how many seconds from now the call would be refused; 0 where it would not.
+    /// The time until the call is admitted, in seconds; 0 for now.
     public let seconds: Int
-    /// Whether the limit is in trial: it says what it would refuse, and refuses nobody.
+    /// Whether the limit is in shadow mode: it reports what it would reject, and rejects nothing.
     public let isShadow: Bool
 }
 
 extension Limiter {
-    /// How the limits stand that count a call. Nobody is charged.
+    /// Returns the state of the limits that count a call. Charges nothing.
     func standings(of caller: Identity, at peer: Peer, sending send: RequestedSend?) -> [LimitStanding] {
         let subject = LimitSubject(caller, at: peer, sending: send)
         return standings(charges(subject).map { ($0, names(of: $0, subject)) })
     }
 
-    /// How the limits stand that count a send to an audience: those that count it once, then each member's.
+    /// Returns the state of the limits that count a send to an audience: those of the send first, then those of each
+    /// member.
     func standings(
         of caller: Identity, at peer: Peer, sending send: RequestedAudienceSend, to members: [UserName]
     ) -> [LimitStanding] {
@@ -63,16 +64,16 @@ extension Limiter {
         }
     }
 
-    /// Remembers by name what was found spent, and counts what limits in trial would have refused.
+    /// Remembers the names behind exhausted keys, and counts what shadow limits would have rejected.
     func note(_ verdict: LimitVerdict, _ subject: LimitSubject, recipient: UserName? = nil) {
-        if verdict.spent == nil, verdict.shadowed.isEmpty { return }
+        if verdict.exhausted == nil, verdict.shadowed.isEmpty { return }
         var subject = subject
         if let recipient { subject.recipient = recipient }
-        // A limit that counts by group may have more than one key of a call.
+        // A limit by group may have several keys for one call.
         for rule in Set(verdict.shadowed.map(\.rule)) { noteTrial(rule) }
-        let spent = verdict.shadowed + (verdict.spent.map { [$0.charge] } ?? [])
+        let exhausted = verdict.shadowed + (verdict.exhausted.map { [$0.charge] } ?? [])
         store.refused.withLock { refused in
-            for charge in spent where !refused.knows(charge.key) {
+            for charge in exhausted where !refused.contains(charge.key) {
                 refused.note(charge.key, names(of: charge, subject))
             }
         }

@@ -1,14 +1,14 @@
 internal import GatewayCore
 internal import Synchronization
 
-// What operators ask of the limits: how they stand, and to forget what was spent.
+// Operator functions of the limiter: queries of the state, and resets.
 
 extension Limiter {
     /// The names of the limits, in the order of the configuration.
     public var names: [String] { rules.map(\.limit.name) }
 
-    /// The keys that have nothing left at present, among those that were found so last, 1,024 at most; the longest wait first.
-    /// Nobody is charged.
+    /// Returns the state of the exhausted keys among the 1,024 that were found exhausted last, the longest wait first.
+    /// Charges nothing.
     public func spent() -> [LimitStanding] {
         let noted = store.refused.withLock(\.all)
         let places = Dictionary(rules.enumerated().map { ($1.number, $0) }) { first, _ in first }
@@ -19,7 +19,7 @@ extension Limiter {
         return standings(charges).filter { $0.seconds > 0 }.sorted { ($1.seconds, $0.limit) < ($0.seconds, $1.limit) }
     }
 
-    /// How each limit stands that counts by nothing but what is picked. Nobody is charged.
+    /// Returns the state of each limit whose key is fully determined by the selection. Charges nothing.
     public func standings(of pick: LimitPick) -> [LimitStanding] {
         var subject = LimitSubject()
         (subject.user, subject.recipient, subject.service) = (pick.user, pick.recipient, pick.service)
@@ -33,10 +33,10 @@ extension Limiter {
         return standings(charges.map { ($0, LimitNames(subject, rules[$0.rule].limit, group: $0.group)) })
     }
 
-    /// Forgets what the picked keys have spent; counts at once.
+    /// Clears the debt of the selected keys, with immediate effect.
     ///
-    /// - Returns: how many keys owed anything. What newcomers share while the table is full is no key's own, and is forgotten
-    ///   only where whole limits are picked.
+    /// - Returns: The number of keys with a debt. The shared entries of new keys in a full table belong to no single
+    ///   key; they are cleared only if whole limits are selected.
     public func reset(_ pick: LimitPick) -> Int {
         let numbers = Set(rules.filter { pick.limit == nil || $0.limit.name == pick.limit }.map(\.number))
         let user = pick.user.map(store.digests.user)
@@ -62,6 +62,6 @@ extension Limiter {
 }
 
 extension Peer.Address {
-    /// What limits count of it.
+    /// The address as limits count it (see `Peer.limitKey`).
     fileprivate var limited: Peer.Address { Peer(address: self, text: "").limitKey }
 }

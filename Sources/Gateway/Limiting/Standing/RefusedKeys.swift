@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// Whom a key counts for, by name.
+/// The names behind a key of a limit.
 struct LimitNames: Sendable, Hashable {
     var user: UserName?
     var group: GroupName?
@@ -8,7 +8,7 @@ struct LimitNames: Sendable, Hashable {
     var address: Peer.Address?
     var service: PushService?
 
-    /// The names of what the limit counts of the subject.
+    /// Takes those names from the subject that the limit counts by.
     init(_ subject: LimitSubject, _ limit: Limit, group: GroupName?) {
         if limit.per.contains(.sender) || limit.per.contains(.user) { user = subject.user }
         if limit.per.contains(.group) { self.group = group }
@@ -18,10 +18,10 @@ struct LimitNames: Sendable, Hashable {
     }
 }
 
-/// The names behind the keys that were found spent last, since the table has none: for operators who want to know who is
-/// slowed down. Bounded; whoever is refused again is remembered again.
+/// The names behind the keys that were exhausted most recently, for operators. The limit table itself holds only
+/// digests. Bounded; a key that is exhausted again is remembered again.
 struct RefusedKeys: Sendable {
-    /// How many keys are remembered at most.
+    /// The maximum number of keys.
     static let capacity = 1024
 
     private var present: [LimitKey: LimitNames] = [:]
@@ -36,9 +36,9 @@ struct RefusedKeys: Sendable {
         present[key] = names
     }
 
-    /// Whether the key was noted lately, so that it need not be noted again.
-    func knows(_ key: LimitKey) -> Bool { present[key] != nil }
+    /// Returns whether the key is in the current generation and need not be noted again.
+    func contains(_ key: LimitKey) -> Bool { present[key] != nil }
 
-    /// All that are remembered.
+    /// All remembered keys.
     var all: [LimitKey: LimitNames] { past.merging(present) { _, new in new } }
 }

@@ -1,24 +1,24 @@
 internal import GatewayCore
 
-/// Under what a limit counts: which limit, and digests of for whom. Of one size whatever the names are, so that the number of
-/// keys bounds the memory.
+/// The key of an entry in the limit table: the number of the limit, and digests of the counted properties. Its size
+/// does not depend on the names, so that the number of keys bounds the memory.
 struct LimitKey: Hashable, Sendable {
-    /// The caller; 0 where it does not count. So for all below.
+    /// The caller; 0 if the limit does not count by it. The same holds for the members below.
     var caller: UInt64 = 0
-    /// Who is sent to.
+    /// The recipient.
     var recipient: UInt64 = 0
-    /// Where the call comes from.
+    /// The address.
     var address: UInt64 = 0
     /// One of the caller's groups.
     var group: UInt32 = 0
-    /// The number of the limit; 0 is none, and marks a free place.
+    /// The number of the limit. 0 marks a free entry.
     let limit: UInt16
     /// The push service.
     var service: UInt8 = 0
 
     init(limit: UInt16) { self.limit = limit }
 
-    /// A service's number.
+    /// Returns the number of a service.
     static func number(_ service: PushService) -> UInt8 {
         switch service {
         case .apns: 1
@@ -28,7 +28,7 @@ struct LimitKey: Hashable, Sendable {
         }
     }
 
-    /// Where the key stands in a table. The parts are keyed digests already, so that mixing them is enough.
+    /// The hash of the key. The members are keyed digests already, so that mixing them is enough.
     var position: UInt64 {
         var mixed = caller ^ (recipient &* 0x9E37_79B9_7F4A_7C15) ^ (address &* 0xC2B2_AE3D_27D4_EB4F)
         mixed ^= UInt64(group) << 24 | UInt64(limit) << 8 | UInt64(service)
@@ -40,9 +40,10 @@ struct LimitKey: Hashable, Sendable {
     }
 }
 
-/// Makes the digests. Keyed by random bits of the process (SipHash), so that nobody can choose names that share a key.
+/// Digests of names and addresses. Keyed with random bits of the process (SipHash), so that nobody can construct
+/// colliding names.
 struct LimitDigests: Sendable {
-    /// Fed with the random bits already.
+    /// A hasher that has consumed the random bits.
     private let salted: Hasher
 
     init() {
@@ -66,7 +67,7 @@ struct LimitDigests: Sendable {
     }
 }
 
-/// The digests of one call's parts, each made once however many limits count by it.
+/// The digests of one call's properties, computed once for all limits.
 struct SubjectDigests: Sendable {
     private let digests: LimitDigests
     let caller: UInt64
@@ -75,7 +76,7 @@ struct SubjectDigests: Sendable {
 
     init(_ subject: borrowing LimitSubject, _ digests: LimitDigests) {
         self.digests = digests
-        // No `map`, which would copy what it is given.
+        // `if let` instead of `map`, which would copy the value.
         caller = if let user = subject.user { digests.user(user) } else { 0 }
         recipient = if let user = subject.recipient { digests.user(user) } else { 0 }
         address = if let address = subject.address { digests.address(address) } else { 0 }

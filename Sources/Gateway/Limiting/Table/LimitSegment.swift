@@ -1,6 +1,6 @@
-/// A small hash table, one of the many that make up a `LimitTable`: small, so that growing it or sweeping it is a short step.
+/// A small hash table, one of many in a `LimitTable`. Growing or sweeping it is a short operation because it is small.
 ///
-/// Open addressing with linear probing; nothing is ever taken out but by writing the whole anew.
+/// Uses open addressing with linear probing. Entries are removed only by rewriting the whole segment.
 struct LimitSegment: Sendable {
     struct Place: Sendable {
         var key: LimitKey
@@ -8,33 +8,34 @@ struct LimitSegment: Sendable {
         var arrival: Int64
     }
 
-    /// A power of two, or none.
+    /// The entries. Their number is a power of two, or zero.
     private var places: [Place] = []
     private(set) var count = 0
 
-    /// The theoretical arrival time of a key.
+    /// Returns the theoretical arrival time of a key.
     func arrival(of key: LimitKey, at position: UInt64) -> Int64? {
         index(of: key, at: position).map { places[$0].arrival }
     }
 
-    /// Replaces the time of a key that is there; false where it is not.
+    /// Replaces the time of an existing key. Returns false if the key does not exist.
     mutating func replace(_ arrival: Int64, for key: LimitKey, at position: UInt64) -> Bool {
         guard let index = index(of: key, at: position) else { return false }
         places[index].arrival = arrival
         return true
     }
 
-    /// Adds a key that is not there.
+    /// Adds a key that does not exist yet.
     mutating func insert(_ arrival: Int64, for key: LimitKey, at position: UInt64) {
         if (count + 1) * 4 > places.count * 3 { rewrite(size: max(8, places.count * 2)) { _ in true } }
         put(Place(key: key, arrival: arrival), at: position)
     }
 
-    /// Removes what is not to be kept, and returns how many those were. The closure may set a place's time right.
+    /// Removes the entries for which the closure returns false, and returns their number. The closure may correct an
+    /// entry's time.
     mutating func keep(_ isKept: (inout Place) -> Bool) -> Int {
         var kept = 0
         for index in places.indices where places[index].key.limit != 0 {
-            // What is not kept is marked by a time that no clock has.
+            // Marks the removed entry with a time that no clock reading produces.
             if isKept(&places[index]) { kept += 1 } else { places[index].arrival = .min }
         }
         let removed = count - kept
@@ -62,7 +63,7 @@ struct LimitSegment: Sendable {
     private func index(of key: LimitKey, at position: UInt64) -> Int? {
         guard !places.isEmpty else { return nil }
         var index = Int(truncatingIfNeeded: position) & (places.count - 1)
-        // At most three quarters are taken, so the search ends.
+        // At most three quarters of the entries are used, so that the search terminates.
         while places[index].key.limit != 0 {
             if places[index].key == key { return index }
             index = (index + 1) & (places.count - 1)

@@ -1,9 +1,11 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// What outlives a limiter: the table, and which number of it is which limit's. Shared by a limiter and those that replace it.
+/// The state that outlives a limiter: the table, and the assignment of numbers to limits. Shared by a limiter and its
+/// successors.
 final class LimitStore: Sendable {
-    /// What makes two limits one over a change of the rest.
+    /// The identity of a limit: limits with equal names and keys are the same limit after a change of the
+    /// configuration.
     private struct Name: Hashable {
         let text: String
         let per: Set<Limit.Key>
@@ -17,16 +19,16 @@ final class LimitStore: Sendable {
     private struct Numbers {
         var inUse: [Name: UInt16] = [:]
         var pinned: Set<Name> = []
-        /// The highest that was ever given, and those that are free again, the longest unused first.
+        /// The highest number assigned so far, and the released numbers, the longest unused first.
         var highest: UInt16 = 0
         var free: [UInt16] = []
 
-        mutating func take() -> UInt16 {
+        mutating func allocate() -> UInt16 {
             if highest < .max {
                 highest += 1
                 return highest
             }
-            // Far fewer limits than numbers are in use at a time.
+            // The number of limits in use is far below the number of values, so there is a free one.
             return free.removeFirst()
         }
     }
@@ -39,36 +41,38 @@ final class LimitStore: Sendable {
 
     init(capacity: Int, now: Int64) { table = Mutex(LimitTable(capacity: capacity, now: now)) }
 
-    /// Takes limits into use, in place of all but those that stay for good, and returns the number of each.
+    /// Registers limits in place of all others except pinned ones, and returns the number of each.
     ///
-    /// - Parameter areForGood: whether no later call puts them out of use, and these put out none.
-    func adopt(_ limits: [Limit], areForGood: Bool = false) -> [UInt16] {
-        let (adopted, dropped) = numbers.withLock { numbers -> ([UInt16], [UInt16]) in
+    /// - Parameter areForGood: Whether these limits are pinned, so that later calls do not remove them. Pinned limits
+    ///   replace no others.
+    func register(_ limits: [Limit], arePinned: Bool = false) -> [UInt16] {
+        let (registered, removed) = numbers.withLock { numbers -> ([UInt16], [UInt16]) in
             let names = limits.map(Name.init)
-            let adopted = names.map { name in
-                let number = numbers.inUse[name] ?? numbers.take()
+            let registered = names.map { name in
+                let number = numbers.inUse[name] ?? numbers.allocate()
                 numbers.inUse[name] = number
-                if areForGood { numbers.pinned.insert(name) }
+                if arePinned { numbers.pinned.insert(name) }
                 return number
             }
-            guard !areForGood else { return (adopted, []) }
+            guard !arePinned else { return (registered, []) }
             let kept = numbers.pinned.union(names)
-            let dropped = numbers.inUse.filter { !kept.contains($0.key) }
-            for name in dropped.keys { numbers.inUse[name] = nil }
-            numbers.free += dropped.values
-            return (adopted, Array(dropped.values))
+            let removed = numbers.inUse.filter { !kept.contains($0.key) }
+            for name in removed.keys { numbers.inUse[name] = nil }
+            numbers.free += removed.values
+            return (registered, Array(removed.values))
         }
         table.withLock { table in
-            for (number, limit) in zip(adopted, limits) {
+            for (number, limit) in zip(registered, limits) {
                 let rate = CellRate(count: limit.count, period: limit.period, burst: limit.burst)
                 table.use(number, memory: rate.memory)
             }
-            for number in dropped { table.use(number, memory: 0) }
+            for number in removed { table.use(number, memory: 0) }
         }
-        return adopted
+        return registered
     }
 
-    /// What counts how often the limit would have refused while it was in trial; goes on where it stands over a change.
+    /// Returns the counter of calls that the limit would have rejected in shadow mode. It continues over changes of the
+    /// configuration.
     func trial(of limit: Limit) -> Counter {
         trials.withLock { trials in
             if let known = trials[limit.name] { return known }
@@ -78,7 +82,8 @@ final class LimitStore: Sendable {
         }
     }
 
-    /// Forgets keys, whatever they owe, a part of the table at a time so that no call waits for long; returns how many owed.
+    /// Removes keys with their debt, in parts so that no call waits for long. Returns the number of removed keys with a
+    /// debt.
     func forget(now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
         var (owing, segment, count) = (0, 0, 1)
         while segment < count {

@@ -1,50 +1,50 @@
 internal import GatewayCore
 
-/// What a limiter says to charges.
+/// The result of checking charges against the limits.
 struct LimitVerdict: Sendable {
-    /// A charge that was more than there was, and how long until there is enough.
-    typealias Spent = (charge: LimitCharge, wait: Int64)
+    /// An exhausted charge, and the time until it is admitted, in nanoseconds.
+    typealias Exhausted = (charge: LimitCharge, wait: Int64)
 
-    /// Where the longest wait is; nothing was charged then.
-    var spent: Spent?
-    /// Those that would be refused by limits that refuse nobody.
+    /// The exhausted charge with the longest wait. If there is one, nothing was charged.
+    var exhausted: Exhausted?
+    /// The charges that shadow limits would reject.
     var shadowed: [LimitCharge] = []
 }
 
 extension LimitTable {
-    /// Charges all, or none and says which was spent and for how long. What a limit that refuses nobody would refuse is not
-    /// charged by that limit.
+    /// Applies all charges, or none if a limit is exhausted. A shadow limit does not apply a charge that it would
+    /// reject.
     mutating func admit(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
         sweepIfDue(now: now)
-        for charge in charges { setRight(charge, now: now) }
-        let verdict = look(charges, now: now)
-        if verdict.spent == nil { take(charges, now: now) }
+        for charge in charges { clampDebt(charge, now: now) }
+        let verdict = check(charges, now: now)
+        if verdict.exhausted == nil { apply(charges, now: now) }
         return verdict
     }
 
-    /// What `admit` would answer, without charging anything.
-    func look(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
+    /// Returns the result of `admit` without applying any charge.
+    func check(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
         var verdict = LimitVerdict()
         for charge in charges {
             let wait = charge.rate.wait(arrival: arrival(of: charge.key), now: now, cost: charge.cost)
             if wait == 0 { continue }
             if charge.isShadow {
                 verdict.shadowed.append(charge)
-            } else if wait > verdict.spent?.wait ?? 0 {
-                verdict.spent = (charge, wait)
+            } else if wait > verdict.exhausted?.wait ?? 0 {
+                verdict.exhausted = (charge, wait)
             }
         }
         return verdict
     }
 
-    /// A clock that was set back, or a limit that was made narrower, leaves a time that the key cannot owe. It is set right for
-    /// good, or the key would seem to owe all that it can until that time.
-    private mutating func setRight(_ charge: LimitCharge, now: Int64) {
+    /// Corrects a time beyond the maximum debt, which results from a clock that was set back or from a tighter limit.
+    /// Without the correction the key would appear to have the maximum debt until that time.
+    private mutating func clampDebt(_ charge: LimitCharge, now: Int64) {
         guard let arrival = arrival(of: charge.key), arrival > now, arrival - now > charge.rate.memory else { return }
         set(now + charge.rate.memory, for: charge.key, now: now)
     }
 
-    private mutating func take(_ charges: [LimitCharge], now: Int64) {
+    private mutating func apply(_ charges: [LimitCharge], now: Int64) {
         for charge in charges {
             let arrival = arrival(of: charge.key)
             if charge.isShadow, charge.rate.wait(arrival: arrival, now: now, cost: charge.cost) > 0 { continue }
@@ -52,7 +52,7 @@ extension LimitTable {
         }
     }
 
-    /// Takes charges back.
+    /// Refunds charges.
     mutating func giveBack(_ charges: [LimitCharge], now: Int64) {
         for charge in charges {
             guard let arrival = arrival(of: charge.key), arrival > now else { continue }

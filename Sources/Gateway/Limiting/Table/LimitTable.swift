@@ -1,14 +1,14 @@
 internal import GatewayCore
 
-/// The limiter's memory: theoretical arrival times by key, in a bounded number of places.
+/// The state of all limits: theoretical arrival times by key, in a bounded number of entries.
 ///
-/// A key keeps its place for as long as it owes anything, whoever else wants it. Those that owe nothing are forgotten in small
-/// steps: a segment of the table at a time, by calls that come anyway. Where all places are taken by keys that owe, a newcomer
-/// counts in one of 64 places that the newcomers of its limit share, and what is owed there it owes when it gets a place of its
-/// own. So nobody gains by a table that somebody has filled, neither who has spent a limit nor who comes later; what
-/// newcomers lose is that they slow each other down until others' debts have passed.
+/// A key with a debt keeps its entry, whatever the demand. Keys without debt are removed in small steps, one segment at
+/// a time, by calls that use the table. If all entries hold a debt, a new key counts in one of 64 entries that the new
+/// keys of its limit share, and takes the debt of that entry with it to an entry of its own. Filling the table
+/// therefore frees nobody from a debt. Its only effect is that new keys slow each other down until other debts have
+/// expired.
 struct LimitTable {
-    /// How many places the newcomers of a limit share where the table is full.
+    /// The number of entries that the new keys of one limit share in a full table.
     static let sharedPlaces: UInt64 = 64
     private static let segmentSize = 256
     private static let mostSegments = 4096
@@ -18,18 +18,19 @@ struct LimitTable {
         let number: UInt64
     }
 
-    /// How many keys have a place of their own.
+    /// The number of keys with an entry of their own.
     private(set) var count = 0
     private let capacity: Int
     private var segments: [LimitSegment]
     private var shared: [SharedPlace: Int64] = [:]
-    /// By number of a limit: the most that a key can owe, 0 for limits that are not in use.
+    /// The maximum debt of a key, by the number of the limit; 0 for limits that are not in use.
     private var memories: [Int64] = [0]
     private var cursor = 0
     private var sweepsAt: Int64
     private let sweepInterval: Int64
 
-    /// A table of at most `capacity` places. All is swept about once a minute while there are calls.
+    /// Creates a table of at most `capacity` entries. While there are calls, the whole table is swept about once a
+    /// minute.
     init(capacity: Int, now: Int64) {
         self.capacity = max(1, capacity)
         var segments = 1
@@ -39,20 +40,20 @@ struct LimitTable {
         sweepsAt = now + sweepInterval
     }
 
-    /// Says how much a key of a limit can owe; 0 puts the limit out of use, and its keys are forgotten.
+    /// Sets the maximum debt of a limit's keys; 0 takes the limit out of use, and its keys are removed.
     mutating func use(_ limit: UInt16, memory: Int64) {
         while memories.count <= Int(limit) { memories.append(0) }
         memories[Int(limit)] = memory
     }
 
-    /// The theoretical arrival time that a charge would find.
+    /// Returns the theoretical arrival time of the entry that the key counts in.
     func arrival(of key: LimitKey) -> Int64? {
         let position = key.position
         if let arrival = segments[segment(of: position)].arrival(of: key, at: position) { return arrival }
         return shared.isEmpty ? nil : shared[sharedPlace(of: key, at: position)]
     }
 
-    /// Writes the time of a key: in its own place, in a new one, or where there is none in a shared one.
+    /// Writes the time of a key: in its own entry, in a new one, or in a shared one if the table is full.
     mutating func set(_ arrival: Int64, for key: LimitKey, now: Int64) {
         let position = key.position
         let segment = segment(of: position)
@@ -69,18 +70,18 @@ struct LimitTable {
         }
     }
 
-    /// The small step that each call makes, if it is time.
+    /// Sweeps one segment if it is time. Called for each charge.
     mutating func sweepIfDue(now: Int64) {
-        // A clock that was set back must not end the sweeping.
+        // A clock that was set back must not stop the sweeping.
         guard now >= sweepsAt || now < sweepsAt - sweepInterval else { return }
         sweepsAt = now + sweepInterval
         sweepNext(now: now)
     }
 
-    /// How many segments there are.
+    /// The number of segments.
     var segmentCount: Int { segments.count }
 
-    /// Forgets the keys of one segment that the closure picks, whatever they owe; returns how many owed anything.
+    /// Removes the matching keys of one segment with their debt. Returns the number of removed keys with a debt.
     mutating func forget(inSegment segment: Int, now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
         var owing = 0
         count -= segments[segment].keep { place in
@@ -91,7 +92,7 @@ struct LimitTable {
         return owing
     }
 
-    /// Forgets what newcomers of a limit have run up together, or those of all limits.
+    /// Clears the shared entries of one limit, or of all limits.
     mutating func forgetShared(of limit: UInt16?) {
         if let limit { shared = shared.filter { $0.key.limit != limit } } else { shared = [:] }
     }
@@ -107,14 +108,15 @@ struct LimitTable {
         let memories = memories
         count -= segments[segment].keep { place in
             let memory = memories[Int(place.key.limit)]
-            // A clock that was set back, or a limit that was made narrower, leaves times that no key can owe.
+            // Corrects times beyond the maximum debt, which result from a clock that was set back or from a tighter
+            // limit.
             if place.arrival > now, place.arrival - now > memory { place.arrival = now + memory }
             return memory > 0 && place.arrival > now
         }
     }
 
     private func segment(of position: UInt64) -> Int {
-        // The upper bits; the lower ones are the place within the segment.
+        // The upper bits select the segment; the lower bits select the entry within it.
         Int(truncatingIfNeeded: position >> 48) & (segments.count - 1)
     }
 

@@ -70,7 +70,7 @@ struct PAMSettingsTests {
             ),
             (
                 "service: x\nservices: y",
-                "gateway.yaml:2:1: pam.services: is not known here; did you mean `service`? known are: deadline, minimum-uid, queue, service, "
+                "gateway.yaml:2:1: pam.services: is not a known key; did you mean `service`? known keys: deadline, minimum-uid, queue, service, "
                     + "service-directory, socket, workers"
             ),
         ])
