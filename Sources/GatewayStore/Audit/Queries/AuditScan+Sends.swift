@@ -1,10 +1,10 @@
 internal import GatewayCore
 
 extension AuditScan {
-    /// The results of outcomes that say that the backend never saw the send.
+    /// The outcome results that state that the send never reached the backend.
     private static let unsent = [CallResult.backendUnreachable.rawValue, CallResult.overloaded.rawValue]
 
-    /// See `AuditIndex.received(by:since:limit:)`.
+    /// Returns the same result as `AuditIndex.received(by:since:limit:)`.
     func received(by user: UserName, since: WallTime, limit: Int) throws -> [ReceivedNotification] {
         var newest: [ReceivedNotification?] = []
         for (segment, end) in try segments(since: since.microseconds).reversed() {
@@ -29,7 +29,7 @@ extension AuditScan {
         return newest.compactMap(\.self)
     }
 
-    /// See `AuditIndex.senders(to:since:)`.
+    /// Returns the same result as `AuditIndex.senders(to:since:)`.
     func senders(to user: UserName, since: WallTime) throws -> [SenderSummary] {
         var parts: [String: Parts] = [:]
         for (segment, end) in try segments(since: since.microseconds) {
@@ -49,7 +49,7 @@ extension AuditScan {
         }
     }
 
-    /// What is known of one sender.
+    /// The totals of one sender.
     private struct Parts {
         var sent = 0
         var first: Int64?
