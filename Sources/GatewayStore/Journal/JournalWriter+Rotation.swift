@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension JournalWriter {
-    /// Begins a new segment where the one in use is full or old.
+    /// Starts a new segment where the current one is full or has reached its maximum age.
     func rotateIfDue() throws(JournalUnavailable) {
         guard let full = segment else { return }
         let now = settings.clocks.monotonic()
@@ -23,7 +23,7 @@ extension JournalWriter {
             throw JournalUnavailable(error.description)
         }
         segmentBegan = now
-        // The length of what is kept has changed.
+        // The total size has changed, so check retention again.
         retentionLooked = nil
     }
 }

@@ -6,7 +6,7 @@ extension JournalWriter {
         settings.minimumFree = bounds.minimumFree
         settings.keep = bounds.keep
         settings.keepBytes = bounds.keepBytes
-        // Both are looked at anew, by the new bounds.
+        // Check both again with the new bounds.
         (spaceLooked, retentionLooked, ageLooked) = (nil, nil, nil)
         if bounds.minimumFree == 0, lacksSpace {
             lacksSpace = false
@@ -14,7 +14,7 @@ extension JournalWriter {
         }
     }
 
-    /// Asks for the free space, once a second at most.
+    /// Checks the free space, at most once a second.
     func lookAtSpace() {
         let now = settings.clocks.monotonic()
         if let spaceLooked, now.nanoseconds - spaceLooked.nanoseconds < 1_000_000_000 { return }
@@ -26,9 +26,9 @@ extension JournalWriter {
             lacksSpace = found != nil
             let metadata: Logger.Metadata = ["detail": "\(found?.reason.detail ?? "")"]
             if lacksSpace {
-                settings.logger.error("journal lacks space", metadata: metadata)
+                settings.logger.error("Journal is short of disk space", metadata: metadata)
             } else {
-                settings.logger.notice("journal has space again", metadata: metadata)
+                settings.logger.notice("Journal has enough disk space again", metadata: metadata)
             }
         }
         queue.set(found)
@@ -41,12 +41,12 @@ extension JournalWriter {
             guard free < UInt64(clamping: settings.minimumFree) else { return nil }
             return .space(
                 JournalUnavailable(
-                    "\(free) bytes are free at \(settings.directory), fewer than \(settings.minimumFree)"))
+                    "\(free) bytes are free at \(settings.directory), at least \(settings.minimumFree) are required"))
         } catch {
             return .space(JournalUnavailable(error.description))
         }
     }
 
-    /// Forgets when the space was last looked at.
+    /// Makes the next call of `lookAtSpace()` check the free space.
     func forgetSpace() { spaceLooked = nil }
 }

@@ -1,42 +1,42 @@
 internal import GatewayCore
 internal import Logging
 
-/// Writes batches to the segments. Belongs to one thread, which does nothing else: `run` returns when the journal is closed.
+/// Writes batches to the segments. Confined to one thread; `run` returns when the journal is closed.
 ///
-/// What is queued is written at once and synchronised once, then everybody who waited is told. A lone record waits for nothing
-/// but its own synchronisation; what comes meanwhile is the next batch.
+/// All queued records are written and synchronized once, then their callers resume. A single record waits only for its
+/// own synchronization. Records that arrive meanwhile form the next batch.
 final class JournalWriter {
     let queue: JournalQueue
     let files: any JournalFileSystem
     var settings: JournalFile.Configuration
-    /// Where the journal stands, and what of it is signed; both move only when a batch is on disk.
+    /// The end of the chain, and the state of signing. Both advance only when a batch is on disk.
     var chain: JournalChain
     var signer: JournalSigner?
-    /// The segment in use; nil while none can be written.
+    /// The segment in use; nil during an outage.
     var segment: JournalSegment?
-    /// Records refused since the last good synchronisation.
+    /// The number of records rejected since the last successful write.
     var refused = 0
-    /// How long to wait before the next attempt to open a segment.
+    /// The wait before the next attempt to open a segment.
     var delay = Duration.zero
     /// The directory's lock.
     var lock: LockFile
     /// The segments that are no longer written.
     var closed: ClosedSegments
-    /// Lines that are known to be lost, and of which no record says so yet.
+    /// The lost lines that no record states yet.
     var unrecordedLosses: [ClosedSegments.Loss] = []
-    /// Lines that are lost and recorded as such, each with the number of the line that says so.
+    /// The lost lines that a record states, with the number of that record's line.
     var recordedLosses: [(loss: ClosedSegments.Loss, number: UInt64)] = []
-    /// When closed segments were last compared with their files.
+    /// The time of the last comparison of closed segments with their files.
     var closedLooked: MonotonicInstant?
-    /// When segments were last looked at that may have to go.
+    /// The time of the last retention check.
     var retentionLooked: MonotonicInstant?
-    /// When segments were last looked at that may be too old.
+    /// The time of the last retention check by age.
     var ageLooked: MonotonicInstant?
-    /// Whether the time of day may be believed.
+    /// Decides whether the wall clock can be trusted.
     var retentionClock: RetentionClock
-    /// Whether the log says that it is not believed.
+    /// Whether the log already reports that the clock is not trusted.
     var hasReportedDoubt = false
-    /// What is known of the oldest segments, so that they are not read again each time.
+    /// The ends of the oldest segments, cached to avoid reading them again.
     var knownEnds: [JournalSegmentName: SegmentEnd] = [:]
     var batch: JournalBatch
     private var fillPace = JournalFillPace()
@@ -45,13 +45,14 @@ final class JournalWriter {
     var spaceLooked: MonotonicInstant?
     var lacksSpace = false
 
-    /// How many bytes a batch may have before it is written; what is left over is the next batch. So a crash tears no more than
-    /// this and one call's records.
+    /// The number of bytes after which a batch is written; remaining records form the next batch. A crash therefore
+    /// affects at most this and one call's records.
     static let batchBytes = 4 << 20
 
-    /// - Parameters:
-    ///   - begun: the segment, and what is in it already and on disk.
-    ///   - lock: held on the directory.
+    /// Creates the writer.
+    ///
+    /// - Parameters: - begun: The state after opening. Its first batch is already on disk. - lock: The lock held on the
+    ///   directory.
     init(
         queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration,
         begun: JournalFile.Begun, lock: LockFile
@@ -72,7 +73,7 @@ final class JournalWriter {
         adopt(batch)
     }
 
-    /// Writes until the journal is closed, then says so in the journal.
+    /// Writes until the journal is closed, then writes a `stop` record.
     func run() {
         lookAtSpace()
         retire()
@@ -84,9 +85,10 @@ final class JournalWriter {
                 queue.waitForWork(atMost: patience)
             }
             if let bounds = queue.takeBounds() { keep(to: bounds) }
-            // Read before the queue is emptied: nothing is added afterwards but notes, and the last ones are taken below.
+            // Read before the queue is emptied. After a close only notes are added, and the last of them are taken
+            // below.
             let isClosing = queue.isClosing
-            // The last attempt begins after the close was asked for: what failed a moment before says nothing of now.
+            // The last attempt starts after the close request, so that an earlier failure does not decide.
             if isClosing, segment == nil { mend() }
             if segment != nil {
                 lookAtSpace()
@@ -102,12 +104,13 @@ final class JournalWriter {
         }
     }
 
-    /// How long nothing has to be done where nothing comes. The open segment is compared with its file at least that often.
+    /// The time for which an idle writer may sleep. It is at most the interval of comparing the open segment with its
+    /// file.
     private var patience: Duration? {
         var waits = [settings.watchInterval]
         if lacksSpace { waits.append(settings.longestDelay) }
         if let signer {
-            // A clock that stands still must not make this a busy wait.
+            // The minimum avoids a busy loop with a clock that stands still.
             let due = signer.wait(now: settings.clocks.monotonic())
             if let due { waits.append(max(due, .milliseconds(1))) }
             waits.append(settings.retentionInterval)
@@ -116,12 +119,12 @@ final class JournalWriter {
     }
 
     private func finish() {
-        // What was lost since the last look is recorded before the end.
+        // Record losses since the last check before the journal is closed.
         closedLooked = nil
         inspectClosedSegments()
         write([JournalQueue.Item(JournalRecord(.stop))], dropped: 0, last: true)
         if segment == nil {
-            // The segment was found damaged just now: what is lost and the end are recorded in another one.
+            // The segment is damaged. Record the loss and the stop in another one.
             mend()
             if segment != nil {
                 let (items, dropped) = queue.take()
@@ -149,7 +152,7 @@ final class JournalWriter {
         if dropped > 0 || !rest.isEmpty { queue.putBack(Array(rest), dropped: dropped) }
     }
 
-    /// Writes what fits into one batch and answers those who wait for it; returns what is left.
+    /// Writes one batch and resumes its callers. Returns the items left over.
     private func writeBatch(
         _ items: ArraySlice<JournalQueue.Item>, dropped: Int, last: Bool
     ) throws(JournalUnavailable) -> ArraySlice<JournalQueue.Item> {
@@ -167,18 +170,17 @@ final class JournalWriter {
         return rest
     }
 
-    /// Begins a batch where the journal stands.
+    /// Starts a batch at the end of the chain.
     func begin() {
         batch.chain = chain
         batch.signer = signer
         batch.open(clocks: settings.clocks)
     }
 
-    /// Puts the batch on disk; only then the journal stands where the batch ends. An empty batch proves that the disk takes
-    /// writes.
+    /// Writes the batch to disk, then advances the chain. An empty batch checks that the disk accepts writes.
     ///
-    /// The segment is compared with its file before and after the write: before, since a write fills the gap that truncation
-    /// left; after, so that nobody is told of a record in a file that has lost its name.
+    /// The segment is compared with its file before and after the write. Before it, because a write would fill the gap
+    /// of a truncated file. After it, so that no caller resumes for a record in a file that was removed.
     func commit() throws(JournalUnavailable) {
         try requireIntactSegment()
         if batch.bytes.isEmpty {
@@ -204,7 +206,7 @@ final class JournalWriter {
         adopt(batch)
     }
 
-    /// Makes room for the next batches, now that those who waited for this one are told.
+    /// Preallocates space for the next batches after the callers of this one resumed.
     private func fillAhead() throws(JournalUnavailable) {
         guard segment?.lacksRoom(fillPace.step, upTo: settings.segmentBytes) == true else { return }
         try requireIntactSegment()
@@ -217,7 +219,7 @@ final class JournalWriter {
         fillPace.madeRoom(in: settings.clocks.monotonic().nanoseconds - start)
     }
 
-    /// Moves on to the end of a batch that is on disk.
+    /// Advances the chain to the end of a batch that is on disk, and copies its checkpoints.
     func adopt(_ batch: JournalBatch) {
         chain = batch.chain
         signer = batch.signer

@@ -106,7 +106,7 @@ struct JournalWritingTests {
         fixture.hands.pass(seconds: 1)
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(4)]) }
         #expect(journal.outage?.detail.contains("999 bytes are free") == true)
-        #expect(fixture.log.lines(.error).contains { $0.contains("journal lacks space") })
+        #expect(fixture.log.lines(.error).contains { $0.contains("Journal is short of disk space") })
         #expect(fixture.configuration.metrics.freeBytes.value == 999)
         journal.note(Fixture.outcome(1))
         journal.note(Fixture.refusal(5))
