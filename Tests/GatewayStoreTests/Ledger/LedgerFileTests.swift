@@ -79,7 +79,7 @@ struct LedgerFileTests {
         let version = LedgerSchema.version
         #expect(
             error.map { "\($0)" }
-                == "the ledger has schema version 7; this program knows versions up to \(version)")
+                == "the ledger has schema version 7; this program reads versions up to \(version)")
     }
 
     @Test("a database of something else is refused")
