@@ -2,9 +2,9 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger: RegistrationLedger {
-    /// Claims the handle first and then the registration, and decides on what stands there once both are held.
+    /// Locks the handle, then the registration, and decides once both are held.
     ///
-    /// Throws where what becomes of it could not be written: the backend must not be asked then.
+    /// Throws where the ledger cannot store the result. The backend must then not be called.
     public func begin(
         _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
@@ -29,13 +29,14 @@ extension SQLiteLedger: RegistrationLedger {
         }
     }
 
-    /// Claims a registration that is to be deleted without waiting for a call that holds it: other registrations are not to wait
-    /// for that call. Where its caller is revoked, the deletion goes ahead of it and is repeated when it has ended.
+    /// Claims a registration for a sweep without waiting for a call that holds it, so that the sweep's other
+    /// registrations are not delayed. Where the call's user is revoked, the sweep deletes the registration anyway and
+    /// repeats the deletion after the call.
     private func beginSweep(of id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
         let number = claims.open()
         do throws(LedgerUnavailable) {
             var taking = claims.take(.registration(id), for: number)
-            // With the handle of an orphan held, no device registers anew under the id while it is deleted.
+            // The lock on an orphan's handle keeps a device from registering under the id again during the deletion.
             if taking == .taken, let handle = try await read({ try $0.stray(id)?.handle }) {
                 taking = claims.take(.handle(handle), for: number)
             }
@@ -55,7 +56,7 @@ extension SQLiteLedger: RegistrationLedger {
         }
     }
 
-    /// Whether the id leads to a registration of another handle. A mere reservation holds nothing.
+    /// Returns whether a registration with the id is bound to another handle. A reservation does not count.
     public func isHeld(
         _ id: RegistrationID, forAnotherThan handle: DeviceHandle
     ) async throws(LedgerUnavailable) -> Bool {
@@ -66,7 +67,7 @@ extension SQLiteLedger: RegistrationLedger {
         }
     }
 
-    /// Writes the attempt in one transaction.
+    /// Stores the attempt in one transaction.
     public func prepare(
         _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
@@ -75,13 +76,13 @@ extension SQLiteLedger: RegistrationLedger {
         let task = LedgerTask(
             request: claim.request, decision: claim.decision, handle: try key(of: claim.request.handle),
             changeHandle: nil, now: now, limits: limits)
-        // A revocation after this look has its own transaction after this one, and finds the attempt.
+        // A later revocation has its own transaction after this one and finds the attempt.
         return try await write { tables in
             isRevoked() ? nil : try tables.prepare(id, replacing: replacing, for: task)
         }.get()
     }
 
-    /// Marks it in one transaction, where it is in doubt.
+    /// Marks the registration for deletion in one transaction where an update of it has an unknown outcome.
     public func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) {
         try await write { tables in
             guard try tables.registration(id)?.isInDoubt == true else { return }
@@ -89,17 +90,17 @@ extension SQLiteLedger: RegistrationLedger {
         }.get()
     }
 
-    /// Looks into memory.
+    /// Reads only memory.
     public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
-    /// What is marked, in the order of ids.
+    /// Returns the marked registrations, in the order of their ids.
     public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
         try await readAtLength { try $0.doomed(limit: limit) }
     }
 
-    /// Writes the change in one transaction, durably, and only then lets the next in line look.
+    /// Writes the change durably in one transaction, then releases the claim's locks.
     ///
-    /// Throws, having written nothing, where the change does not fit the claim.
+    /// Throws where the change does not fit the claim, and then writes nothing.
     @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
@@ -114,13 +115,13 @@ extension SQLiteLedger: RegistrationLedger {
         } catch {
             outcome = .failure(error)
         }
-        // Not before the change is on disk may the next in line look.
+        // The next claim may start only once the change is on disk.
         Self.end(claim)
         return try outcome.get()
     }
 
-    /// Gives a registration that an earlier version bound under another spelling of the handle the key that the handle has now. Only
-    /// where the device registers: the backend then gets the spelling of now for the same id.
+    /// Changes a registration that an earlier version bound under another spelling of the handle to the current key.
+    /// Applies only where the device registers, because the backend then receives the current spelling for the same id.
     private func adoptFormerKeys(
         of request: LedgerRequest, as key: HandleKey?
     ) async throws(LedgerUnavailable) {
@@ -130,8 +131,8 @@ extension SQLiteLedger: RegistrationLedger {
         _ = try await write { try $0.adopt(former, as: key) }.get()
     }
 
-    /// Decides, takes the registration that the decision touches, and decides anew, until both fit: while a call waits for a
-    /// registration, whoever has it may change what the call would find.
+    /// Decides, locks the registration that the decision affects, and decides again until both agree. While a call
+    /// waits for a lock, its holder may change the result.
     private func settle(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> LedgerStanding {
@@ -147,7 +148,7 @@ extension SQLiteLedger: RegistrationLedger {
             guard let wanted = held else { return standing }
             try await claims.hold(.registration(wanted), for: claim)
         }
-        throw LedgerUnavailable("the registration changes faster than it can be claimed")
+        throw LedgerUnavailable("the registration changed too often while it was being claimed")
     }
 
     private func key(of handle: DeviceHandle?) throws(LedgerUnavailable) -> HandleKey? {
