@@ -51,7 +51,9 @@ struct HandleDigester: Sendable {
     }
 
     private func digest(_ first: [UInt8], _ second: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
-        guard let digest = digester.digest(first, second) else { throw LedgerUnavailable("libcrypto cannot compute a digest") }
+        guard let digest = digester.digest(first, second) else {
+            throw LedgerUnavailable("libcrypto cannot compute a digest")
+        }
         return digest
     }
 }

@@ -67,7 +67,8 @@ struct AuditScan {
             }
             guard let bytes else { return }
             guard UInt64(bytes.count) <= budget.bytes else {
-                throw AuditIndex.Failure("the journal exceeds the scan limit while its index is being built; try again later")
+                throw AuditIndex.Failure(
+                    "the journal exceeds the scan limit while its index is being built; try again later")
             }
             budget.bytes -= UInt64(bytes.count)
             var offset = 0

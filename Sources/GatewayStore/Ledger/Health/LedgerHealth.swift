@@ -35,7 +35,7 @@ final class LedgerHealth: Sendable {
             if let damage = state.damage { return "damaged: \(damage)" }
             if let failure = state.failure { return "cannot be written: \(failure)" }
             guard let since = state.testing, .now - since > Self.longestWrite else { return nil }
-                return "cannot be written: a write has been waiting for \((.now - since).components.seconds) s"
+            return "cannot be written: a write is unfinished after \((.now - since).components.seconds) s"
         }
     }
 
