@@ -38,7 +38,7 @@ extension SessionRegister {
     /// and marks registrations for deletion at the backend.
     public func settle(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
-        revokeAtOnce(changes.revoked.keys, at: now)
+        revokeInMemory(changes.revoked.keys, at: now)
         try await ledger.write { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
             for user in changes.ended { try tables.removeAccount(user, of: authenticator) }
@@ -57,7 +57,7 @@ extension SessionRegister {
     /// Revokes everything granted to the user: in memory first, then on disk.
     public func revoke(_ user: UserName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
-        revokeAtOnce([user], at: now)
+        revokeInMemory([user], at: now)
         try await ledger.write { try $0.revoke(user, at: now) }.get()
     }
 }

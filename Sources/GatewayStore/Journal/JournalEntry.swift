@@ -78,10 +78,10 @@ struct JournalEntry: Sendable {
     }
 
     /// Returns the entry that states a repair and its extent.
-    static func recovered(_ mending: Mending, count: Int) -> JournalEntry {
+    static func recovered(_ repair: Mending, count: Int) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
-            $0.member(#","result":"#, word: mending.rawValue)
+            $0.member(#","result":"#, word: repair.rawValue)
             $0.member(#","count":"#, number: count)
             $0.end()
         }

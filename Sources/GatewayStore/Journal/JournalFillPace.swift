@@ -15,7 +15,7 @@ struct JournalFillPace: Sendable, Hashable {
     mutating func wroteBatch(in nanoseconds: Int64) { batch = nanoseconds }
 
     /// Records the duration of a preallocation, and doubles or halves the step.
-    mutating func madeRoom(in nanoseconds: Int64) {
+    mutating func preallocated(in nanoseconds: Int64) {
         let (least, most) = (Self.steps.lowerBound, Self.steps.upperBound)
         step = nanoseconds / 2 > batch ? max(least, step / 2) : min(most, step * 2)
     }

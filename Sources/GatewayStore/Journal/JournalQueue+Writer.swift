@@ -9,15 +9,15 @@ extension JournalQueue {
 
     /// How long notes wait for records with a waiting caller. Notes alone would cost a synchronization of their own,
     /// which usually delays the next call.
-    static let longestGathering = Duration.milliseconds(10)
+    static let longestBatchDelay = Duration.milliseconds(10)
 
     /// Blocks until there are records to write, the writer must stop, or the time has passed.
     func waitForWork(atMost time: Duration?) {
         if enter(.idle, while: { $0.items.isEmpty && !$0.isClosing }) {
             if let time { wait(atMost: time) } else { wake.wait() }
         }
-        if enter(.gathering, while: { !$0.items.isEmpty && $0.awaited == 0 && !$0.isClosing }) {
-            wait(atMost: Self.longestGathering)
+        if enter(.batching, while: { !$0.items.isEmpty && $0.awaited == 0 && !$0.isClosing }) {
+            wait(atMost: Self.longestBatchDelay)
         }
         state.withLock { $0.writer = .awake }
     }
@@ -67,32 +67,32 @@ extension JournalQueue {
     /// - Returns: The number of failed records.
     @discardableResult
     func set(_ outage: Outage?) -> Int {
-        let refused = state.withLock { state -> [Item] in
+        let failed = state.withLock { state -> [Item] in
             state.outage = outage
             guard let outage else { return [] }
-            var refused: [Item] = []
+            var failed: [Item] = []
             state.items.removeAll { item in
                 guard item.waiter != nil else { return false }
                 if case .space = outage, item.completesOnly { return false }
-                refused.append(item)
+                failed.append(item)
                 return true
             }
-            state.queued -= refused.reduce(0) { $0 + $1.entry.lines }
-            state.awaited -= refused.count
-            return refused
+            state.queued -= failed.reduce(0) { $0 + $1.entry.lines }
+            state.awaited -= failed.count
+            return failed
         }
         guard let outage else { return 0 }
-        refuse(refused, outage.reason)
-        return refused.reduce(0) { $0 + $1.entry.lines }
+        fail(failed, outage.reason)
+        return failed.reduce(0) { $0 + $1.entry.lines }
     }
 
     /// Resumes the callers of the items with the error.
-    func refuse(_ items: [Item], _ reason: JournalUnavailable) {
+    func fail(_ items: [Item], _ reason: JournalUnavailable) {
         let intents = items.reduce(0) { $0 + $1.intents }
         let outcomes = items.reduce(0) { $0 + $1.outcomes }
         // A failed intent needs no outcome. A failed outcome still needs its reserved room.
         state.withLock { $0.reserved = max(0, $0.reserved - intents) + outcomes }
-        JournalWaiter.tell(.failure(reason), to: items)
+        JournalWaiter.resume(.failure(reason), for: items)
     }
 
     /// Marks the queue as finished after the writer stopped. Returns the number of unwritten records.
@@ -103,7 +103,7 @@ extension JournalQueue {
             state.isFinished = true
             return (state.items, state.dropped, state.closers)
         }
-        refuse(left, Outage.closed.reason)
+        fail(left, Outage.closed.reason)
         for closer in closers { closer.resume() }
         return left.reduce(dropped) { $0 + $1.entry.lines }
     }

@@ -65,10 +65,10 @@ final class JournalQueue: Sendable {
 
     /// The state of the writer, as far as callers need it.
     ///
-    /// - `awake`: The writer checks the queue again without a wake-up. Exits to `idle` or `gathering` when it waits for
+    /// - `awake`: The writer checks the queue again without a wake-up. Exits to `idle` or `batching` when it waits for
     ///   work.
     /// - `idle`: The writer sleeps until a record arrives. Exits to `awake`.
-    /// - `gathering`: The writer has only notes to write and waits briefly for a record with a waiting caller. Exits to
+    /// - `batching`: The writer has only notes to write and waits briefly for a record with a waiting caller. Exits to
     ///   `awake`.
     enum Writer {
         /// The writer checks the queue again without a wake-up.
@@ -76,7 +76,7 @@ final class JournalQueue: Sendable {
         /// The writer sleeps until a record arrives.
         case idle
         /// The writer has only notes and waits briefly for a record with a waiting caller.
-        case gathering
+        case batching
     }
 
     struct State {
@@ -122,7 +122,7 @@ final class JournalQueue: Sendable {
     func add(_ records: [JournalRecord], _ waiter: JournalWaiter) {
         let item = Item(records, waiter)
         let (intents, outcomes) = (item.intents, item.outcomes)
-        let (refusal, mustWake) = state.withLock { state -> (JournalUnavailable?, Bool) in
+        let (rejection, mustWake) = state.withLock { state -> (JournalUnavailable?, Bool) in
             if state.isClosing { return (Outage.closed.reason, false) }
             switch state.outage {
             case .space where item.completesOnly, nil: break
@@ -137,7 +137,7 @@ final class JournalQueue: Sendable {
             state.reserved += intents - min(outcomes, state.reserved)
             return (nil, Self.append(item, &state))
         }
-        if let refusal { waiter.continuation.resume(returning: .failure(refusal)) }
+        if let rejection { waiter.continuation.resume(returning: .failure(rejection)) }
         if mustWake { waiter.wake(wake) }
     }
 
@@ -197,8 +197,8 @@ final class JournalQueue: Sendable {
         if item.waiter != nil { state.awaited += 1 }
         switch state.writer {
         case .awake: return false
-        case .gathering where item.waiter == nil: return false
-        case .idle, .gathering:
+        case .batching where item.waiter == nil: return false
+        case .idle, .batching:
             state.writer = .awake
             return true
         }

@@ -30,7 +30,7 @@ struct JournalRecovery {
     func run() throws(FileFailure) -> Found {
         var found = Found()
         var segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
-        try refuseNewerFormat(segments)
+        try rejectNewerFormat(segments)
         var torn = 0
         while let last = segments.last {
             guard let bytes = try bytes(of: last) else {
@@ -54,7 +54,7 @@ struct JournalRecovery {
     /// Throws where a newer version wrote the journal. Runs before any repair, because a newer format may look
     /// incomplete to this version. Lines with the member `format` begin each run and end each full segment, so the last
     /// two segments suffice.
-    private func refuseNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
+    private func rejectNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
         for segment in segments.suffix(2).reversed() {
             guard let bytes = try bytes(of: segment) else { continue }
             var lines = BackwardLines(bytes)
@@ -137,7 +137,7 @@ struct JournalRecovery {
     /// file. Removes the segment where no bytes remain.
     private func cut(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
         let content = JournalContent.end(of: bytes)
-        if offset < content { try keepAside(bytes[offset..<content], of: segment) }
+        if offset < content { try saveAside(bytes[offset..<content], of: segment) }
         if offset == 0 {
             try files.remove(path(segment))
             try files.synchronizeDirectory(directory)
@@ -146,7 +146,7 @@ struct JournalRecovery {
         }
     }
 
-    private func keepAside(_ bytes: ArraySlice<UInt8>, of segment: JournalSegmentName) throws(FileFailure) {
+    private func saveAside(_ bytes: ArraySlice<UInt8>, of segment: JournalSegmentName) throws(FileFailure) {
         var aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first)).bin"
         var attempt = 1
         while try files.names(in: directory).contains(where: { aside.hasSuffix("/" + $0) }) {

@@ -61,19 +61,19 @@ struct JournalSegment {
 
     /// Overwrites the first preallocated line feed with a line feed, which proves that the disk accepts writes and
     /// changes nothing.
-    func proveDisk() throws(FileFailure) {
+    func testWrite() throws(FileFailure) {
         guard filled > length else { return }
         _ = try write([UInt8(ascii: "\n")], from: 0, at: length)
     }
 
     /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false where
     /// the disk was full at the last preallocation; the next line's write then reports that.
-    func lacksRoom(_ step: Int, upTo fullLength: Int) -> Bool {
+    func needsPreallocation(_ step: Int, upTo fullLength: Int) -> Bool {
         filled - length < max(step / 2, nextBytes) && filled < fullLength && !lacksSpace
     }
 
     /// Preallocates space for further lines. Called while no caller waits for a line.
-    mutating func fillAhead(_ step: Int) throws(FileFailure) { try fill(max(step, nextBytes), atLeast: 0) }
+    mutating func preallocate(_ step: Int) throws(FileFailure) { try fill(max(step, nextBytes), atLeast: 0) }
 
     /// The expected size of the next lines: twice the last append, at most the longest step.
     private var nextBytes: Int { min(2 * lastBytes, JournalFillPace.steps.upperBound) }

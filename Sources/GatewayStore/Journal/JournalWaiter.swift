@@ -29,12 +29,12 @@ final class JournalWaiter: Sendable {
 
     /// Resumes the callers of the items. All callers of one event loop resume in one task of that loop, because a task
     /// each would cost a closure and a lock each.
-    static func tell(_ answer: Answer, to items: some Sequence<JournalQueue.Item>) {
+    static func resume(_ outcome: Answer, for items: some Sequence<JournalQueue.Item>) {
         var loops: [(loop: any EventLoop, continuations: [CheckedContinuation<Answer, Never>])] = []
         for item in items {
             guard let waiter = item.waiter else { continue }
             guard let loop = waiter.loop else {
-                waiter.continuation.resume(returning: answer)
+                waiter.continuation.resume(returning: outcome)
                 continue
             }
             if let place = loops.firstIndex(where: { $0.loop === loop }) {
@@ -44,7 +44,7 @@ final class JournalWaiter: Sendable {
             }
         }
         for (loop, continuations) in loops {
-            loop.execute { for continuation in continuations { continuation.resume(returning: answer) } }
+            loop.execute { for continuation in continuations { continuation.resume(returning: outcome) } }
         }
     }
 }

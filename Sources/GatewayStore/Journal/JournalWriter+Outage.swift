@@ -15,16 +15,16 @@ extension JournalWriter {
         delay = .zero
         settings.logger.error("Journal write failed", metadata: ["detail": "\(reason.detail)"])
         // Set the outage before resuming callers, so that they find the reason and no record is accepted in between.
-        refused += queue.set(.failure(reason))
+        rejected += queue.set(.failure(reason))
         let waiting = unwritten.filter { $0.waiter != nil }
-        refused += waiting.reduce(0) { $0 + $1.entry.lines }
+        rejected += waiting.reduce(0) { $0 + $1.entry.lines }
         queue.putBack(unwritten.filter { $0.waiter == nil }, dropped: dropped)
-        queue.refuse(waiting, reason)
+        queue.fail(waiting, reason)
     }
 
     /// Tries to continue in a new segment whose first line records the repair. The journal accepts records again only
     /// once that line is on disk.
-    func mend() {
+    func repair() {
         // No checkpoint may come first: the first line explains why the previous segment may have lines with this
         // number.
         var batch = JournalBatch(chain: chain, signer: signer)
@@ -33,8 +33,8 @@ extension JournalWriter {
             try restoreDirectory()
             findLosses()
             let records = try appendLosses(to: &batch, mayWaitForCheckpoint: true)
-            if refused > 0 || unrecordedLosses.isEmpty {
-                try batch.append(.recovered(.writeFailed, count: refused), mayWaitForCheckpoint: true)
+            if rejected > 0 || unrecordedLosses.isEmpty {
+                try batch.append(.recovered(.writeFailed, count: rejected), mayWaitForCheckpoint: true)
             }
             // Sign missing lines at once, so that cutting off the end cannot hide the record.
             if !unrecordedLosses.isEmpty { try batch.sign() }
@@ -49,11 +49,11 @@ extension JournalWriter {
         adopt(batch)
         unrecordedLosses = []
         delay = .zero
-        settings.logger.notice("Journal writing resumed", metadata: ["refused": "\(refused)"])
-        refused = 0
+        settings.logger.notice("Journal writing resumed", metadata: ["rejected": "\(rejected)"])
+        rejected = 0
         queue.set(nil)
-        forgetSpace()
-        lookAtSpace()
+        resetSpaceCheck()
+        checkSpace()
     }
 
     private func newSegment(startingWith bytes: [UInt8]) throws(JournalUnavailable) -> JournalSegment {

@@ -5,7 +5,7 @@ extension JournalWriter {
     func rotateIfDue() throws(JournalUnavailable) {
         guard let full = segment else { return }
         let now = settings.clocks.monotonic()
-        let age = Duration.nanoseconds(now.nanoseconds - segmentBegan.nanoseconds)
+        let age = Duration.nanoseconds(now.nanoseconds - segmentStarted.nanoseconds)
         guard full.length >= settings.segmentBytes || age >= settings.segmentAge else { return }
         if signer?.hasUnsigned == true {
             begin()
@@ -22,8 +22,8 @@ extension JournalWriter {
         } catch {
             throw JournalUnavailable(error.description)
         }
-        segmentBegan = now
+        segmentStarted = now
         // The total size has changed, so check retention again.
-        retentionLooked = nil
+        lastRetentionCheck = nil
     }
 }

@@ -2,12 +2,12 @@ internal import GatewayCore
 internal import Logging
 
 extension JournalWriter {
-    func keep(to bounds: JournalFile.Bounds) {
+    func apply(_ bounds: JournalFile.Bounds) {
         settings.minimumFree = bounds.minimumFree
         settings.keep = bounds.keep
         settings.keepBytes = bounds.keepBytes
         // Check both again with the new bounds.
-        (spaceLooked, retentionLooked, ageLooked) = (nil, nil, nil)
+        (lastSpaceCheck, lastRetentionCheck, lastAgeCheck) = (nil, nil, nil)
         if bounds.minimumFree == 0, lacksSpace {
             lacksSpace = false
             queue.set(nil)
@@ -15,10 +15,10 @@ extension JournalWriter {
     }
 
     /// Checks the free space, at most once a second.
-    func lookAtSpace() {
+    func checkSpace() {
         let now = settings.clocks.monotonic()
-        if let spaceLooked, now.nanoseconds - spaceLooked.nanoseconds < 1_000_000_000 { return }
-        spaceLooked = now
+        if let lastSpaceCheck, now.nanoseconds - lastSpaceCheck.nanoseconds < 1_000_000_000 { return }
+        lastSpaceCheck = now
         settings.metrics.segmentBytes.set(Int64(clamping: closed.bytes + (segment?.written.size ?? 0)))
         let found = spaceOutage()
         guard settings.minimumFree > 0 else { return }
@@ -47,6 +47,6 @@ extension JournalWriter {
         }
     }
 
-    /// Makes the next call of `lookAtSpace()` check the free space.
-    func forgetSpace() { spaceLooked = nil }
+    /// Makes the next call of `checkSpace()` check the free space.
+    func resetSpaceCheck() { lastSpaceCheck = nil }
 }

@@ -15,7 +15,7 @@ final class JournalWriter {
     /// The segment in use; nil during an outage.
     var segment: JournalSegment?
     /// The number of records rejected since the last successful write.
-    var refused = 0
+    var rejected = 0
     /// The wait before the next attempt to open a segment.
     var delay = Duration.zero
     /// The directory's lock.
@@ -27,22 +27,22 @@ final class JournalWriter {
     /// The lost lines that a record states, with the number of that record's line.
     var recordedLosses: [(loss: ClosedSegments.Loss, number: UInt64)] = []
     /// The time of the last comparison of closed segments with their files.
-    var closedLooked: MonotonicInstant?
+    var lastClosedCheck: MonotonicInstant?
     /// The time of the last retention check.
-    var retentionLooked: MonotonicInstant?
+    var lastRetentionCheck: MonotonicInstant?
     /// The time of the last retention check by age.
-    var ageLooked: MonotonicInstant?
+    var lastAgeCheck: MonotonicInstant?
     /// Decides whether the wall clock can be trusted.
     var retentionClock: RetentionClock
     /// Whether the log already reports that the clock is not trusted.
-    var hasReportedDoubt = false
+    var hasReportedDistrust = false
     /// The ends of the oldest segments, cached to avoid reading them again.
     var knownEnds: [JournalSegmentName: SegmentEnd] = [:]
     var batch: JournalBatch
-    private var fillPace = JournalFillPace()
+    private var preallocation = JournalFillPace()
     private let copiers: [CheckpointCopier]
-    var segmentBegan: MonotonicInstant
-    var spaceLooked: MonotonicInstant?
+    var segmentStarted: MonotonicInstant
+    var lastSpaceCheck: MonotonicInstant?
     var lacksSpace = false
 
     /// The number of bytes after which a batch is written; remaining records form the next batch. A crash therefore
@@ -68,30 +68,30 @@ final class JournalWriter {
         self.batch = batch
         chain = batch.chain
         signer = batch.signer
-        segmentBegan = batch.now
+        segmentStarted = batch.now
         copiers = settings.checkpointSinks.map { CheckpointCopier($0, logger: settings.logger) }
         adopt(batch)
     }
 
     /// Writes until the journal is closed, then writes a `stop` record.
     func run() {
-        lookAtSpace()
+        checkSpace()
         retire()
         while true {
             if segment == nil {
                 queue.sleep(atMost: delay)
-                mend()
+                repair()
             } else {
-                queue.waitForWork(atMost: patience)
+                queue.waitForWork(atMost: idleTimeout)
             }
-            if let bounds = queue.takeBounds() { keep(to: bounds) }
+            if let bounds = queue.takeBounds() { apply(bounds) }
             // Read before the queue is emptied. After a close only notes are added, and the last of them are taken
             // below.
             let isClosing = queue.isClosing
             // The last attempt starts after the close request, so that an earlier failure does not decide.
-            if isClosing, segment == nil { mend() }
+            if isClosing, segment == nil { repair() }
             if segment != nil {
-                lookAtSpace()
+                checkSpace()
                 inspectClosedSegments()
             }
             if segment != nil {
@@ -106,7 +106,7 @@ final class JournalWriter {
 
     /// The time for which an idle writer may sleep. It is at most the interval of comparing the open segment with its
     /// file.
-    private var patience: Duration? {
+    private var idleTimeout: Duration? {
         var waits = [settings.watchInterval]
         if lacksSpace { waits.append(settings.longestDelay) }
         if let signer {
@@ -120,12 +120,12 @@ final class JournalWriter {
 
     private func finish() {
         // Record losses since the last check before the journal is closed.
-        closedLooked = nil
+        lastClosedCheck = nil
         inspectClosedSegments()
         write([JournalQueue.Item(JournalRecord(.stop))], dropped: 0, last: true)
         if segment == nil {
             // The segment is damaged. Record the loss and the stop in another one.
-            mend()
+            repair()
             if segment != nil {
                 let (items, dropped) = queue.take()
                 write(items, dropped: dropped, last: true)
@@ -143,7 +143,7 @@ final class JournalWriter {
             do throws(JournalUnavailable) {
                 rest = try writeBatch(rest, dropped: dropped, last: last)
                 dropped = lacksSpace ? dropped : 0
-                if !last { try fillAhead() }
+                if !last { try preallocate() }
             } catch {
                 fail(error, unwritten: Array(rest), dropped: dropped)
                 return
@@ -166,7 +166,7 @@ final class JournalWriter {
         }
         if isCheckpointDue || (last && rest.isEmpty) { try batch.sign() }
         try commit()
-        JournalWaiter.tell(.success(()), to: items[..<rest.startIndex])
+        JournalWaiter.resume(.success(()), for: items[..<rest.startIndex])
         return rest
     }
 
@@ -185,7 +185,7 @@ final class JournalWriter {
         try requireIntactSegment()
         if batch.bytes.isEmpty {
             do throws(FileFailure) {
-                try segment?.proveDisk()
+                try segment?.testWrite()
             } catch {
                 throw JournalUnavailable(error.description)
             }
@@ -195,7 +195,7 @@ final class JournalWriter {
                 try segment?.append(batch.bytes)
                 let time = settings.clocks.monotonic().nanoseconds - start
                 settings.metrics.syncTimes.observe(time)
-                fillPace.wroteBatch(in: time)
+                preallocation.wroteBatch(in: time)
                 settings.metrics.batchLines.observe(Int64(clamping: batch.chain.next &- chain.next))
             } catch {
                 settings.metrics.failures.add()
@@ -207,16 +207,16 @@ final class JournalWriter {
     }
 
     /// Preallocates space for the next batches after the callers of this one resumed.
-    private func fillAhead() throws(JournalUnavailable) {
-        guard segment?.lacksRoom(fillPace.step, upTo: settings.segmentBytes) == true else { return }
+    private func preallocate() throws(JournalUnavailable) {
+        guard segment?.needsPreallocation(preallocation.step, upTo: settings.segmentBytes) == true else { return }
         try requireIntactSegment()
         let start = settings.clocks.monotonic().nanoseconds
         do throws(FileFailure) {
-            try segment?.fillAhead(fillPace.step)
+            try segment?.preallocate(preallocation.step)
         } catch {
             throw JournalUnavailable(error.description)
         }
-        fillPace.madeRoom(in: settings.clocks.monotonic().nanoseconds - start)
+        preallocation.preallocated(in: settings.clocks.monotonic().nanoseconds - start)
     }
 
     /// Advances the chain to the end of a batch that is on disk, and copies its checkpoints.

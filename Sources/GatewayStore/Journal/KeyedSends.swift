@@ -77,11 +77,11 @@ struct KeyedSends {
             place = stop
             let line = JournalLineReader(bytes: bytes[start..<stop])
             guard let number = line.sequence, number < end else { continue }
-            take(line)
+            add(line)
         }
     }
 
-    private mutating func take(_ line: JournalLineReader) {
+    private mutating func add(_ line: JournalLineReader) {
         guard let kind = line.kind, let at = line.time, at > since, let id = line.text("call"),
             let user = line.text("user").flatMap({ UserName(canonical: $0) }),
             let service = line.text("pns").flatMap(PushService.init), let key = digest(line, "idempotency"),

@@ -47,10 +47,10 @@ final class ClaimTable: Sendable {
     /// The number of locked keys.
     var heldKeys: Int { state.withLock { $0.waiters.count } }
 
-    /// Returns a new claim that holds no lock. The caller must call `end(_:)` for it.
+    /// Returns a new claim that holds no lock. The caller must call `releaseAll(_:)` for it.
     ///
     /// - Parameter isRevoked: Returns whether the credential of the claim's caller was revoked.
-    func open(_ isRevoked: (@Sendable () -> Bool)? = nil) -> UInt64 {
+    func makeClaim(_ isRevoked: (@Sendable () -> Bool)? = nil) -> UInt64 {
         state.withLock { state in
             state.lastClaim += 1
             if let isRevoked { state.revocations[state.lastClaim] = isRevoked }
@@ -61,7 +61,7 @@ final class ClaimTable: Sendable {
     /// The result of an attempt to acquire a key without waiting.
     enum Taking: Hashable {
         /// The claim holds the key now.
-        case taken
+        case acquired
         /// Another claim holds the key.
         case busy
         /// Another claim holds the key, and its caller is revoked.
@@ -69,7 +69,7 @@ final class ClaimTable: Sendable {
     }
 
     /// Acquires the key for the claim if no claim holds it. Does not wait.
-    func take(_ key: Key, for claim: UInt64) -> Taking {
+    func tryAcquire(_ key: Key, for claim: UInt64) -> Taking {
         let holder = state.withLock { state -> (@Sendable () -> Bool)?? in
             guard state.waiters[key] == nil else { return .some(state.holders[key].flatMap { state.revocations[$0] }) }
             state.waiters[key] = []
@@ -77,7 +77,7 @@ final class ClaimTable: Sendable {
             state.held[claim, default: []].insert(key)
             return nil
         }
-        guard let holder else { return .taken }
+        guard let holder else { return .acquired }
         // Called without the table's lock, because the sessions have their own.
         return holder?() == true ? .heldByRevoked : .busy
     }
@@ -88,7 +88,7 @@ final class ClaimTable: Sendable {
     /// Acquires the key for the claim, after all earlier waiters. A claim must not request a key that it holds.
     ///
     /// Throws where too many claims wait, and where the waiting task is cancelled.
-    func hold(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
+    func acquire(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
         let outcome: Outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state in
@@ -104,7 +104,7 @@ final class ClaimTable: Sendable {
     }
 
     /// Releases one key of the claim to the next waiter.
-    func letGo(_ key: Key, of claim: UInt64) {
+    func release(_ key: Key, of claim: UInt64) {
         let next = state.withLock { state in
             state.held[claim]?.remove(key) == nil ? nil : Self.pass(on: key, &state)
         }
@@ -112,7 +112,7 @@ final class ClaimTable: Sendable {
     }
 
     /// Releases all keys of the claim. Callable on any thread; has no effect on a claim that has ended.
-    func end(_ claim: UInt64) {
+    func releaseAll(_ claim: UInt64) {
         let next = state.withLock { state in
             state.revocations[claim] = nil
             return (state.held.removeValue(forKey: claim) ?? []).compactMap { Self.pass(on: $0, &state) }

@@ -17,8 +17,8 @@ struct LedgerStanding: Sendable, Hashable {
 extension LedgerTables {
     /// Decides what the caller may do (contract: ownership). The user and the handle decide. A label is looked up only
     /// where the handle is unbound, and only with its meaning for this user.
-    func standing(
-        of request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
+    func lookUp(
+        _ request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
     ) throws -> LedgerStanding {
         switch request {
         case .create(let user, _):
@@ -28,7 +28,7 @@ extension LedgerTables {
             return LedgerStanding(decision: .askWithHandle, registration: bound?.id, touchesHandle: true)
         case .update(let user, let label, _, _):
             guard let handle else { throw LedgerUnavailable("an update needs a handle") }
-            return try standing(ofUpdateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
+            return try lookUp(updateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
         case .delete(let user, let label):
             // A reservation does not count as owned. Anybody can reserve an id by naming an unbound handle, and that id
             // may be a registration of the backend from before the gateway.
@@ -37,31 +37,31 @@ extension LedgerTables {
             }
             return LedgerStanding(decision: .owned(meant.id), registration: meant.id)
         case .sweep(let id):
-            guard let row = try registration(id), row.isBound else { return try standing(ofStray: id) }
+            guard let row = try registration(id), row.isBound else { return try lookUp(orphan: id) }
             guard row.state == .deleting else { return LedgerStanding(decision: .spared) }
             return LedgerStanding(
                 decision: .doomed(id, owner: row.owner, because: row.reason ?? .givenUp), registration: id)
         }
     }
 
-    private func standing(ofStray id: RegistrationID) throws -> LedgerStanding {
-        guard let stray = try stray(id) else { return LedgerStanding(decision: .spared) }
+    private func lookUp(orphan id: RegistrationID) throws -> LedgerStanding {
+        guard let orphan = try orphan(id) else { return LedgerStanding(decision: .spared) }
         // The lock on its handle keeps a device from registering under the id again during the deletion.
         return LedgerStanding(
-            decision: .doomed(id, owner: stray.owner, because: stray.reason), registration: id, touchesHandle: true)
+            decision: .doomed(id, owner: orphan.owner, because: orphan.reason), registration: id, touchesHandle: true)
     }
 
-    private func standing(
-        ofUpdateBy user: UserName, label: RegistrationID, handle: HandleKey, handOverLimit: Int, now: WallTime
+    private func lookUp(
+        updateBy user: UserName, label: RegistrationID, handle: HandleKey, handOverLimit: Int, now: WallTime
     ) throws -> LedgerStanding {
         func found(_ decision: LedgerDecision, _ id: RegistrationID?) -> LedgerStanding {
             LedgerStanding(decision: decision, registration: id, touchesHandle: true)
         }
         if let bound = try registration(boundTo: handle) {
             if bound.owner == user {
-                var standing = found(.own(bound.id), bound.id)
-                standing.isRegistered = bound.isLive && !bound.isInDoubt
-                return standing
+                var lookup = found(.own(bound.id), bound.id)
+                lookup.isRegistered = bound.isLive && !bound.isInDoubt
+                return lookup
             }
             let day = now.adding(-SQLiteLedger.handOverPeriod)
             guard try mayTakeOver(handle, user, limit: handOverLimit, after: day) else {

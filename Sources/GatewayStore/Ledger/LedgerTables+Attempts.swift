@@ -32,7 +32,9 @@ extension LedgerTables {
             // An earlier attempt of this call asked the backend to register this id, and may have succeeded.
             let isOfThisCall = try lost != stood && hasAttempt(lost, of: user)
             try remove(row, inFavourOf: id, now: task.now)
-            if isOfThisCall { try putStray(StrayRegistration(id: lost, handle: nil, reason: .superseded, owner: user)) }
+            if isOfThisCall {
+                try putOrphan(StrayRegistration(id: lost, handle: nil, reason: .superseded, owner: user))
+            }
         }
         if wasReserved {
             try put(
@@ -46,7 +48,7 @@ extension LedgerTables {
     }
 
     /// Stores that the outcome of the user's update is unknown.
-    func leaveInDoubt(_ id: RegistrationID, for task: LedgerTask) throws {
+    func storeUnknownOutcome(_ id: RegistrationID, for task: LedgerTask) throws {
         guard case .update(let user, _, _, let account) = task.request else {
             throw LedgerUnavailable("the change does not fit the claim")
         }

@@ -32,20 +32,20 @@ extension LedgerTables {
             try register(id, replacing: replaced, for: user, by: account, label: label, task)
             return try keep(id, task)
         case (.unresolved(let id), .update):
-            try leaveInDoubt(id, for: task)
+            try storeUnknownOutcome(id, for: task)
             return try keep(id, task)
         case (.undone(let attempt), .update):
             try undo(attempt, for: task)
             return true
         case (.deleted(let id), .delete) where task.decision == .owned(id),
-            (.deleted(let id), .sweep) where task.decision.dooms(id):
+            (.deleted(let id), .sweep) where task.decision.allowsSweep(of: id):
             return try delete(id, task)
         case (.deleting(let id), .delete) where task.decision == .owned(id),
-            (.deleting(let id), .sweep) where task.decision.dooms(id):
+            (.deleting(let id), .sweep) where task.decision.allowsSweep(of: id):
             try mark(id, task)
             return false
         case (.unconfirmed(let id), .delete) where task.decision == .owned(id),
-            (.unconfirmed(let id), .sweep) where task.decision.dooms(id):
+            (.unconfirmed(let id), .sweep) where task.decision.allowsSweep(of: id):
             try mark(id, task)
             guard try isUnconfirmedForLong(id, now: task.now) else { return false }
             return try delete(id, task)
@@ -61,7 +61,7 @@ extension LedgerTables {
     /// - Returns: Whether the registration is kept.
     private func keep(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
         guard task.isRevoked() else { return true }
-        try doom(id, because: .revoked)
+        try markForDeletion(id, because: .revoked)
         return false
     }
 
@@ -73,7 +73,7 @@ extension LedgerTables {
             return false
         }
         try remove(id)
-        try removeStray(id)
+        try removeOrphan(id)
         return true
     }
 
@@ -172,7 +172,7 @@ extension LedgerDecision {
     }
 
     /// Returns whether the decision allows the registration to be swept.
-    fileprivate func dooms(_ id: RegistrationID) -> Bool {
+    fileprivate func allowsSweep(of id: RegistrationID) -> Bool {
         if case .doomed(id, _, _) = self { true } else { false }
     }
 }

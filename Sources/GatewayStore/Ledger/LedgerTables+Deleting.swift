@@ -8,7 +8,7 @@ extension LedgerTables {
     ///
     /// - Returns: Whether a live registration with the id existed.
     @discardableResult
-    func doom(_ id: RegistrationID, because reason: SweepReason) throws -> Bool {
+    func markForDeletion(_ id: RegistrationID, because reason: SweepReason) throws -> Bool {
         try execute(
             sql: "UPDATE registration SET state = 'deleting', reason = ? WHERE id = ? AND state = 'live'",
             arguments: [reason.rawValue, id.text])

@@ -103,7 +103,7 @@ struct LedgerTables {
                 row.undeleted?.microseconds, row.importUnconfirmed?.microseconds,
             ])
         // A registration that was made again is no orphan.
-        if row.isBound { try removeStray(row.id) }
+        if row.isBound { try removeOrphan(row.id) }
         try forgetLabel(row.id, of: row.owner)
     }
 
@@ -168,7 +168,7 @@ struct LedgerTables {
     }
 
     /// Converts rows to the public type, with the number of transfers after the time.
-    func seenFromOutside(_ rows: [Row], handOversAfter time: WallTime) throws -> [OwnedRegistration] {
+    func publicRegistrations(_ rows: [Row], handOversAfter time: WallTime) throws -> [OwnedRegistration] {
         try rows.map { row in
             let row = try Registration(row: row)
             return OwnedRegistration(

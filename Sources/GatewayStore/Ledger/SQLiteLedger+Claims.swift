@@ -11,20 +11,20 @@ extension SQLiteLedger: RegistrationLedger {
         try await requireWritable()
         if case .sweep(let id) = request { return try await beginSweep(of: id, now: now) }
         let handle = try key(of: request.handle)
-        let number = claims.open(isRevoked)
+        let number = claims.makeClaim(isRevoked)
         do throws(LedgerUnavailable) {
-            if let handle { try await claims.hold(.handle(handle), for: number) }
+            if let handle { try await claims.acquire(.handle(handle), for: number) }
             try await adoptFormerKeys(of: request, as: handle)
-            let standing = try await settle(request, handle: handle, now: now, for: number)
-            if let handle, !standing.touchesHandle { claims.letGo(.handle(handle), of: number) }
+            let lookup = try await decide(request, handle: handle, now: now, for: number)
+            if let handle, !lookup.touchesHandle { claims.release(.handle(handle), of: number) }
             return LedgerClaim(
-                number: number, request: request, decision: standing.decision,
-                registered: standing.isRegistered ? standing.registration : nil, isRevoked: isRevoked
+                number: number, request: request, decision: lookup.decision,
+                registered: lookup.isRegistered ? lookup.registration : nil, isRevoked: isRevoked
             ) { [claims] number in
-                claims.end(number)
+                claims.releaseAll(number)
             }
         } catch {
-            claims.end(number)
+            claims.releaseAll(number)
             throw error
         }
     }
@@ -33,25 +33,25 @@ extension SQLiteLedger: RegistrationLedger {
     /// registrations are not delayed. Where the call's user is revoked, the sweep deletes the registration anyway and
     /// repeats the deletion after the call.
     private func beginSweep(of id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
-        let number = claims.open()
+        let number = claims.makeClaim()
         do throws(LedgerUnavailable) {
-            var taking = claims.take(.registration(id), for: number)
+            var result = claims.tryAcquire(.registration(id), for: number)
             // The lock on an orphan's handle keeps a device from registering under the id again during the deletion.
-            if taking == .taken, let handle = try await read({ try $0.stray(id)?.handle }) {
-                taking = claims.take(.handle(handle), for: number)
+            if result == .acquired, let handle = try await read({ try $0.orphan(id)?.handle }) {
+                result = claims.tryAcquire(.handle(handle), for: number)
             }
             var decision = LedgerDecision.spared
-            if taking != .busy {
-                decision = try await read { try $0.standing(of: .sweep(id), handle: nil, handOverLimit: 0, now: now) }
+            if result != .busy {
+                decision = try await read { try $0.lookUp(.sweep(id), handle: nil, handOverLimit: 0, now: now) }
                     .decision
             }
             return LedgerClaim(
-                number: number, request: .sweep(id), decision: decision, isAhead: taking == .heldByRevoked
+                number: number, request: .sweep(id), decision: decision, isAhead: result == .heldByRevoked
             ) { [claims] number in
-                claims.end(number)
+                claims.releaseAll(number)
             }
         } catch {
-            claims.end(number)
+            claims.releaseAll(number)
             throw error
         }
     }
@@ -86,7 +86,7 @@ extension SQLiteLedger: RegistrationLedger {
     public func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) {
         try await write { tables in
             guard try tables.registration(id)?.isInDoubt == true else { return }
-            try tables.doom(id, because: .superseded)
+            try tables.markForDeletion(id, because: .superseded)
         }.get()
     }
 
@@ -133,20 +133,20 @@ extension SQLiteLedger: RegistrationLedger {
 
     /// Decides, locks the registration that the decision affects, and decides again until both agree. While a call
     /// waits for a lock, its holder may change the result.
-    private func settle(
+    private func decide(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> LedgerStanding {
         let limit = limits.handOvers
         var held: RegistrationID?
         for _ in 0..<Self.mostAttempts {
-            let standing = try await read { tables in
-                try tables.standing(of: request, handle: handle, handOverLimit: limit, now: now)
+            let lookup = try await read { tables in
+                try tables.lookUp(request, handle: handle, handOverLimit: limit, now: now)
             }
-            if standing.registration == held { return standing }
-            if let held { claims.letGo(.registration(held), of: claim) }
-            held = standing.registration
-            guard let wanted = held else { return standing }
-            try await claims.hold(.registration(wanted), for: claim)
+            if lookup.registration == held { return lookup }
+            if let held { claims.release(.registration(held), of: claim) }
+            held = lookup.registration
+            guard let wanted = held else { return lookup }
+            try await claims.acquire(.registration(wanted), for: claim)
         }
         throw LedgerUnavailable("the registration changed too often while it was being claimed")
     }

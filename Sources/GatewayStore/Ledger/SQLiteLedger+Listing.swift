@@ -13,7 +13,7 @@ extension SQLiteLedger {
                     ORDER BY last_seen DESC, id
                     """,
                 arguments: [user.text])
-            return try tables.seenFromOutside(rows, handOversAfter: day)
+            return try tables.publicRegistrations(rows, handOversAfter: day)
         }
     }
 
@@ -44,7 +44,7 @@ extension SQLiteLedger {
             let rows = try Row.fetchAll(
                 tables.database, sql: "\(LedgerTables.selectRegistration) WHERE id > ? ORDER BY id LIMIT ?",
                 arguments: [after?.text ?? "", max(0, limit)])
-            return try tables.seenFromOutside(rows, handOversAfter: day)
+            return try tables.publicRegistrations(rows, handOversAfter: day)
         }
     }
 
@@ -53,7 +53,7 @@ extension SQLiteLedger {
     /// - Returns: The owner; nil without a live registration.
     public func revoke(_ id: RegistrationID) async throws(LedgerUnavailable) -> UserName? {
         try await write { tables in
-            guard let row = try tables.registration(id), try tables.doom(id, because: .revoked) else {
+            guard let row = try tables.registration(id), try tables.markForDeletion(id, because: .revoked) else {
                 return nil
             }
             return row.owner

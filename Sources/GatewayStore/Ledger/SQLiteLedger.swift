@@ -70,8 +70,8 @@ public final class SQLiteLedger: Sendable {
             database = try DatabasePool(path: file, configuration: Self.connection)
             let version = try database.read { try LedgerSchema.version(of: $0) }
             guard version <= LedgerSchema.version else { throw LedgerSchema.tooNew(version) }
-            try Self.refuseLoss(of: file, state, version: version)
-            try Self.refuseDamage(database, state)
+            try Self.rejectLoss(of: file, state, version: version)
+            try Self.rejectDamage(database, state)
             digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == 0)
             let fingerprint = try digester.fingerprint()
             if version > 0, version < LedgerSchema.version {

@@ -4,13 +4,13 @@ internal import GatewayCore
 ///
 /// A wall clock that jumps ahead would make every revocation look expired, and once the clock was corrected, revoked
 /// tokens would be valid again. The confirmed time follows the wall clock backwards at once. It follows a jump ahead
-/// only where the difference is at most ``believedAtOnce``, or has stayed the same for ``believedAfter``. The owner
+/// only where the difference is at most ``acceptedAtOnce``, or has stayed the same for ``acceptedAfter``. The owner
 /// stores the time across restarts; the time between two runs counts as a difference.
 struct AgreedTime: Sendable {
     /// The largest difference that is accepted at once: a pause between two runs, or a small correction.
-    static let believedAtOnce = Duration.seconds(86_400)
+    static let acceptedAtOnce = Duration.seconds(86_400)
     /// The time for which a larger difference must persist.
-    static let believedAfter = Duration.seconds(7 * 86_400)
+    static let acceptedAfter = Duration.seconds(7 * 86_400)
 
     /// The last confirmed time.
     private(set) var time: WallTime
@@ -20,7 +20,7 @@ struct AgreedTime: Sendable {
     private var ahead: (offset: Int64, since: MonotonicInstant)?
 
     /// Starts at the time stored before a restart, or at the wall clock's where none is stored.
-    init(keptFrom last: WallTime?, clocks: Clocks) {
+    init(stored last: WallTime?, clocks: Clocks) {
         time = last ?? clocks.wall()
         monotonic = clocks.monotonic()
         _ = advance(clocks)
@@ -31,7 +31,7 @@ struct AgreedTime: Sendable {
         let (wall, now) = (clocks.wall(), clocks.monotonic())
         let expected = time.adding((now.nanoseconds - monotonic.nanoseconds) / 1000)
         monotonic = now
-        guard expected.adding(Self.microseconds(Self.believedAtOnce)) < wall else {
+        guard expected.adding(Self.microseconds(Self.acceptedAtOnce)) < wall else {
             ahead = nil
             time = wall
             return time
@@ -41,7 +41,7 @@ struct AgreedTime: Sendable {
         // Two clocks may drift apart by some seconds in a week.
         if let ahead, abs(ahead.offset - offset) < 60_000_000 {
             let lasted = (now.nanoseconds - ahead.since.nanoseconds) / 1000
-            if lasted >= Self.microseconds(Self.believedAfter) {
+            if lasted >= Self.microseconds(Self.acceptedAfter) {
                 self.ahead = nil
                 time = wall
             }

@@ -95,12 +95,12 @@ extension LedgerTables {
     }
 
     /// Returns the confirmed time when it was last stored; nil where none is stored.
-    func agreedTime() throws -> WallTime? {
+    func confirmedTime() throws -> WallTime? {
         try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'agreed-time'")
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))
     }
 
-    func keepAgreedTime(_ time: WallTime) throws {
+    func storeConfirmedTime(_ time: WallTime) throws {
         try execute(
             sql: """
                 INSERT INTO property (name, value) VALUES ('agreed-time', ?)

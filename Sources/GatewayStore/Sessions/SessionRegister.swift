@@ -11,7 +11,7 @@ public final class SessionRegister: SessionStore {
     let table: Mutex<SessionTable>
     /// A copy of the table's revocation count, readable without the lock.
     private let revocations: Atomic<UInt64>
-    private let agreed: Mutex<AgreedTime>
+    private let confirmed: Mutex<AgreedTime>
 
     /// How long expired records are kept, in microseconds. It equals the clock difference that is accepted at once, so
     /// that such a difference deletes nothing early.
@@ -22,9 +22,9 @@ public final class SessionRegister: SessionStore {
         self.ledger = ledger
         self.clocks = clocks
         do {
-            let last = try ledger.database.read { try LedgerTables($0).agreedTime() }
-            let time = AgreedTime(keptFrom: last, clocks: clocks)
-            agreed = Mutex(time)
+            let last = try ledger.database.read { try LedgerTables($0).confirmedTime() }
+            let time = AgreedTime(stored: last, clocks: clocks)
+            confirmed = Mutex(time)
             let end = time.time.adding(-Self.margin)
             let found = try ledger.database.read { try LedgerTables($0).sessionTable(at: end) }
             table = Mutex(found)
@@ -116,7 +116,7 @@ public final class SessionRegister: SessionStore {
     }
 
     /// Revokes everything granted to the users, in memory only. The caller then writes the revocations to disk.
-    func revokeAtOnce(_ users: some Sequence<UserName>, at now: WallTime) {
+    func revokeInMemory(_ users: some Sequence<UserName>, at now: WallTime) {
         table.withLock { table in
             for user in users { table.revoke(user, at: now) }
             revocations.store(table.epoch.count, ordering: .releasing)
@@ -124,7 +124,7 @@ public final class SessionRegister: SessionStore {
     }
 
     /// The time confirmed by the wall clock and the monotonic clock, by which records expire.
-    public var agreedTime: WallTime { agreed.withLock { $0.advance(clocks) } }
+    public var agreedTime: WallTime { confirmed.withLock { $0.advance(clocks) } }
 
     /// Removes sessions and revocations that have expired by the confirmed time.
     public func forgetEnded() async throws(LedgerUnavailable) {
@@ -132,7 +132,7 @@ public final class SessionRegister: SessionStore {
         let end = now.adding(-Self.margin)
         table.withLock { $0.forget(before: end) }
         try await ledger.write {
-            try $0.keepAgreedTime(now)
+            try $0.storeConfirmedTime(now)
             try $0.forgetSessions(before: end)
         }.get()
     }

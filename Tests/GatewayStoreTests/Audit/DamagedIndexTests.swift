@@ -23,7 +23,7 @@ struct DamagedIndexTests {
             let (answers, obstacle) = try fixture.asked(isBrief: true)
             #expect(answers == expected, "round \(round)")
             #expect(obstacle == nil, "round \(round)")
-            #expect(CleanEnd(database: fixture.indexPath).holds, "round \(round)")
+            #expect(CleanEnd(database: fixture.indexPath).isValid, "round \(round)")
         }
     }
 
@@ -147,7 +147,7 @@ struct DamagedIndexTests {
             try change()
             let (answers, obstacle) = try fixture.asked()
             #expect(answers == expected && obstacle == nil, "\(name): \(String(describing: obstacle))")
-            #expect(CleanEnd(database: path).holds, "\(name)")
+            #expect(CleanEnd(database: path).isValid, "\(name)")
         }
         // The same values, and somebody vouches for them.
         for text in [
@@ -198,13 +198,13 @@ struct DamagedIndexTests {
         let (first, second) = (
             try AuditIndex(directory: fixture.directory.path), try AuditIndex(directory: fixture.directory.path)
         )
-        #expect(end.holds)
+        #expect(end.isValid)
         try first.update()
         #expect(!end.exists)
         first.close()
         #expect(!end.exists)
         second.close()
-        #expect(end.holds)
+        #expect(end.isValid)
     }
 
     @Test("A database that one process finds damaged is removed when the last one has left it")
@@ -231,6 +231,6 @@ struct DamagedIndexTests {
             let attributes = try FileManager.default.attributesOfItem(atPath: fixture.directory(name))
             #expect(attributes[.ownerAccountID] as? Int == 12_345, "\(name)")
         }
-        #expect(CleanEnd(database: fixture.indexPath).holds)
+        #expect(CleanEnd(database: fixture.indexPath).isValid)
     }
 }

@@ -35,7 +35,7 @@ struct JournalForgeryTests {
         bytes: [UInt8], copies: CheckpointCopies = CheckpointCopies()
     ) -> JournalVerification.Finding? {
         var check = ChainCheck(keys: [Fixture.key.publicKey], copies: copies)
-        check.take(bytes, of: JournalSegmentName(first: 1), before: nil, mayEndWithinLine: false)
+        check.checkSegment(bytes, of: JournalSegmentName(first: 1), before: nil, mayEndWithinLine: false)
         return check.finish().finding
     }
 

@@ -47,7 +47,7 @@ struct DigestKeyFileTests {
         try put(8, "journal/digest.key")
         let found = try open()
         #expect(found.key.isEqual(to: Secret([UInt8](repeating: 7, count: 32))))
-        #expect(found.warning?.contains("is not used") == true)
+        #expect(found.warning?.contains("is ignored") == true)
         #expect(FileManager.default.fileExists(atPath: place("journal/digest.key")))
     }
 

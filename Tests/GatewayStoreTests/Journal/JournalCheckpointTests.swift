@@ -135,10 +135,10 @@ struct JournalCheckpointTests {
         try PrivateFiles.makeDirectory(place.path)
         let log = try DatagramSocket(path: place("log"))
         let line = Array(#"{"seq":1,"at":"x"}"#.utf8) + [0x0A]
-        try CheckpointSyslog(path: place("log")).take(line)
+        try CheckpointSyslog(path: place("log")).store(line)
         let text = String(decoding: try #require(log.receive()), as: UTF8.self)
         #expect(text == #"<85>notify-gateway[\#(getpid())]: {"seq":1,"at":"x"}"#)
-        #expect(throws: FileFailure.self) { try CheckpointSyslog(path: place("none")).take(line) }
+        #expect(throws: FileFailure.self) { try CheckpointSyslog(path: place("none")).store(line) }
     }
 
     @Test("a newer program's journal is refused with its number, and left as it is")

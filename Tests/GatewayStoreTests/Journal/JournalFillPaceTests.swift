@@ -8,7 +8,7 @@ import Testing
         var pace = JournalFillPace()
         for _ in 0..<count {
             pace.wroteBatch(in: batch)
-            pace.madeRoom(in: batch + perMebibyte * Int64(pace.step) / 1_048_576)
+            pace.preallocated(in: batch + perMebibyte * Int64(pace.step) / 1_048_576)
         }
         return pace.step
     }
@@ -30,12 +30,12 @@ import Testing
         var pace = JournalFillPace()
         for _ in 0..<10 {
             pace.wroteBatch(in: 5_000_000)
-            pace.madeRoom(in: 6_000_000)
+            pace.preallocated(in: 6_000_000)
         }
         #expect(pace.step == 1 << 20)
         for _ in 0..<10 {
             pace.wroteBatch(in: 100_000)
-            pace.madeRoom(in: 300_000)
+            pace.preallocated(in: 300_000)
         }
         #expect(pace.step == 64 << 10)
     }

@@ -38,7 +38,7 @@ struct JournalGatheringTests {
         let clock = ContinuousClock()
         queue.note(Fixture.refusal(1))
         let alone = clock.measure { queue.waitForWork(atMost: nil) }
-        #expect(alone >= JournalQueue.longestGathering)
+        #expect(alone >= JournalQueue.longestBatchDelay)
         #expect(queue.take().items.count == 1)
 
         var shortest = Duration.seconds(60)
@@ -49,10 +49,10 @@ struct JournalGatheringTests {
             shortest = min(shortest, clock.measure { queue.waitForWork(atMost: nil) })
             let items = queue.take().items
             #expect(items.count == 2)
-            JournalWaiter.tell(.success(()), to: items)
+            JournalWaiter.resume(.success(()), for: items)
             await answer
         }
-        #expect(shortest < JournalQueue.longestGathering)
+        #expect(shortest < JournalQueue.longestBatchDelay)
     }
 
     @Test("a call that comes while notes wait for company ends their wait, and so does the end")
@@ -69,7 +69,7 @@ struct JournalGatheringTests {
             queue.note(Fixture.refusal(1))
             async let answer: Void = isClosing ? queue.requestClose() : Self.record(2, in: queue)
             while returned.value == 0 { await Task.yield() }
-            JournalWaiter.tell(.success(()), to: queue.take().items)
+            JournalWaiter.resume(.success(()), for: queue.take().items)
             await answer
         }
     }

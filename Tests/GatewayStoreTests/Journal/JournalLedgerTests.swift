@@ -66,7 +66,8 @@ struct JournalLedgerTests {
         #expect(finding.what == "lines are missing at the end: the ledger has a checkpoint of line \(last)")
         let loss = try await run(fixture, calls: 5..<7)
         #expect(loss?.hasPrefix("lines 1 to \(last) are missing") == true)
-        #expect(fixture.log.lines(.error).contains { $0.contains("Journal does not match the checkpoint in the ledger") })
+        #expect(
+            fixture.log.lines(.error).contains { $0.contains("Journal does not match the checkpoint in the ledger") })
         let report = try verified(fixture)
         #expect(report.finding == nil)
         #expect(report.first == last + 1)

@@ -23,7 +23,7 @@ struct RetentionClockTests {
     func agreeing() {
         var clock = Self.clock(ahead: 5)
         #expect(clock.trust(now: Self.noon.adding(5 * Self.hour), at: Self.instant(hours: 0)) == .tooEarly)
-        #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 1)) == .believed)
+        #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 1)) == .trusted)
     }
 
     @Test(
@@ -37,7 +37,7 @@ struct RetentionClockTests {
             let start = Self.noon.adding(hours * Self.hour)
             for run in [0, 1, 23] as [Int64] {
                 guard
-                    case .doubted(let reason) = clock.trust(
+                    case .distrusted(let reason) = clock.trust(
                         now: start.adding(run * Self.hour), at: Self.instant(hours: run))
                 else {
                     Issue.record("believed after \(run) h")
@@ -45,30 +45,30 @@ struct RetentionClockTests {
                 }
                 #expect(reason.contains(start.description))
             }
-            #expect(clock.trust(now: start.adding(24 * Self.hour), at: Self.instant(hours: 24)) == .believed)
+            #expect(clock.trust(now: start.adding(24 * Self.hour), at: Self.instant(hours: 24)) == .trusted)
         }
     }
 
     @Test("a clock that is set while the gateway runs has to prove itself anew")
     func set() {
         var clock = Self.clock()
-        #expect(clock.trust(now: Self.noon.adding(2 * Self.hour), at: Self.instant(hours: 2)) == .believed)
+        #expect(clock.trust(now: Self.noon.adding(2 * Self.hour), at: Self.instant(hours: 2)) == .trusted)
         let wrong = Self.noon.adding(120 * 24 * Self.hour)
         #expect(clock.trust(now: wrong.adding(3 * Self.hour), at: Self.instant(hours: 3)) == .tooEarly)
-        guard case .doubted = clock.trust(now: wrong.adding(5 * Self.hour), at: Self.instant(hours: 5)) else {
+        guard case .distrusted = clock.trust(now: wrong.adding(5 * Self.hour), at: Self.instant(hours: 5)) else {
             Issue.record("believed")
             return
         }
         // And set right again.
         #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 6)) == .tooEarly)
-        #expect(clock.trust(now: Self.noon.adding(7 * Self.hour), at: Self.instant(hours: 7)) == .believed)
+        #expect(clock.trust(now: Self.noon.adding(7 * Self.hour), at: Self.instant(hours: 7)) == .trusted)
     }
 
     @Test("the ends of time overflow nothing")
     func extremes() {
         for time in [WallTime(microseconds: .min), WallTime(microseconds: .max)] {
             var clock = Self.clock(last: time, newest: nil)
-            #expect(clock.trust(now: Self.noon, at: Self.instant(hours: 0)) != .believed)
+            #expect(clock.trust(now: Self.noon, at: Self.instant(hours: 0)) != .trusted)
             var start = RetentionClock(lastLine: nil, newestFile: nil, startTime: time, start: Self.instant(hours: 0))
             #expect(start.trust(now: Self.noon, at: Self.instant(hours: 0)) == .tooEarly)
         }

@@ -71,20 +71,20 @@ struct ClaimTests {
     func order() async throws {
         let table = ClaimTable(waitersPerKey: 64, waitersInAll: 64)
         let key = ClaimTable.Key.registration(Fixture.id(1))
-        let first = table.open()
-        try await table.hold(key, for: first)
+        let first = table.makeClaim()
+        try await table.acquire(key, for: first)
         let served = Served()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for turn in 1...20 {
-                let claim = table.open()
+                let claim = table.makeClaim()
                 group.addTask {
-                    try await table.hold(key, for: claim)
+                    try await table.acquire(key, for: claim)
                     served.claims.withLock { $0.append(claim) }
-                    table.end(claim)
+                    table.releaseAll(claim)
                 }
                 while table.waiting < turn { await Task.yield() }
             }
-            table.end(first)
+            table.releaseAll(first)
             try await group.waitForAll()
         }
         #expect(served.claims.withLock { $0 } == Array(first + 1...first + 20))
@@ -95,24 +95,24 @@ struct ClaimTests {
     func bounds() async throws {
         let table = ClaimTable(waitersPerKey: 2, waitersInAll: 3)
         let keys = [1, 2].map { ClaimTable.Key.registration(Fixture.id($0)) }
-        let holders = [table.open(), table.open()]
-        for (key, holder) in zip(keys, holders) { try await table.hold(key, for: holder) }
+        let holders = [table.makeClaim(), table.makeClaim()]
+        for (key, holder) in zip(keys, holders) { try await table.acquire(key, for: holder) }
         await withTaskGroup(of: Void.self) { group in
             for key in [keys[0], keys[0], keys[1]] {
-                let claim = table.open()
+                let claim = table.makeClaim()
                 group.addTask {
-                    try? await table.hold(key, for: claim)
-                    table.end(claim)
+                    try? await table.acquire(key, for: claim)
+                    table.releaseAll(claim)
                 }
             }
             while table.waiting < 3 { await Task.yield() }
             for key in keys {
                 let error = await #expect(throws: LedgerUnavailable.self) {
-                    try await table.hold(key, for: table.open())
+                    try await table.acquire(key, for: table.makeClaim())
                 }
                 #expect(error?.isFull == true)
             }
-            for holder in holders { table.end(holder) }
+            for holder in holders { table.releaseAll(holder) }
         }
         #expect(table.waiting == 0)
         #expect(table.heldKeys == 0)

@@ -11,7 +11,7 @@ struct AgreedTimeTests {
 
     @Test("It is the wall clock's while both go on together, and follows it back at once")
     func together() {
-        var time = AgreedTime(keptFrom: nil, clocks: clock.clocks)
+        var time = AgreedTime(stored: nil, clocks: clock.clocks)
         for _ in 0..<100 {
             clock.advance(by: Self.day)
             #expect(time.advance(clock.clocks) == clock.clocks.wall())
@@ -22,7 +22,7 @@ struct AgreedTimeTests {
 
     @Test("A jump ahead is believed at once up to a day, and beyond that after a week that it has lasted")
     func ahead() {
-        var time = AgreedTime(keptFrom: nil, clocks: clock.clocks)
+        var time = AgreedTime(stored: nil, clocks: clock.clocks)
         let start = clock.clocks.wall()
         clock.setWall(WallTime(seconds: start.seconds + 86_400))
         #expect(time.advance(clock.clocks) == clock.clocks.wall())
@@ -38,7 +38,7 @@ struct AgreedTimeTests {
 
     @Test("A jump that changes begins its week again")
     func changes() {
-        var time = AgreedTime(keptFrom: nil, clocks: clock.clocks)
+        var time = AgreedTime(stored: nil, clocks: clock.clocks)
         let start = clock.clocks.wall()
         for hours in 1...400 as ClosedRange<Int64> {
             clock.advance(by: .seconds(3600))
@@ -51,9 +51,9 @@ struct AgreedTimeTests {
     func restart() {
         let start = clock.clocks.wall()
         clock.setWall(WallTime(seconds: start.seconds + 3600))
-        #expect(AgreedTime(keptFrom: start, clocks: clock.clocks).time == clock.clocks.wall())
+        #expect(AgreedTime(stored: start, clocks: clock.clocks).time == clock.clocks.wall())
         clock.setWall(WallTime(seconds: start.seconds + 120 * 86_400))
-        var time = AgreedTime(keptFrom: start, clocks: clock.clocks)
+        var time = AgreedTime(stored: start, clocks: clock.clocks)
         #expect(time.time == start)
         clock.advance(by: Self.day)
         #expect(time.advance(clock.clocks).seconds == start.seconds + 86_400)

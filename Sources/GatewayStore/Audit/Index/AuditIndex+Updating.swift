@@ -19,7 +19,7 @@ extension AuditIndex {
             // Write nothing where nothing was appended, so that a process that only queries leaves the clean shutdown
             // marker valid.
             if try database.read({ try AuditUpdate($0, files).isComplete(segments) }) { return progress(total, total) }
-            try write { try AuditUpdate($0, files).forget(allBut: segments) }
+            try write { try AuditUpdate($0, files).removeEntries(except: segments) }
             for (index, segment) in segments.enumerated() {
                 progress(done, total)
                 let end = index + 1 < segments.count ? segments[index + 1].name.first : nil
@@ -71,11 +71,11 @@ struct AuditUpdate {
         guard known.map(\.first) == segments.map(\.name.first),
             zip(known, segments).allSatisfy({ UInt64($0.bytes) == $1.size })
         else { return false }
-        return try known.last.map { try isAsItWas($0, in: segments, reading: true) } ?? true
+        return try known.last.map { try isUnchanged($0, in: segments, reading: true) } ?? true
     }
 
     /// Removes the entries of segments that no longer exist, and of all segments from the first changed one on.
-    func forget(allBut segments: [SegmentFiles.Found]) throws {
+    func removeEntries(except segments: [SegmentFiles.Found]) throws {
         let known = try known()
         let present = Set(segments.map(\.name.first))
         if let first = segments.first.map({ Int64(clamping: $0.name.first) }) {
@@ -86,8 +86,8 @@ struct AuditUpdate {
             let isGone = !present.contains(segment.first)
             // Only the last segment grows. The size is the only check of the others.
             let isLast = place == known.count - 1
-            if try isGone || !isAsItWas(segment, in: segments, reading: isLast) {
-                try forget(from: segment.first)
+            if try isGone || !isUnchanged(segment, in: segments, reading: isLast) {
+                try removeEntries(from: segment.first)
                 return
             }
         }
@@ -129,7 +129,7 @@ struct AuditUpdate {
     /// The length of a line's tail that identifies it. The tail contains the hash.
     private static let hashTail = 66
 
-    private func isAsItWas(_ known: Known, in segments: [SegmentFiles.Found], reading: Bool) throws -> Bool {
+    private func isUnchanged(_ known: Known, in segments: [SegmentFiles.Found], reading: Bool) throws -> Bool {
         guard let found = segments.first(where: { $0.name.first == known.first }),
             found.size >= UInt64(known.bytes)
         else { return false }
@@ -143,7 +143,7 @@ struct AuditUpdate {
         return bytes[..<end].suffix(Self.hashTail).elementsEqual(known.lastHash)
     }
 
-    private func forget(from first: UInt64) throws {
+    private func removeEntries(from first: UInt64) throws {
         try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
         try database.execute(sql: "DELETE FROM segment WHERE first >= ?", arguments: [Int64(clamping: first)])
     }

@@ -19,7 +19,7 @@ struct CleanEnd {
     private static let pageBytes = 4096
 
     /// Whether the marker exists, is complete, and matches the database as it is now.
-    var holds: Bool {
+    var isValid: Bool {
         guard let text = try? PrivateFiles.read(path, atMost: Self.longest),
             let statement = try? statement(durably: false)
         else { return false }

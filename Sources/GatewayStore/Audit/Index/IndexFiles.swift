@@ -115,7 +115,7 @@ final class IndexFiles: Sendable {
 
     private var damagePath: String { PrivateFiles.parent(of: database) + "/index.damaged" }
 
-    private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && cleanEnd.holds }
+    private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && cleanEnd.isValid }
 
     /// Whether the write-ahead log and the rollback journal are missing or empty.
     private var hasNoLog: Bool {

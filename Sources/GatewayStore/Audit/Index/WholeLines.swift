@@ -17,7 +17,7 @@ struct WholeLines {
         var hasGap = false
         let content = JournalContent.endOfLines(in: found)
         while offset < content, let feed = ChainCheck.endOfLine(in: found, from: offset), feed < content {
-            if CheckedLine.isShaped(found, offset..<feed) {
+            if CheckedLine.isWellFormed(found, offset..<feed) {
                 hasGap = hasGap || isBehindAGap
                 if !isBehindAGap || mayHaveGaps { end = feed + 1 }
             } else {

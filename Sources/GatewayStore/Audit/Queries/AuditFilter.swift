@@ -15,7 +15,7 @@ struct AuditFilter: Sendable {
     private let since: Int64
     private let until: Int64
     private let hidesCheckpoints: Bool
-    private let rest: [Rest]
+    private let otherConditions: [Rest]
 
     private enum Rest: Sendable {
         /// The member must have this text, in the escaped form of the line.
@@ -35,17 +35,17 @@ struct AuditFilter: Sendable {
         add("user", "user", query.user?.text)
         add("recipient", "recipient", query.to?.text)
         add("action", "action", query.action?.rawValue ?? (query.from == nil ? nil : Action.send.rawValue))
-        var rest: [Rest] = []
+        var otherConditions: [Rest] = []
         switch query.result {
-        case AuditQuery.wouldRefuse?: rest.append(.member("rule", Array(AuditQuery.wouldRefuse.utf8)))
-        case AuditQuery.wouldLimit?: rest.append(.wouldLimit)
+        case AuditQuery.wouldRefuse?: otherConditions.append(.member("rule", Array(AuditQuery.wouldRefuse.utf8)))
+        case AuditQuery.wouldLimit?: otherConditions.append(.wouldLimit)
         case let result: add("result", "result", result)
         }
-        if let rule = query.rule { rest.append(.member("rule", Self.written(rule))) }
-        if let peer = query.peer { rest.append(.member("peer", Self.written(peer))) }
-        if let limit = query.limit { rest.append(.limit(limit)) }
+        if let rule = query.rule { otherConditions.append(.member("rule", Self.written(rule))) }
+        if let peer = query.peer { otherConditions.append(.member("peer", Self.written(peer))) }
+        if let limit = query.limit { otherConditions.append(.limit(limit)) }
         self.words = words
-        self.rest = rest
+        self.otherConditions = otherConditions
         call = query.call.map { Array($0.utf8) }
         since = query.since?.microseconds ?? .min
         until = query.until?.microseconds ?? .max
@@ -56,10 +56,10 @@ struct AuditFilter: Sendable {
     var earliest: Int64 { since }
 
     /// Whether lines must be read to decide whether they match.
-    var hasRest: Bool { !rest.isEmpty }
+    var hasOtherConditions: Bool { !otherConditions.isEmpty }
 
     /// Returns whether the line matches the conditions on columns of the index.
-    func fitsColumns(_ line: JournalLineReader, at time: Int64) -> Bool {
+    func matchesColumns(_ line: JournalLineReader, at time: Int64) -> Bool {
         guard time >= since, until == .max || time < until else { return false }
         guard words.allSatisfy({ line.bytes(of: $0.member)?.elementsEqual($0.text.utf8) ?? false }) else {
             return false
@@ -70,8 +70,8 @@ struct AuditFilter: Sendable {
     }
 
     /// Returns whether the line matches the conditions that the index has no columns for.
-    func fitsRest(_ line: JournalLineReader) -> Bool {
-        rest.allSatisfy { condition in
+    func matchesOtherConditions(_ line: JournalLineReader) -> Bool {
+        otherConditions.allSatisfy { condition in
             switch condition {
             case .member(let name, let text): line.bytes(of: name)?.elementsEqual(text) ?? false
             case .wouldLimit: line.bytes.endOfMemberName("would-limit") != nil

@@ -17,19 +17,19 @@ struct AuditListing {
     func lines(limit: Int, onLine: (UInt64, [UInt8]) throws -> Void) throws -> Bool {
         if limit == .max {
             try locator.locate(filter, newestFirst: false) { location in
-                if let line = try fitting(location) { try onLine(location.number, line) }
+                if let line = try matchingLine(location) { try onLine(location.number, line) }
                 return true
             }
             return false
         }
         var found: [AuditLocation] = []
         try locator.locate(filter, newestFirst: true) { location in
-            if try !filter.hasRest || fitting(location) != nil { found.append(location) }
+            if try !filter.hasOtherConditions || matchingLine(location) != nil { found.append(location) }
             return found.count <= limit
         }
         let isMore = found.count > limit
         for location in found.prefix(limit).reversed() {
-            if let line = try fitting(location) { try onLine(location.number, line) }
+            if let line = try matchingLine(location) { try onLine(location.number, line) }
         }
         return isMore
     }
@@ -46,10 +46,10 @@ struct AuditListing {
         try locator.locate(filter, newestFirst: true) { location in
             if let call = location.call, let place = places[call] {
                 // The oldest matching line determines the call's position.
-                if try !filter.hasRest || fitting(location) != nil { found[place] = location }
+                if try !filter.hasOtherConditions || matchingLine(location) != nil { found[place] = location }
                 return true
             }
-            guard try !filter.hasRest || fitting(location) != nil else { return true }
+            guard try !filter.hasOtherConditions || matchingLine(location) != nil else { return true }
             guard found.count < limit else {
                 isMore = true
                 return false
@@ -69,13 +69,13 @@ struct AuditListing {
 
     /// Returns the line where it exists and matches; nil otherwise. Throws where the line contradicts its row in the
     /// index.
-    private func fitting(_ location: AuditLocation) throws -> [UInt8]? {
+    private func matchingLine(_ location: AuditLocation) throws -> [UInt8]? {
         guard let bytes = try source.line(at: location) else { return nil }
         let line = JournalLineReader(bytes: bytes[...])
         var clock = LineClock()
-        guard let time = clock.time(of: line), filter.fitsColumns(line, at: time) else {
+        guard let time = clock.time(of: line), filter.matchesColumns(line, at: time) else {
             throw AuditIndex.Failure("line \(location.number) does not match its index entry", isDamage: true)
         }
-        return filter.fitsRest(line) ? bytes : nil
+        return filter.matchesOtherConditions(line) ? bytes : nil
     }
 }

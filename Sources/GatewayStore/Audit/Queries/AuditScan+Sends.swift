@@ -12,7 +12,7 @@ extension AuditScan {
             var found: [ReceivedNotification?] = []
             try visit(segment, before: end) { line in
                 guard line.time >= since.microseconds, isSend(line, to: user), line.reader.kind == .outcome,
-                    !Self.unsent.contains(where: { line.says("result", $0) })
+                    !Self.unsent.contains(where: { line.hasMember("result", $0) })
                 else { return }
                 let sender = line.reader.text("user").flatMap(UserName.init(canonical:))
                 let service = line.reader.text("pns").flatMap(PushService.init(rawValue:))
@@ -65,7 +65,7 @@ extension AuditScan {
                 last = max(last ?? line.time, line.time)
                 if let service = line.reader.text("pns") { platforms.insert(service) }
             case .outcome:
-                if AuditScan.unsent.contains(where: { line.says("result", $0) }) { sent -= 1 }
+                if AuditScan.unsent.contains(where: { line.hasMember("result", $0) }) { sent -= 1 }
             case .refusal:
                 refused += line.reader.count
             case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, nil:
@@ -75,6 +75,6 @@ extension AuditScan {
     }
 
     private func isSend(_ line: Line, to user: UserName) -> Bool {
-        line.says("recipient", user.text) && line.says("action", Action.send.rawValue)
+        line.hasMember("recipient", user.text) && line.hasMember("action", Action.send.rawValue)
     }
 }

@@ -36,7 +36,7 @@ struct AuditScan {
         let time: Int64
         let location: AuditLocation
 
-        func says(_ member: StaticString, _ text: String) -> Bool {
+        func hasMember(_ member: StaticString, _ text: String) -> Bool {
             reader.bytes(of: member)?.elementsEqual(text.utf8) ?? false
         }
     }
@@ -107,7 +107,7 @@ extension AuditScan: AuditLocating {
         for (segment, end) in newestFirst ? segments.reversed() : segments {
             var found: [AuditLocation] = []
             try self.visit(segment, before: end) { line in
-                if filter.fitsColumns(line.reader, at: line.time), filter.fitsRest(line.reader) {
+                if filter.matchesColumns(line.reader, at: line.time), filter.matchesOtherConditions(line.reader) {
                     found.append(line.location)
                 }
             }

@@ -39,7 +39,7 @@ public final class AuditTrail: Sendable {
                 break
             } catch {
                 obstacle = error
-                guard drop(for: error) else { break }
+                guard discardIndex(after: error) else { break }
             }
         }
         state.withLock { $0.obstacle = obstacle }
@@ -58,7 +58,7 @@ public final class AuditTrail: Sendable {
         _ query: AuditQuery, limit: Int = .max, onLine: ([UInt8]) throws -> Void
     ) throws -> Bool {
         var last: UInt64?
-        return try answer { locator in
+        return try run { locator in
             try AuditListing(query, locator, files).lines(limit: limit) { number, line in
                 // If the index fails midway, the scan continues after the lines already passed on.
                 if let last, number <= last { return }
@@ -76,7 +76,7 @@ public final class AuditTrail: Sendable {
     @discardableResult
     public func calls(_ query: AuditQuery, limit: Int, onCall: ([[UInt8]]) throws -> Void) throws -> Bool {
         var last: UInt64?
-        return try answer { locator in
+        return try run { locator in
             try AuditListing(query, locator, files).calls(limit: limit) { number, lines in
                 if let last, number <= last { return }
                 try onCall(lines)
@@ -87,7 +87,7 @@ public final class AuditTrail: Sendable {
 
     /// Returns the senders who notified the user since the time, most frequent first.
     public func senders(to user: UserName, since: WallTime) throws -> [SenderSummary] {
-        try answer { index in
+        try run { index in
             try index.senders(to: user, since: since)
         } otherwise: { scan in
             try scan.senders(to: user, since: since)
@@ -97,11 +97,11 @@ public final class AuditTrail: Sendable {
     /// Returns the newest sends to the user that may have reached the backend, from the index; nil where the index is
     /// not usable.
     func indexed(_ user: UserName, since: WallTime, limit: Int) -> [ReceivedNotification]? {
-        guard let index = usable else { return nil }
+        guard let index = usableIndex else { return nil }
         do throws(AuditIndex.Failure) {
             return try index.received(by: user, since: since, limit: limit)
         } catch {
-            drop(for: error)
+            discardIndex(after: error)
             return nil
         }
     }
@@ -118,24 +118,24 @@ public final class AuditTrail: Sendable {
     // MARK: The index
 
     /// The index where it is open and its last update succeeded.
-    var usable: AuditIndex? { state.withLock { $0.obstacle == nil ? $0.index : nil } }
+    var usableIndex: AuditIndex? { state.withLock { $0.obstacle == nil ? $0.index : nil } }
 
-    private func answer<Answer>(_ question: (any AuditLocating) throws -> Answer) throws -> Answer {
-        try answer { index in
-            try question(index)
+    private func run<Answer>(_ query: (any AuditLocating) throws -> Answer) throws -> Answer {
+        try run { index in
+            try query(index)
         } otherwise: { scan in
-            try question(scan)
+            try query(scan)
         }
     }
 
-    private func answer<Answer>(
-        _ question: (AuditIndex) throws -> Answer, otherwise scan: (AuditScan) throws -> Answer
+    private func run<Answer>(
+        _ query: (AuditIndex) throws -> Answer, otherwise scan: (AuditScan) throws -> Answer
     ) throws -> Answer {
-        if let index = usable {
+        if let index = usableIndex {
             do {
-                return try question(index)
+                return try query(index)
             } catch let failure as AuditIndex.Failure {
-                drop(for: failure)
+                discardIndex(after: failure)
             } catch let failure as FileFailure {
                 throw AuditIndex.Failure(failure)
             }
@@ -151,7 +151,7 @@ public final class AuditTrail: Sendable {
         if let index = state.withLock({ $0.index }) {
             // Another process may have marked it as damaged.
             if !index.isMarkedDamaged { return index }
-            drop(for: AuditIndex.Failure("another process found the index damaged", isDamage: true))
+            discardIndex(after: AuditIndex.Failure("another process found the index damaged", isDamage: true))
         }
         let index = try AuditIndex(files)
         state.withLock { $0.index = index }
@@ -162,7 +162,7 @@ public final class AuditTrail: Sendable {
     ///
     /// - Returns: Whether the failure is damage.
     @discardableResult
-    func drop(for failure: AuditIndex.Failure) -> Bool {
+    func discardIndex(after failure: AuditIndex.Failure) -> Bool {
         let index = state.withLock { state in
             state.obstacle = failure
             defer { if failure.isDamage { state.index = nil } }

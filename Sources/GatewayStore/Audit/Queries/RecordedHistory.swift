@@ -69,7 +69,7 @@ public final class RecordedHistory: NotificationHistory {
         }
         let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
         if isReady.load(ordering: .acquiring) {
-            let found = try await ask(queue, waiting) { [self] in
+            let found = try await run(queue, waiting) { [self] in
                 update(makesAnew: false)
                 return trail.indexed(user, since: earliest, limit: limit)
             }
@@ -78,7 +78,7 @@ public final class RecordedHistory: NotificationHistory {
             isReady.store(false, ordering: .releasing)
             refresh()
         }
-        return try await ask(scans, waitingForScan) { [self] in
+        return try await run(scans, waitingForScan) { [self] in
             try AuditScan(files, limit: scanLimit, isWanted: isWanted)
                 .received(by: user, since: earliest, limit: limit)
         }
@@ -91,8 +91,8 @@ public final class RecordedHistory: NotificationHistory {
         queue.sync { trail.close() }
     }
 
-    private func ask<Answer: Sendable>(
-        _ queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ question: @escaping @Sendable () throws -> Answer
+    private func run<Answer: Sendable>(
+        _ queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ query: @escaping @Sendable () throws -> Answer
     ) async throws(HistoryUnavailable) -> Answer {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.longestQueue else {
             waiting.subtract(1, ordering: .relaxed)
@@ -102,7 +102,7 @@ public final class RecordedHistory: NotificationHistory {
             queue.async { [self] in
                 let result = Result {
                     guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
-                    return try question()
+                    return try query()
                 }
                 continuation.resume(returning: result.mapError { HistoryUnavailable("\($0)") })
             }

@@ -28,7 +28,7 @@ extension AuditTrail {
             let lines = try index.compare(progress: progress)
             return lines.map(IndexComparison.agrees) ?? .absent
         } catch {
-            return drop(for: error) ? .differs(error.description) : .unreadable(error.description)
+            return discardIndex(after: error) ? .differs(error.description) : .unreadable(error.description)
         }
     }
 }
@@ -58,7 +58,7 @@ extension AuditIndex {
                 let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
                 try AuditScan(files).visit(part, before: end) { line in
                     guard line.location.place < Int(bytes) else { return }
-                    try comparison.take(line)
+                    try comparison.compare(line)
                 }
             }
             try comparison.finish(skipping: { present[$0] == nil })
@@ -94,7 +94,7 @@ private struct RowComparison {
     }
 
     /// Compares the next line with its row. Skips rows of removed segments.
-    mutating func take(_ line: AuditScan.Line) throws {
+    mutating func compare(_ line: AuditScan.Line) throws {
         while let row, try row.decode(Int64.self, atIndex: 0) < Int64(clamping: line.number) {
             guard try row.decode(Int64.self, atIndex: 1) < Int64(clamping: line.location.segment.first) else {
                 throw difference(try row.decode(Int64.self, atIndex: 0))

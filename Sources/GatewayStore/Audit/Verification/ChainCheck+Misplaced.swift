@@ -22,7 +22,7 @@ extension ChainCheck {
             return Finding(expected - 1, through: expected, what)
         }
         let next = CheckedLine(bytes, (range.upperBound + 1)..<end)
-        if next.hash != nil, let hash = line.hash, !next.names(hash) { return Finding(expected, what) }
+        if next.hash != nil, let hash = line.hash, !next.hasPrevious(hash) { return Finding(expected, what) }
         return Finding(expected - 1, what)
     }
 

@@ -15,7 +15,7 @@ struct ChainCheck {
     private var previous: [UInt8] = []
     /// The `prev` of the first existing line, where earlier lines were removed.
     private var beginning: [UInt8]?
-    private var isBeginningVouchedFor = true
+    private var isBeginningSigned = true
     /// The number of the last removed line according to validly signed `retired` lines.
     private var retiredThrough: UInt64 = 0
     private var losses = RecordedLosses()
@@ -31,7 +31,7 @@ struct ChainCheck {
     }
 
     /// Checks a segment. The caller stops after the first finding.
-    mutating func take(
+    mutating func checkSegment(
         _ bytes: [UInt8], of segment: JournalSegmentName, before next: JournalSegmentName?, mayEndWithinLine: Bool
     ) {
         if report.first == 0 { begin(with: segment, bytes) }
@@ -43,7 +43,7 @@ struct ChainCheck {
             report.lastTime = time ?? report.lastTime
         }
         guard segment.first == expected else {
-            find(Finding(segment.first, "the segment that starts with this line is duplicated or out of order"))
+            record(Finding(segment.first, "the segment that starts with this line is duplicated or out of order"))
             return
         }
         defer { suspend(before: next) }
@@ -51,8 +51,8 @@ struct ChainCheck {
         let content = JournalContent.endOfLines(in: bytes)
         while report.finding == nil, next.map({ expected < $0.first }) ?? true, offset < content {
             guard let end = Self.endOfLine(in: bytes, from: offset) else { break }
-            if end + 1 >= content, !CheckedLine(bytes, offset..<end).isShaped { break }
-            takeLine(bytes, offset..<end)
+            if end + 1 >= content, !CheckedLine(bytes, offset..<end).isWellFormed { break }
+            checkLine(bytes, offset..<end)
             if report.finding == nil { lastGood = offset..<end }
             offset = end + 1
         }
@@ -64,18 +64,18 @@ struct ChainCheck {
             pendingVoid = Finding(
                 expected, "the previous segment has lines after its end, and no record of a failed write explains them")
         } else if next != nil || !mayEndWithinLine {
-            find(Finding(expected, "the line is incomplete"))
+            record(Finding(expected, "the line is incomplete"))
         }
     }
 
     /// Makes the checks that need the end of the journal, and returns the report.
     mutating func finish() -> JournalVerification.Report {
-        if report.finding == nil, let pendingVoid { find(pendingVoid) }
+        if report.finding == nil, let pendingVoid { record(pendingVoid) }
         report = losses.completed(report)
         if report.finding == nil, report.first > 1 { checkBeginning() }
         if report.finding == nil, nextCopy < copies.heads.count {
             let last = copies.heads[copies.heads.count - 1].number
-            find(
+            record(
                 Finding(
                     max(1, expected), through: last,
                     "lines are missing at the end: \(copies.heads[copies.heads.count - 1].place.rawValue) has a "
@@ -86,13 +86,13 @@ struct ChainCheck {
 
     /// Checks that the lines before the first existing one were removed by retention or are recorded as lost.
     private mutating func checkBeginning() {
-        report.retiredThrough = isBeginningVouchedFor ? report.first - 1 : retiredThrough
+        report.retiredThrough = isBeginningSigned ? report.first - 1 : retiredThrough
         guard report.retiredThrough < report.first - 1 else { return }
         let missing = (report.retiredThrough + 1)...(report.first - 1)
         if let found = losses.losses(ofBeginning: missing) {
             report.losses.insert(contentsOf: found, at: 0)
         } else {
-            find(
+            record(
                 Finding(
                     report.retiredThrough + 1, through: report.first - 1,
                     "lines are missing at the beginning, and no signed line records their removal"))
@@ -146,21 +146,21 @@ struct ChainCheck {
         else { return }
         previous = named
         beginning = named
-        isBeginningVouchedFor = false
+        isBeginningSigned = false
     }
 
-    private mutating func takeLine(_ bytes: [UInt8], _ range: Range<Int>) {
+    private mutating func checkLine(_ bytes: [UInt8], _ range: Range<Int>) {
         let line = CheckedLine(bytes, range)
         guard let hash = line.hash else {
-            return find(Finding(expected, line.isShaped ? "the line was changed" : "not a line of the journal"))
+            return record(Finding(expected, line.isWellFormed ? "the line was changed" : "not a line of the journal"))
         }
-        guard line.number == expected else { return find(misplaced(line)) }
-        guard line.names(previous) else { return find(unchained(line, bytes, range)) }
+        guard line.number == expected else { return record(misplaced(line)) }
+        guard line.hasPrevious(previous) else { return record(unchained(line, bytes, range)) }
         if let unexplained = pendingVoid {
             let reader = JournalLineReader(bytes: bytes[range])
             let causes = [JournalEntry.Mending.writeFailed, .linesMissing].map(\.rawValue)
             guard reader.kind == .recovered, reader.text("result").map(causes.contains) == true else {
-                return find(unexplained)
+                return record(unexplained)
             }
             pendingVoid = nil
         }
@@ -173,7 +173,7 @@ struct ChainCheck {
         if line.mayBeSigned { checkStatement(JournalLineReader(bytes: bytes[range])) } else { checkRun() }
         if line.mayBeRecovered {
             let reader = JournalLineReader(bytes: bytes[range])
-            if reader.kind == .recovered { losses.take(reader, number: report.last) }
+            if reader.kind == .recovered { losses.add(reader, number: report.last) }
         }
         if report.finding == nil { compareWithCopy(hash) }
     }
@@ -187,16 +187,16 @@ struct ChainCheck {
         guard !keys.isEmpty else { return }
         let number = expected - 1
         let unsigned = report.signedThrough + 1
-        guard let signed = line.statement, signed.isGood(under: keys) else {
+        guard let signed = line.statement, signed.isValid(under: keys) else {
             let first = kind == .checkpoint ? max(unsigned, report.first) : number
-            return find(
+            return record(
                 Finding(first, through: number, "the \(kind.rawValue) in line \(number) is not signed by a known key"))
         }
         let statement = signed.statement
         switch statement.kind {
         case .checkpoint:
             guard statement.through == number - 1, line.previous == statement.head else {
-                return find(
+                return record(
                     Finding(
                         max(unsigned, report.first), through: number,
                         "lines were changed and rehashed: the checkpoint in line \(number) signs another hash"
@@ -207,7 +207,7 @@ struct ChainCheck {
             run = 0
         case .retired:
             if let beginning, statement.through == report.first - 1, statement.head == beginning {
-                isBeginningVouchedFor = true
+                isBeginningSigned = true
             }
             if statement.through < report.first { retiredThrough = max(retiredThrough, statement.through) }
         }
@@ -216,14 +216,14 @@ struct ChainCheck {
     private mutating func checkRun() {
         guard !keys.isEmpty, run > JournalSigner.longestRun + 1 else { return }
         let first = max(report.signedThrough + 1, report.first)
-        find(Finding(first, through: expected - 1, "more than \(JournalSigner.longestRun) lines without a checkpoint"))
+        record(Finding(first, through: expected - 1, "more than \(JournalSigner.longestRun) lines without a checkpoint"))
     }
 
     private mutating func compareWithCopy(_ hash: [UInt8]) {
         while nextCopy < copies.heads.count, copies.heads[nextCopy].number == report.last {
             guard copies.heads[nextCopy].hash == hash else {
                 let first = nextCopy > 0 ? copies.heads[nextCopy - 1].number + 1 : report.first
-                return find(
+                return record(
                     Finding(
                         max(first, report.first), through: report.last,
                         "lines were changed and rehashed: \(copies.heads[nextCopy].place.rawValue) has another "
@@ -235,7 +235,7 @@ struct ChainCheck {
         }
     }
 
-    private mutating func find(_ finding: Finding) {
+    private mutating func record(_ finding: Finding) {
         if report.finding == nil { report.finding = finding }
     }
 }

@@ -4,7 +4,7 @@ internal import Glibc
 /// The parts of a line that the chain check needs, read by position so that a million lines take only seconds.
 struct CheckedLine {
     /// Whether the line has the prefix and the suffix of a journal line.
-    let isShaped: Bool
+    let isWellFormed: Bool
     /// The line's `hash` member, 64 hexadecimal digits; nil where it does not match the line's bytes.
     let hash: [UInt8]?
     /// The line's number.
@@ -14,7 +14,7 @@ struct CheckedLine {
     /// Whether the line's kind may be `recovered`. False is certain.
     let mayBeRecovered: Bool
     private let bytes: [UInt8]
-    private let namePlace: Int
+    private let previousOffset: Int
 
     private static let start = Array(#"{"seq":"#.utf8)
     private static let previousMember = Array(#","prev":""#.utf8)
@@ -30,15 +30,15 @@ struct CheckedLine {
         let previousStart = range.upperBound - Self.tailLength + Self.previousMember.count
         let hashPlace = previousStart + 64
         let hashStart = hashPlace + Self.hashMember.count
-        guard Self.isShaped(bytes, range) else {
-            (isShaped, hash, number, mayBeSigned, mayBeRecovered, self.bytes, namePlace) = (
+        guard Self.isWellFormed(bytes, range) else {
+            (isWellFormed, hash, number, mayBeSigned, mayBeRecovered, self.bytes, previousOffset) = (
                 false, nil, nil, false, false, [], 0
             )
             return
         }
-        isShaped = true
+        isWellFormed = true
         self.bytes = bytes
-        namePlace = previousStart
+        previousOffset = previousStart
         let (number, numberEnd) = Self.number(bytes, range.lowerBound + Self.start.count)
         self.number = number
         mayBeSigned = Self.signedKinds.contains { Self.matches($0, bytes, numberEnd + Self.kindDistance) }
@@ -52,7 +52,7 @@ struct CheckedLine {
     }
 
     /// Returns whether the bytes have the prefix and the suffix of a journal line, with room for both hashes.
-    static func isShaped(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
+    static func isWellFormed(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
         let tail = range.upperBound - tailLength
         return tail > range.lowerBound + start.count && matches(start, bytes, range.lowerBound)
             && matches(previousMember, bytes, tail)
@@ -61,7 +61,7 @@ struct CheckedLine {
     }
 
     /// Returns whether the line's `prev` is the hash.
-    func names(_ hash: [UInt8]) -> Bool { isShaped && Self.matches(hash, bytes, namePlace) }
+    func hasPrevious(_ hash: [UInt8]) -> Bool { isWellFormed && Self.matches(hash, bytes, previousOffset) }
 
     private static func matches(_ pattern: [UInt8], _ bytes: [UInt8], _ place: Int) -> Bool {
         bytes.withUnsafeBytes { buffer in

@@ -33,7 +33,7 @@ public struct CheckpointCopies: Sendable {
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             guard let start = line.firstPlace(of: beginning) else { continue }
             guard let signed = JournalLineReader(bytes: line[start...]).statement,
-                signed.statement.kind == .checkpoint, signed.isGood(under: keys)
+                signed.statement.kind == .checkpoint, signed.isValid(under: keys)
             else {
                 unreadable += 1
                 continue

@@ -160,7 +160,7 @@ public struct JournalVerification: Sendable {
                         if isBeginning { check = ChainCheck(keys: keys, copies: copies) }
                         continue following
                     }
-                    check.take(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)
+                    check.checkSegment(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)
                     if check.report.finding == nil { break }
                 }
                 done += sizes[index]

@@ -23,7 +23,7 @@ struct RecordedLosses {
     mutating func add(_ gap: Gap) { gaps.append(gap) }
 
     /// Adds the record of a valid `recovered` line.
-    mutating func take(_ line: JournalLineReader, number: UInt64) {
+    mutating func add(_ line: JournalLineReader, number: UInt64) {
         let result = line.text("result").flatMap { JournalEntry.Mending(rawValue: $0) }
         let time = line.text("at") ?? ""
         switch result {

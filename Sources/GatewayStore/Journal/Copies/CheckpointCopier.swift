@@ -21,7 +21,7 @@ final class CheckpointCopier: Sendable {
     /// The maximum number of waiting lines. Beyond it the oldest is dropped.
     static let longestQueue = 256
     /// The maximum time for the last lines when the journal is closed.
-    static let patience = DispatchTimeInterval.seconds(5)
+    static let closeTimeout = DispatchTimeInterval.seconds(5)
 
     init(_ sink: any CheckpointSink, logger: Logger) {
         let thread = Thread { self.run(sink, logger) }
@@ -38,12 +38,12 @@ final class CheckpointCopier: Sendable {
         wake.signal()
     }
 
-    /// Returns once the queued lines were copied or dropped, or after ``patience``.
+    /// Returns once the queued lines were copied or dropped, or after ``closeTimeout``.
     func close() {
         state.withLock { $0.isClosing = true }
         wake.signal()
         closing.signal()
-        _ = ended.wait(timeout: .now() + Self.patience)
+        _ = ended.wait(timeout: .now() + Self.closeTimeout)
     }
 
     private func run(_ sink: any CheckpointSink, _ logger: Logger) {
@@ -56,7 +56,7 @@ final class CheckpointCopier: Sendable {
             }
             for line in sink.needsLastOnly ? lines.suffix(1) : lines[...] {
                 do throws(FileFailure) {
-                    try sink.take(line)
+                    try sink.store(line)
                     if isFailing { logger.notice("Checkpoint copying resumed") }
                     isFailing = false
                 } catch {

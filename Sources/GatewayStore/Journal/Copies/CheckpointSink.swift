@@ -3,7 +3,7 @@ internal import Glibc
 /// A receiver of checkpoint lines. Confined to one thread; may block.
 protocol CheckpointSink: Sendable {
     /// Stores one line, given with its line feed.
-    func take(_ line: [UInt8]) throws(FileFailure)
+    func store(_ line: [UInt8]) throws(FileFailure)
     /// Whether only the last of several waiting lines is needed.
     var needsLastOnly: Bool { get }
     /// The pause after lines were stored.
@@ -20,7 +20,7 @@ extension CheckpointSink {
 struct CheckpointFile: CheckpointSink {
     let path: String
 
-    func take(_ line: [UInt8]) throws(FileFailure) {
+    func store(_ line: [UInt8]) throws(FileFailure) {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
@@ -40,7 +40,7 @@ struct CheckpointSyslog: CheckpointSink {
     static let standardPath = "/dev/log"
     var path = standardPath
 
-    func take(_ line: [UInt8]) throws(FileFailure) {
+    func store(_ line: [UInt8]) throws(FileFailure) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw FileFailure("socket", path) }
         defer { close(descriptor) }

@@ -34,7 +34,7 @@ struct CheckpointLedger: CheckpointSink {
     /// A busy journal writes many checkpoints a second. Storing each of them would cost a commit each.
     var pause: Duration { .seconds(1) }
 
-    func take(_ line: [UInt8]) throws(FileFailure) {
+    func store(_ line: [UInt8]) throws(FileFailure) {
         guard let checkpoint = KnownCheckpoint(line: line) else { return }
         do throws(LedgerUnavailable) {
             try ledger.keep(checkpoint)

@@ -12,8 +12,8 @@ extension JournalWriter {
         guard signer != nil, segment != nil else { return }
         // Both clocks are read together, because a difference between them means that the clock was set.
         let (now, time) = (settings.clocks.monotonic(), settings.clocks.wall())
-        if let retentionLooked, now.nanoseconds - retentionLooked.nanoseconds < interval { return }
-        retentionLooked = now
+        if let lastRetentionCheck, now.nanoseconds - lastRetentionCheck.nanoseconds < interval { return }
+        lastRetentionCheck = now
         do throws(JournalUnavailable) {
             try retireSegments(now: now, at: time)
         } catch {
@@ -35,11 +35,11 @@ extension JournalWriter {
             segments = try files.names(in: settings.directory).compactMap { JournalSegmentName($0) }.sorted()
             for name in segments { sizes.append(try files.size(path(name))) }
         } catch {
-            return complain(error)
+            return reportRemovalFailure(error)
         }
         total = sizes.reduce(0, +)
-        let isAgeDue = ageLooked.map { now.nanoseconds - $0.nanoseconds >= interval } ?? true
-        if isAgeDue { ageLooked = now }
+        let isAgeDue = lastAgeCheck.map { now.nanoseconds - $0.nanoseconds >= interval } ?? true
+        if isAgeDue { lastAgeCheck = now }
         let trust = retentionClock.trust(now: time, at: now)
         let oldest = time.adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
         // The last segment is being written.
@@ -48,10 +48,10 @@ extension JournalWriter {
             do throws(FileFailure) {
                 end = try self.end(of: name, before: segments[index + 1])
             } catch {
-                return complain(error)
+                return reportRemovalFailure(error)
             }
             if total <= UInt64(clamping: settings.keepBytes) {
-                guard isAgeDue, end.time < oldest, isBelieved(trust) else { return }
+                guard isAgeDue, end.time < oldest, isTrusted(trust) else { return }
             }
             begin()
             // The segment was truncated, or another one is missing. Without this record the lines would appear to be
@@ -64,7 +64,7 @@ extension JournalWriter {
                 try files.remove(path(name))
                 try files.synchronizeDirectory(settings.directory)
             } catch {
-                return complain(error)
+                return reportRemovalFailure(error)
             }
             total -= sizes[index]
             knownEnds[name] = nil
@@ -92,24 +92,24 @@ extension JournalWriter {
         throw FileFailure(unfit: path, "does not end with line \(next.first - 1) and is kept")
     }
 
-    private func isBelieved(_ trust: RetentionClock.Trust) -> Bool {
+    private func isTrusted(_ trust: RetentionClock.Trust) -> Bool {
         switch trust {
-        case .believed: return true
+        case .trusted: return true
         case .tooEarly: return false
-        case .doubted(let reason):
-            if !hasReportedDoubt {
+        case .distrusted(let reason):
+            if !hasReportedDistrust {
                 settings.logger.warning(
                     "Expired journal segments kept: the clock may be wrong",
                     metadata: ["detail": "\(reason)"])
             }
-            hasReportedDoubt = true
+            hasReportedDistrust = true
             return false
         }
     }
 
     private func path(_ name: JournalSegmentName) -> String { settings.directory + "/" + name.text }
 
-    private func complain(_ failure: FileFailure) {
+    private func reportRemovalFailure(_ failure: FileFailure) {
         settings.logger.error("Journal segment removal failed", metadata: ["detail": "\(failure.description)"])
     }
 }

@@ -31,11 +31,11 @@ struct RetentionClock {
 
     /// The reliability of the wall clock.
     enum Trust: Sendable, Hashable {
-        case believed
+        case trusted
         /// The gateway has not run long enough.
         case tooEarly
         /// The journal contradicts the clock, for the given reason, and the gateway has not run long enough.
-        case doubted(String)
+        case distrusted(String)
     }
 
     /// Returns the reliability of the wall clock. Callers call it regularly, because it detects a set clock only then;
@@ -51,9 +51,10 @@ struct RetentionClock {
         }
         if let (name, other) = evidence.first(where: { Self.distance($0.1, startTime) > Self.longestPause }) {
             return run >= Self.longestRun
-                ? .believed : .doubted("the gateway started at \(startTime), but the journal's \(name) is of \(other)")
+                ? .trusted
+                : .distrusted("the gateway started at \(startTime), but the journal's \(name) is of \(other)")
         }
-        return run >= Self.shortestRun ? .believed : .tooEarly
+        return run >= Self.shortestRun ? .trusted : .tooEarly
     }
 
     private static func distance(_ one: WallTime, _ other: WallTime) -> Int64 {

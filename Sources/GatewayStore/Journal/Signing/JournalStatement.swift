@@ -39,7 +39,7 @@ struct SignedStatement: Sendable, Hashable {
     let signature: [UInt8]
 
     /// Returns whether one of the keys signed this statement.
-    func isGood(under keys: [Ed25519.PublicKey]) -> Bool {
+    func isValid(under keys: [Ed25519.PublicKey]) -> Bool {
         keys.contains { $0.journalID == keyID && $0.verifies(signature, of: statement.message) }
     }
 }

@@ -23,8 +23,8 @@ extension JournalWriter {
     func inspectClosedSegments() {
         guard segment != nil else { return }
         let now = settings.clocks.monotonic()
-        if let closedLooked, now.nanoseconds - closedLooked.nanoseconds < Self.closedInterval { return }
-        closedLooked = now
+        if let lastClosedCheck, now.nanoseconds - lastClosedCheck.nanoseconds < Self.closedInterval { return }
+        lastClosedCheck = now
         findLosses()
         do throws(JournalUnavailable) {
             try requireLock()

@@ -3,22 +3,22 @@ internal import Synchronization
 /// Collects work that arrives while earlier work runs, so that it can be processed as one batch.
 final class Gathering<Work: Sendable>: Sendable {
     /// The collected work; nil while no work runs.
-    private let gathered = Mutex<[Work]?>(nil)
+    private let collected = Mutex<[Work]?>(nil)
 
     /// The number of collected items.
-    var count: Int { gathered.withLock { $0?.count ?? 0 } }
+    var count: Int { collected.withLock { $0?.count ?? 0 } }
 
     /// Adds an item.
     ///
     /// - Returns: Whether no work runs. The caller then processes the item itself, and calls `next()` until it returns
     ///   nil.
     func add(_ work: Work) -> Bool {
-        gathered.withLock { gathered in
-            if gathered == nil {
-                gathered = []
+        collected.withLock { collected in
+            if collected == nil {
+                collected = []
                 return true
             }
-            gathered?.append(work)
+            collected?.append(work)
             return false
         }
     }
@@ -26,9 +26,9 @@ final class Gathering<Work: Sendable>: Sendable {
     /// Returns the collected work for the caller to process; nil where there is none, which also marks the work as
     /// finished.
     func next() -> [Work]? {
-        gathered.withLock { gathered in
-            let next = gathered ?? []
-            gathered = next.isEmpty ? nil : []
+        collected.withLock { collected in
+            let next = collected ?? []
+            collected = next.isEmpty ? nil : []
             return next.isEmpty ? nil : next
         }
     }

@@ -10,7 +10,7 @@ final class GroupRead: Sendable {
 
     private let database: DatabasePool
     private let health: LedgerHealth
-    let gathering = Gathering<Question>()
+    let collector = Gathering<Question>()
 
     init(_ database: DatabasePool, health: LedgerHealth) {
         self.database = database
@@ -22,12 +22,12 @@ final class GroupRead: Sendable {
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         await withCheckedContinuation { continuation in
-            let question: Question = { [health] tables in
+            let query: Question = { [health] tables in
                 let result = Result { try body(tables.get()) }
                 if case .failure(let error) = result { health.noteRead(error) }
                 continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
             }
-            if gathering.add(question) { answer([question]) }
+            if collector.add(query) { run([query]) }
         }
     }
 
@@ -38,10 +38,10 @@ final class GroupRead: Sendable {
         return LedgerTables(database)
     }
 
-    private func answer(_ questions: [Question]) {
+    private func run(_ queries: [Question]) {
         database.asyncRead { [self] access in
-            for question in questions { question(Result { try Self.tables(access.get()) }) }
-            if let more = gathering.next() { answer(more) }
+            for query in queries { query(Result { try Self.tables(access.get()) }) }
+            if let more = collector.next() { run(more) }
         }
     }
 }

@@ -73,11 +73,11 @@ final class LedgerHealth: Sendable {
     func endTest() { state.withLock { $0.testing = nil } }
 
     /// Records the damage that a check of the file found.
-    func found(damage: String) { state.withLock { $0.damage = $0.damage ?? damage } }
+    func recordDamage(_ damage: String) { state.withLock { $0.damage = $0.damage ?? damage } }
 
     /// Records an error of a read.
     func noteRead(_ error: any Error) {
-        if let damage = Self.damage(in: error) { found(damage: damage) }
+        if let damage = Self.damage(in: error) { recordDamage(damage) }
     }
 
     /// Records an error of a write. Ignores errors that are not SQLite's, because they do not concern the file.

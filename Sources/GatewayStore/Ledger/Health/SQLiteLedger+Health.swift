@@ -55,7 +55,7 @@ extension SQLiteLedger {
             check.cancel()
         }
         let damage = try result.get()
-        if let damage { health.found(damage: damage) }
+        if let damage { health.recordDamage(damage) }
         return damage
     }
 

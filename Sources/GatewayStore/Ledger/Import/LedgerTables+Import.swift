@@ -28,7 +28,7 @@ extension LedgerTables {
     /// - Parameters: - purging: Whether rejected entries are marked for deletion. - confirming: Whether the operator
     ///   confirms the valid entries. Otherwise they stay unconfirmed until their devices register again, because
     ///   without a gateway anybody could register a device under any name.
-    func take(
+    func importEntry(
         _ entry: KeyedImportEntry, purging: Bool, confirming: Bool, now: WallTime
     ) throws -> ImportVerdict {
         if let handle = entry.handle { try adopt(entry.formerKeys, as: handle) }
@@ -40,7 +40,7 @@ extension LedgerTables {
             try put(bound)
             return .confirmed
         }
-        if try stray(entry.id) != nil { return .known }
+        if try orphan(entry.id) != nil { return .known }
         let before = try String.fetchOne(
             database, sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
             arguments: [entry.id.text, Data(entry.content.bytes)]
@@ -66,12 +66,12 @@ extension LedgerTables {
             try note(.unsound, of: entry)
             return .unsound
         }
-        try putStray(StrayRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
+        try putOrphan(StrayRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
         try note(.purged, of: entry)
         return .purged
     }
 
-    func stray(_ id: RegistrationID) throws -> StrayRegistration? {
+    func orphan(_ id: RegistrationID) throws -> StrayRegistration? {
         guard let row = try firstRow(sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
             let reason = SweepReason(rawValue: try row.required("reason", as: String.self))
         else { return nil }
@@ -79,16 +79,16 @@ extension LedgerTables {
         return StrayRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
     }
 
-    func putStray(_ stray: StrayRegistration) throws {
+    func putOrphan(_ orphan: StrayRegistration) throws {
         try execute(
             sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
             arguments: [
-                stray.id.text, stray.handle?.service.rawValue, stray.handle.map { Data($0.digest.bytes) },
-                stray.reason.rawValue, stray.owner?.text,
+                orphan.id.text, orphan.handle?.service.rawValue, orphan.handle.map { Data($0.digest.bytes) },
+                orphan.reason.rawValue, orphan.owner?.text,
             ])
     }
 
-    func removeStray(_ id: RegistrationID) throws {
+    func removeOrphan(_ id: RegistrationID) throws {
         try execute(sql: "DELETE FROM stray WHERE id = ?", arguments: [id.text])
     }
 

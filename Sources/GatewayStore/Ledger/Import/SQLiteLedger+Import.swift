@@ -31,7 +31,7 @@ extension SQLiteLedger {
         return try await write { tables in
             // Count the waiting time of existing unconfirmed registrations up to now.
             try tables.countRunningTime(until: now)
-            return try all.map { try tables.take($0, purging: purging, confirming: confirming, now: now) }
+            return try all.map { try tables.importEntry($0, purging: purging, confirming: confirming, now: now) }
         }.get()
     }
 

@@ -31,7 +31,7 @@ public struct JournaledRegistrations: Sendable {
                 for line in try files.read(path).split(separator: UInt8(ascii: "\n")) {
                     let line = JournalLineReader(bytes: line)
                     guard let number = line.sequence, number < end, let at = line.time, at >= since else { continue }
-                    take(line, at)
+                    add(line, at)
                 }
             }
         } catch {
@@ -39,7 +39,7 @@ public struct JournaledRegistrations: Sendable {
         }
     }
 
-    private mutating func take(_ line: JournalLineReader, _ at: WallTime) {
+    private mutating func add(_ line: JournalLineReader, _ at: WallTime) {
         guard let action = line.text("action").flatMap(Action.init), let kind = line.kind else { return }
         let user = line.text("user").flatMap { UserName(canonical: $0) }
         switch (kind, action) {

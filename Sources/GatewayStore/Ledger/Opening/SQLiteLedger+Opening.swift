@@ -8,7 +8,7 @@ extension SQLiteLedger {
 
     /// Throws where a ledger that was in use is empty or missing. Opening it as a new one would leave every device
     /// unbound, so that any user could register it.
-    static func refuseLoss(of file: String, _ state: LedgerState?, version: Int) throws {
+    static func rejectLoss(of file: String, _ state: LedgerState?, version: Int) throws {
         guard version == 0, state != nil else { return }
         throw LedgerUnavailable(
             "\(file) is empty or was removed, but was in use; restore it from a copy made by \"ledger backup\", or "
@@ -16,7 +16,7 @@ extension SQLiteLedger {
     }
 
     /// Checks the file where the last gateway did not close it, and throws where it is damaged.
-    static func refuseDamage(_ database: DatabasePool, _ state: LedgerState?) throws {
+    static func rejectDamage(_ database: DatabasePool, _ state: LedgerState?) throws {
         guard state?.isClosed != true else { return }
         guard let damage = try database.read({ try LedgerCheck.damage(of: $0, .pages) }) else { return }
         throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: damage)

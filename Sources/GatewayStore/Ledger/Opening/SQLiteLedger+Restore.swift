@@ -42,7 +42,7 @@ extension SQLiteLedger {
                 for (user, at) in journaled.revoked { try tables.revoke(user, at: at) }
                 var marked = 0
                 for (id, change) in journaled.changes {
-                    if try tables.settleRestored(id, change) { marked += 1 }
+                    if try tables.applyRestored(id, change) { marked += 1 }
                 }
                 try tables.remove(property: "restored")
                 return LedgerRestore(endedSessions: ended, markedRegistrations: marked)
@@ -57,7 +57,7 @@ extension LedgerTables {
     /// Applies the last change of a registration in the journal.
     ///
     /// - Returns: Whether the registration was marked for deletion.
-    fileprivate func settleRestored(
+    fileprivate func applyRestored(
         _ id: RegistrationID, _ change: JournaledRegistrations.LastChange
     ) throws -> Bool {
         let row = try registration(id).flatMap { $0.isBound ? $0 : nil }
