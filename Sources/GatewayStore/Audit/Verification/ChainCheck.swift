@@ -216,7 +216,8 @@ struct ChainCheck {
     private mutating func checkRun() {
         guard !keys.isEmpty, run > JournalSigner.longestRun + 1 else { return }
         let first = max(report.signedThrough + 1, report.first)
-        record(Finding(first, through: expected - 1, "more than \(JournalSigner.longestRun) lines without a checkpoint"))
+        let what = "more than \(JournalSigner.longestRun) lines without a checkpoint"
+        record(Finding(first, through: expected - 1, what))
     }
 
     private mutating func compareWithCopy(_ hash: [UInt8]) {
