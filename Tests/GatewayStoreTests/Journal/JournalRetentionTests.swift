@@ -17,7 +17,7 @@ struct JournalRetentionTests {
         await journal.close()
     }
 
-    @Test("Beyond the maximum size the oldest segments are removed, each with a signed line that verification starts at")
+    @Test("Beyond the maximum size the oldest segments are removed, and verification starts at their signed lines")
     func bySize() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         fixture.configuration.keepBytes = 10_000
