@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension WallTime {
-    /// The time so many microseconds later; times before the first or after the last there is are those.
+    /// Returns the time that is later by the number of microseconds, limited to the range of the type.
     func adding(_ microseconds: Int64) -> WallTime {
         let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
         return WallTime(microseconds: overflow ? (microseconds < 0 ? .min : .max) : sum)

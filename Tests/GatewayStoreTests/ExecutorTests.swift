@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayStore
 
-/// A task executor on one queue, as an event loop is on one thread.
+/// A task executor on one queue, similar to an event loop on one thread.
 private final class QueueExecutor: TaskExecutor {
     private static let key = DispatchSpecificKey<Bool>()
     private let queue = DispatchQueue(label: "loop")
@@ -16,13 +16,13 @@ private final class QueueExecutor: TaskExecutor {
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// Whether the caller runs on it.
+    /// Whether the caller runs on the executor.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 }
 
 @Suite("Stores: callers resume on their own executor", .timeLimit(.minutes(5)))
 struct ExecutorTests {
-    @Test("after each wait for the ledger, contended ones too")
+    @Test("After each wait for the ledger, including contended ones")
     func ledger() async throws {
         let fixture = try LedgerFixture()
         let executor = QueueExecutor()
@@ -46,7 +46,7 @@ struct ExecutorTests {
         }
     }
 
-    @Test("after each record of the journal, refused ones too")
+    @Test("After each record of the journal, including rejected ones")
     func journal() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A directory of the test's own, gone when the test is.
+/// A temporary directory that is removed with the object.
 final class TemporaryDirectory: Sendable {
     let path: String
 
     init() {
-        // In memory where there is such a place: tests synchronise thousands of times, and a disk would show nothing more.
+        // In memory where possible: tests synchronize thousands of times, and a disk would show nothing more.
         let memory = "/dev/shm"
         let place =
             FileManager.default.isWritableFile(atPath: memory) ? memory : FileManager.default.temporaryDirectory.path
@@ -15,7 +15,7 @@ final class TemporaryDirectory: Sendable {
 
     func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-    /// The permission bits of a file in it.
+    /// Returns the permission bits of a file in the directory.
     func mode(_ name: String = "") throws -> Int {
         let attributes = try FileManager.default.attributesOfItem(atPath: name.isEmpty ? path : self(name))
         return try #require(attributes[.posixPermissions] as? Int)

@@ -41,7 +41,7 @@ public enum ConfigurationCheck {
             [
                 ConfigurationProblem(
                     at: SourceLocation(file: path), path: "ledger.file",
-                    "\(file) is damaged: \($0); restore it from a copy that \"ledger backup\" made")
+                    "\(file) is damaged: \($0); restore it from a copy made by \"ledger backup\"")
             ]
         } ?? []
     }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The statements about accounts.
+/// Statements on the `account` table, and on the registrations that accounts made.
 extension LedgerTables {
     func accounts(of authenticator: PluginName) throws -> [UserName: AccountMark] {
         var accounts: [UserName: AccountMark] = [:]
@@ -14,7 +14,8 @@ extension LedgerTables {
         return accounts
     }
 
-    /// Notes an account. One that is there already keeps the time since when: it has another password, and the same life.
+    /// Inserts or updates the fingerprint of an account. An existing row keeps its `since` time: a new password does
+    /// not start a new account.
     func putAccount(_ user: UserName, _ mark: AccountMark, of authenticator: PluginName, now: WallTime) throws {
         try execute(
             sql: """
@@ -24,15 +25,15 @@ extension LedgerTables {
             arguments: [authenticator.text, user.text, Data(mark.bytes), now.microseconds])
     }
 
-    /// Since when the user's account is there; of several the youngest.
+    /// Returns the time since which the user's account exists: the latest of its rows, nil without a row.
     func presentLife(of user: UserName) throws -> WallTime? {
         try Int64.fetchOne(database, sql: Self.presentLife, arguments: [user.text]).map(WallTime.init(microseconds:))
     }
 
-    /// Asked by users themselves, so that it must cost the same however many there are.
+    /// Runs on requests of users, so its cost must not grow with the number of accounts.
     static let presentLife = "SELECT MAX(since) FROM account WHERE user = ?"
 
-    /// The accounts by which live registrations were made, or may have been.
+    /// Returns the accounts that made a live registration, or that have an update attempt of unknown outcome.
     func registeringAccounts() throws -> [Account] {
         var accounts: Set<Account> = []
         for question in [Self.registeringAccounts, Self.attemptingAccounts] {
@@ -56,7 +57,8 @@ extension LedgerTables {
         WHERE state = 'live' AND login IS NOT NULL
         """
 
-    /// Marks the live registrations that were made by accounts of the authenticator and not seen since the time.
+    /// Marks for deletion the live registrations that accounts of the authenticator made and that were last seen at
+    /// `time` or earlier.
     func doomRegistrations(of authenticator: PluginName, notSeenSince time: WallTime) throws -> Int {
         try execute(
             sql: """
@@ -65,7 +67,7 @@ extension LedgerTables {
                 """,
             arguments: [SweepReason.loginTooOld.rawValue, authenticator.text, time.microseconds])
         let renewedLast = database.changesCount
-        // Also another's, where an update by such a login has an unknown outcome.
+        // Includes registrations of other accounts with an update attempt by such a login whose outcome is unknown.
         try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = ?

@@ -1,25 +1,28 @@
 public import GatewayCore
 
-/// Accounts as they stood when they were last looked at, so that a start finds out what ended while nothing ran.
+/// Account fingerprints in the ledger's database. A start compares them with the authenticators' lists to detect
+/// accounts that ended while the gateway was stopped.
 extension SessionRegister {
-    /// The accounts of an authenticator as they were settled last.
+    /// Returns the stored fingerprints of the authenticator's accounts.
     public func accounts(of authenticator: PluginName) async throws(LedgerUnavailable) -> [UserName: AccountMark] {
         try await ledger.readAtLength { try $0.accounts(of: authenticator) }
     }
 
-    /// Since when the name has been its present holder's, as far as an authenticator lists its accounts; nil where none does.
+    /// Returns the time since which the name belongs to its current holder; nil where no authenticator lists its
+    /// accounts.
     public func presentLife(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
         try await ledger.readAtLength { try $0.presentLife(of: user) }
     }
 
-    /// The accounts by which registrations were made that are live, where it was said with them.
+    /// Returns the accounts that made live registrations. Registrations without a recorded account are skipped.
     public func registeringAccounts() async throws(LedgerUnavailable) -> [Account] {
         try await ledger.readAtLength { try $0.registeringAccounts() }
     }
 
-    /// Marks to be deleted at the backend what accounts of these authenticators registered and what was not seen since the time.
+    /// Marks registrations for deletion at the backend: those that accounts of these authenticators made and that were
+    /// last seen at `time` or earlier.
     ///
-    /// - Returns: how many registrations.
+    /// - Returns: The number of registrations marked.
     public func doomRegistrations(
         of authenticators: Set<PluginName>, notSeenSince time: WallTime
     ) async throws(LedgerUnavailable) -> Int {
@@ -28,11 +31,14 @@ extension SessionRegister {
         }.get()
     }
 
-    /// Settles what became of an authenticator's accounts. Who ended or has another password loses at once what they were
-    /// granted, and then on disk: sessions, tokens, labels; registrations are marked to be deleted at the backend.
+    /// Stores the changes of an authenticator's accounts and revokes the grants of ended accounts and of accounts with
+    /// a new password.
+    ///
+    /// A revocation takes effect in memory first and is then written to disk. It covers sessions, tokens and labels,
+    /// and marks registrations for deletion at the backend.
     public func settle(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
-        revokeAtOnce(changes.revoked.keys, at: now)
+        revokeInMemory(changes.revoked.keys, at: now)
         try await ledger.write { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
             for user in changes.ended { try tables.removeAccount(user, of: authenticator) }
@@ -42,29 +48,30 @@ extension SessionRegister {
         }.get()
     }
 
-    /// Forgets the accounts of authenticators that are no longer configured: nobody can say how they stand.
+    /// Removes the accounts of authenticators that are no longer configured, because nothing reports the status of
+    /// these accounts.
     public func keepAccounts(of authenticators: Set<PluginName>) async throws(LedgerUnavailable) {
         try await ledger.write { try $0.keepAccounts(of: authenticators) }.get()
     }
 
-    /// Takes back at once, and then on disk, all that a user was granted.
+    /// Revokes everything granted to the user: in memory first, then on disk.
     public func revoke(_ user: UserName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
-        revokeAtOnce([user], at: now)
+        revokeInMemory([user], at: now)
         try await ledger.write { try $0.revoke(user, at: now) }.get()
     }
 }
 
-/// What became of an authenticator's accounts between two looks.
+/// The difference between two lists of an authenticator's accounts.
 public struct AccountChanges: Sendable, Hashable {
-    /// Those that may no longer log in.
+    /// The accounts that are missing from the newer list. They may no longer log in.
     public let ended: Set<UserName>
-    /// Those that are new, or have another mark.
+    /// The accounts that are new or have another fingerprint.
     public let standing: [UserName: AccountMark]
-    /// Whose grants are taken back, and why.
+    /// The users whose grants are revoked, with the reason.
     public let revoked: [UserName: AccountEnd]
 
-    /// The changes from one look to the next.
+    /// Computes the changes from `before` to `now`.
     public init(from before: [UserName: AccountMark], to now: [UserName: AccountMark]) {
         var ended: Set<UserName> = []
         var standing: [UserName: AccountMark] = [:]
@@ -82,6 +89,6 @@ public struct AccountChanges: Sendable, Hashable {
         self.revoked = revoked
     }
 
-    /// Whether nothing has changed.
+    /// Whether the two lists are equal.
     public var isEmpty: Bool { ended.isEmpty && standing.isEmpty }
 }

@@ -1,24 +1,24 @@
 internal import GRDB
 
-/// Errors of SQLite in words for an operator; its number goes along for whoever looks it up (https://sqlite.org/rescode.html).
+/// SQLite errors as messages for operators, with the result code (https://sqlite.org/rescode.html).
 enum DatabaseMessage {
-    /// What is wrong with the database and what to do.
+    /// Returns the problem with the database and, where there is one, the remedy.
     static func of(_ error: DatabaseError) -> String {
         let reason =
             switch error.resultCode {
-            case .SQLITE_NOTADB: "the file is not a database of SQLite"
-            case .SQLITE_CORRUPT: "the database is damaged; put a backup in its place (`ledger backup` makes one)"
+            case .SQLITE_NOTADB: "the file is not an SQLite database"
+            case .SQLITE_CORRUPT: "the database is damaged; replace it with a backup made by `ledger backup`"
             case .SQLITE_FULL: "the disk is full"
-            case .SQLITE_READONLY: "the database or its directory cannot be written by this user"
-            case .SQLITE_CANTOPEN: "the database, or a file beside it, cannot be opened by this user"
+            case .SQLITE_READONLY: "this user may not write the database or its directory"
+            case .SQLITE_CANTOPEN: "this user may not open the database or a file beside it"
             case .SQLITE_PERM, .SQLITE_AUTH: "permission denied"
-            case .SQLITE_IOERR: "the disk fails to read or write the database"
-            case .SQLITE_BUSY, .SQLITE_LOCKED: "another program has the database locked"
-            case .SQLITE_NOMEM: "there is not enough memory"
+            case .SQLITE_IOERR: "the disk failed to read or write the database"
+            case .SQLITE_BUSY, .SQLITE_LOCKED: "another process has locked the database"
+            case .SQLITE_NOMEM: "out of memory"
             case .SQLITE_TOOBIG: "a value is too large for the database"
             case .SQLITE_CONSTRAINT:
-                "the database holds something that contradicts this change (\(error.message ?? "constraint"))"
-            case .SQLITE_INTERRUPT, .SQLITE_ABORT: "the database was closed meanwhile"
+                "the change violates a constraint of the database (\(error.message ?? "constraint"))"
+            case .SQLITE_INTERRUPT, .SQLITE_ABORT: "the database was closed during the operation"
             default: "the database cannot be used (\(error.message ?? "no reason given"))"
             }
         return "\(reason) [SQLite \(error.extendedResultCode.rawValue)]"

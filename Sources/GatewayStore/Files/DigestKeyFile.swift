@@ -1,18 +1,18 @@
 public import GatewayCore
 
-/// The file of the key under which the journal's digests of messages are made. It lies beside the ledger's key: in the journal's
-/// directory it would go wherever copies of the journal go, and with it texts could be guessed from their digests.
+/// The file of the key for the journal's message digests. It lies beside the ledger's key and not in the journal's
+/// directory: a copy of the journal would then include the key, and message texts could be guessed from their digests.
 public enum DigestKeyFile {
-    /// Where the key lies that goes with a ledger.
+    /// Returns the path of the key that belongs to a ledger.
     public static func path(ofLedger file: String) -> String { "\(file).digest.key" }
 
-    /// Reads the key; makes one where there is none. Moves a key that an earlier program left in the journal's directory. Blocks;
-    /// for starts and commands that hold the ledger.
+    /// Reads the key, or creates one. Moves a key that an earlier version left in the journal's directory. Blocks.
+    /// Called by starts and by commands that hold the ledger's lock.
     ///
-    /// A crash at any moment leaves the key in the old place, in both, or in the new one, and the next call goes on from there:
-    /// the old one is removed only when the new one is on disk.
+    /// A crash leaves the key in the old place, in both, or in the new one, and the next call continues from there: the
+    /// old file is removed only once the new one is on disk.
     ///
-    /// - Returns: The key; and a warning where the old place has another one, which is left alone.
+    /// - Returns: The key, and a warning where the old place holds a different key, which is kept.
     public static func open(
         ledger file: String, journal directory: String
     ) throws(KeyFile.Failure) -> (key: Secret, warning: String?) {
@@ -23,14 +23,14 @@ public enum DigestKeyFile {
             let old = try PrivateFiles.read(former, atMost: KeyFile.byteCount)
             if let old {
                 guard old.count == KeyFile.byteCount else {
-                    throw FileFailure(unfit: former, "does not hold a key of 32 bytes")
+                    throw FileFailure(unfit: former, "does not contain a key of 32 bytes")
                 }
                 if known == nil { try PrivateFiles.write(old, toNew: path) }
                 if known ?? old == old {
                     try PrivateFiles.remove(former)
                     try PrivateFiles.synchronizeDirectory(directory)
                 } else {
-                    warning = "\(former) is not used: \(path) holds another key"
+                    warning = "\(former) is ignored: \(path) contains another key"
                 }
             }
         } catch {

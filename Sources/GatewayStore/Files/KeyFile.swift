@@ -1,24 +1,24 @@
 public import GatewayCore
 
-/// A key of the gateway's own in a file of its own, mode 0600: 32 random bytes, made once.
+/// A key of the gateway: a file of mode 0600 with 32 random bytes, created once.
 public enum KeyFile {
     /// The length of a key in bytes.
     public static let byteCount = 32
 
-    /// The key cannot be read or made.
+    /// The error thrown where the key cannot be read or created.
     public struct Failure: Error, Sendable, CustomStringConvertible {
-        /// What was tried, and what the system says of it.
+        /// The failed operation and the system's message.
         public let description: String
 
         init(description: String) { self.description = description }
     }
 
-    /// The key in the file; a missing one is made where `mayCreate` says so. Blocks; for starts and commands.
+    /// Reads the key in the file, or creates it where `mayCreate` is true. Blocks; intended for starts and commands.
     public static func open(_ path: String, mayCreate: Bool = true) throws(Failure) -> Secret {
         do throws(FileFailure) {
             if let bytes = try PrivateFiles.read(path, atMost: byteCount) {
                 guard bytes.count == byteCount else {
-                    throw FileFailure(unfit: path, "does not hold a key of 32 bytes")
+                    throw FileFailure(unfit: path, "does not contain a key of 32 bytes")
                 }
                 return Secret(bytes)
             }

@@ -1,13 +1,15 @@
 internal import Glibc
 
-/// Holds a store against a second process, and a second opener in this one, for as long as it lives.
+/// An exclusive lock on a store, held while the object lives. It keeps out other processes and a second opening in this
+/// one.
 ///
-/// `flock` (flock(2)) on a file of its own. The system gives the lock up with the descriptor, so a crash leaves nothing behind.
+/// Uses flock(2) on a separate file. The system releases the lock with the descriptor, so a crash leaves no lock
+/// behind.
 final class LockFile: Sendable {
     private let descriptor: CInt
     private let path: String
 
-    /// Takes the lock, or says at once that somebody else has it.
+    /// Acquires the lock, or throws at once where another holder has it.
     init(_ path: String) throws(FileFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
@@ -21,14 +23,14 @@ final class LockFile: Sendable {
         self.path = path
     }
 
-    /// Whether the file that is locked still has its path. Without it another process would lock another file.
+    /// Whether the locked file still exists at its path. Otherwise another process could lock a new file there.
     var isInPlace: Bool {
         var (held, found) = (stat(), stat())
         guard fstat(descriptor, &held) == 0, lstat(path, &found) == 0 else { return false }
         return held.st_dev == found.st_dev && held.st_ino == found.st_ino
     }
 
-    /// Gives the lock up; the file stays.
+    /// Releases the lock and keeps the file.
     func release() { flock(descriptor, LOCK_UN) }
 
     deinit { close(descriptor) }

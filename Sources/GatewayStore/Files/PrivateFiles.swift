@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Files and directories that nobody but the gateway's own user may read. Everything here blocks.
+/// Files and directories that only the gateway's user may read. All functions block.
 enum PrivateFiles {
-    /// Makes the directory and whatever is missing above it with mode 0700. One that is there already is left as it is, but
-    /// refused where anybody may write to it.
+    /// Creates the directory and its missing parents with mode 0700. Throws where an existing directory is writable by
+    /// everybody.
     static func makeDirectory(_ path: String) throws(FileFailure) {
         var status = stat()
         if stat(path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFDIR else { throw FileFailure(unfit: path, "is not a directory") }
-            guard status.st_mode & 0o002 == 0 else { throw FileFailure(unfit: path, "can be written to by anybody") }
+            guard status.st_mode & 0o002 == 0 else { throw FileFailure(unfit: path, "is writable by everybody") }
             return
         }
         guard errno == ENOENT else { throw FileFailure("stat", path) }
@@ -18,9 +18,9 @@ enum PrivateFiles {
         try synchronizeDirectory(parent)
     }
 
-    /// Makes an empty file of mode 0600 where there is none. One that is there already must be closed to others.
+    /// Creates an empty file of mode 0600 where none exists. Throws where an existing file is accessible to others.
     ///
-    /// - Returns: whether the file is new.
+    /// - Returns: Whether the file is new.
     @discardableResult
     static func makeFile(_ path: String) throws(FileFailure) -> Bool {
         let made = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -34,18 +34,18 @@ enum PrivateFiles {
         return false
     }
 
-    /// Puts a file in the place of another, for good.
+    /// Renames a file durably; replaces an existing target.
     static func rename(_ path: String, to target: String) throws(FileFailure) {
         guard Glibc.rename(path, target) == 0 else { throw FileFailure("rename", path) }
         try synchronizeDirectory(parent(of: target))
     }
 
-    /// Removes a file where there is one.
+    /// Removes a file if it exists.
     static func remove(_ path: String) throws(FileFailure) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("unlink", path) }
     }
 
-    /// The bytes of a file, which must be closed to others; nil where there is none.
+    /// Returns the bytes of a file; nil where it does not exist. Throws where it is accessible to others.
     static func read(_ path: String, atMost limit: Int) throws(FileFailure) -> [UInt8]? {
         let descriptor: CInt
         do {
@@ -70,7 +70,7 @@ enum PrivateFiles {
         return Array(bytes.prefix(filled))
     }
 
-    /// Writes a new file of mode 0600, all of it or nothing: once this returns it survives a loss of power.
+    /// Writes a new file of mode 0600 atomically. Once this returns, the file survives a power failure.
     static func write(_ bytes: [UInt8], toNew path: String) throws(FileFailure) {
         let draft = path + ".new"
         unlink(draft)
@@ -85,13 +85,13 @@ enum PrivateFiles {
             rest = rest.dropFirst(count)
         }
         guard fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
-        // `link` and not `rename`: what is already there under the name is never replaced.
+        // `link`, unlike `rename`, never replaces an existing file.
         guard link(draft, path) == 0 else { throw FileFailure("link", path) }
         unlink(draft)
         try synchronizeDirectory(parent(of: path))
     }
 
-    /// Makes the directory's names durable.
+    /// Synchronizes the directory's entries to disk.
     static func synchronizeDirectory(_ path: String) throws(FileFailure) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
@@ -99,7 +99,7 @@ enum PrivateFiles {
         guard fsync(descriptor) == 0 else { throw FileFailure("fsync", path) }
     }
 
-    /// The directory that the path's last part lies in.
+    /// Returns the directory of the path's last component.
     static func parent(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
@@ -115,7 +115,7 @@ enum PrivateFiles {
         }
         guard status.st_mode & 0o027 == 0 else {
             close(descriptor)
-            throw FileFailure(unfit: path, "is open to others; make it mode 0600")
+            throw FileFailure(unfit: path, "is accessible to other users; make it mode 0600")
         }
         return descriptor
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension ArraySlice<UInt8> {
-    /// The index behind `,"name":` where it stands for the first time.
+    /// Returns the index after the first `,"name":`; nil where the member is missing.
     func endOfMemberName(_ name: StaticString) -> Int? {
         withUnsafeBytes { bytes in
             let length = name.utf8CodeUnitCount
@@ -23,7 +23,8 @@ extension ArraySlice<UInt8> {
         }
     }
 
-    /// The index at which the pattern begins for the first time. Quick in debug builds too, since the system's calls do the work.
+    /// Returns the index of the first occurrence of the pattern. Uses memchr(3) and memcmp(3), so it is fast in debug
+    /// builds too.
     func firstPlace(of pattern: [UInt8]) -> Int? {
         guard let first = pattern.first else { return nil }
         return withUnsafeBytes { bytes in

@@ -1,19 +1,19 @@
 internal import GatewayCore
 
-/// The lines of one write, each at its place in the chain, with checkpoints where they are due. Nothing of it counts until it
-/// is on disk.
+/// The lines of one write, already chained, with the checkpoints that are due. A batch has no effect until it is on
+/// disk.
 struct JournalBatch {
-    /// Where the journal stands after the batch.
+    /// The end of the chain after the batch.
     var chain: JournalChain
-    /// What of it is signed after the batch.
+    /// The state of signing after the batch; nil where nothing is signed.
     var signer: JournalSigner?
     /// The lines.
     private(set) var bytes: [UInt8] = []
-    /// The lines of it that are checkpoints.
+    /// The lines that are checkpoints.
     private(set) var checkpoints: [[UInt8]] = []
     private var time = ""
     private var timeBytes: [UInt8] = []
-    /// When it was begun.
+    /// The monotonic time at which the batch was started.
     private(set) var now = MonotonicInstant(nanoseconds: 0)
 
     init(chain: JournalChain, signer: JournalSigner?) {
@@ -21,7 +21,7 @@ struct JournalBatch {
         self.signer = signer
     }
 
-    /// Begins an empty batch; all its lines are of this moment.
+    /// Starts an empty batch. All its lines get the present time.
     mutating func open(clocks: Clocks) {
         bytes.removeAll(keepingCapacity: true)
         checkpoints.removeAll()
@@ -30,7 +30,7 @@ struct JournalBatch {
         now = clocks.monotonic()
     }
 
-    /// Appends the entry's lines, and before one a checkpoint where too many lines would go without.
+    /// Appends the entry's lines. Inserts a checkpoint before a line that would exceed the maximum run without one.
     mutating func append(_ entry: JournalEntry, mayWaitForCheckpoint: Bool = false) throws(JournalUnavailable) {
         var start = 0
         while let end = entry.end(from: start) {
@@ -41,11 +41,11 @@ struct JournalBatch {
         }
     }
 
-    /// Appends a checkpoint of all that is before it, where anything is signed at all.
+    /// Appends a checkpoint of all lines so far, unless the journal is not signed.
     mutating func sign() throws(JournalUnavailable) {
         guard let signer else { return }
         guard let statement = signer.statement(.checkpoint, at: chain, time: time) else {
-            throw JournalUnavailable("libcrypto signed nothing")
+            throw JournalUnavailable("libcrypto cannot sign")
         }
         let start = bytes.count
         try write(JournalEntry.signed(statement).members.dropLast())
@@ -53,17 +53,17 @@ struct JournalBatch {
         self.signer?.sign()
     }
 
-    /// Appends the statement that everything up to a line is about to be removed.
+    /// Appends the signed line that announces the removal of all lines up to `end`.
     mutating func retire(_ end: SegmentEnd) throws(JournalUnavailable) {
         guard let signed = signer?.statement(.retired, through: end.number, head: end.hash.hexDigits, time: time) else {
-            throw JournalUnavailable("libcrypto signed nothing")
+            throw JournalUnavailable("libcrypto cannot sign")
         }
         try append(.signed(signed))
     }
 
     private mutating func write(_ members: ArraySlice<UInt8>) throws(JournalUnavailable) {
         guard chain.append(members, at: timeBytes, to: &bytes) else {
-            throw JournalUnavailable("libcrypto made no hash")
+            throw JournalUnavailable("libcrypto cannot compute a hash")
         }
     }
 }

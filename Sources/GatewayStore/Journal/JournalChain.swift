@@ -1,15 +1,15 @@
 internal import GatewayCore
 
-/// Where the journal stands: the number of its last line, and the hash that the next one names.
+/// The end of the hash chain: the next line's number, and the last line's hash.
 struct JournalChain: Sendable, Hashable {
-    /// The number that the next line gets.
+    /// The number of the next line.
     var next: UInt64
     private var hash: SHA256.Digest
 
-    /// Before the first line of all.
+    /// The start of the chain, before the first line.
     static let beginning = JournalChain(next: 1, hash: .zero)
 
-    /// Behind a line with that hash.
+    /// Creates the end of a chain whose last line has the hash.
     init(next: UInt64, hash: SHA256.Digest) {
         self.next = next
         self.hash = hash
@@ -18,11 +18,9 @@ struct JournalChain: Sendable, Hashable {
     /// The hash of the last line: 64 hexadecimal digits.
     var previous: [UInt8] { hash.hexDigits }
 
-    /// Appends one line with its line feed and moves on to the next; false where libcrypto makes no hash.
+    /// Appends one line with its line feed and advances the chain. Returns false where libcrypto computes no hash.
     ///
-    /// - Parameters:
-    ///   - members: what the line says, each member with the comma before it.
-    ///   - time: the bytes of an RFC 3339 time.
+    /// - Parameters: - members: The line's members, each with a comma before it. - time: The bytes of an RFC 3339 time.
     mutating func append(_ members: ArraySlice<UInt8>, at time: [UInt8], to lines: inout [UInt8]) -> Bool {
         let start = lines.count
         Self.write(to: &lines) {
@@ -50,7 +48,7 @@ struct JournalChain: Sendable, Hashable {
         return true
     }
 
-    /// Appends a short part of a line.
+    /// Appends at most 128 bytes of a line.
     private static func write(to lines: inout [UInt8], _ write: (inout ByteWriter) -> Void) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 128) { room in
             var part = ByteWriter(room)

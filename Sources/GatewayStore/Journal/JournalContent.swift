@@ -1,14 +1,15 @@
 internal import Glibc
 
-/// Tells the lines of a segment from the line feeds that it is filled ahead with.
+/// Separates the lines of a segment from the preallocated line feeds after them.
 enum JournalContent {
-    /// The place behind the last byte that is no line feed.
+    /// Returns the index after the last byte that is not a line feed.
     static func end(of bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return 0 }
             var end = bytes.count
             let feed = UInt8(ascii: "\n")
-            // Where a block equals itself moved by one byte, all its bytes are the same: a system's call skips it at once.
+            // All bytes of a block are equal where the block equals itself shifted by one byte. One memcmp(3) call then
+            // skips the block.
             while end >= blockBytes, bytes[end - 1] == feed,
                 memcmp(start + end - blockBytes, start + end - blockBytes + 1, blockBytes - 1) == 0
             {
@@ -19,7 +20,7 @@ enum JournalContent {
         }
     }
 
-    /// The place behind the line feed that ends the last line.
+    /// Returns the index after the last line's line feed.
     static func endOfLines(in bytes: [UInt8]) -> Int {
         let content = end(of: bytes)
         return content == 0 ? 0 : min(content + 1, bytes.count)
@@ -28,7 +29,7 @@ enum JournalContent {
     private static let blockBytes = 4096
 }
 
-/// The lines of a segment that end with a line feed, the last one first, each without it.
+/// An iterator over the complete lines of a segment, last line first, without line feeds.
 struct BackwardLines {
     private let bytes: [UInt8]
     private var end: Int?

@@ -1,37 +1,41 @@
 internal import GatewayCore
 internal import Glibc
 
-/// What lines of the journal say before they have their places in the chain: the members between `at` and `prev`.
+/// The content of journal lines before they are chained: the members between `at` and `prev`.
 ///
-/// Records are written as bytes where they come from, on the thread whose cache holds the call. What crosses to the journal's thread
-/// is one piece of memory, and none of the objects that a call is made of.
+/// Records are serialized on the caller's thread, whose cache holds the call. Only one block of memory crosses to the
+/// journal's thread, and none of the call's objects.
 struct JournalEntry: Sendable {
-    /// The members of each line, each with the comma before it. A line feed, which no member holds, ends each line's.
+    /// The members of each line, each with a comma before it. A line feed, which no member contains, ends each line.
     let members: [UInt8]
-    /// How many lines they are.
+    /// The number of lines.
     let lines: Int
 
-    /// The ways in which the journal mends itself: the `result` of `recovered` records.
+    /// The `result` values of `recovered` records.
     enum Mending: String, Sendable, CaseIterable {
-        /// Bytes after the last complete line were cut off and kept in a file; counted in bytes.
+        /// Bytes after the last complete line were cut off and kept in a file. The count is in bytes.
         case tornTail = "torn-tail"
-        /// A segment could not be written and the journal went on in a new one; counted in the records that waited and were refused.
+        /// A segment could not be written and the journal continued in a new one. The count is the number of waiting
+        /// records that were rejected.
         case writeFailed = "write-failed"
-        /// More was noted than there was room for; counted in records that are missing.
+        /// The queue for notes was full. The count is the number of dropped records.
         case notesDropped = "notes-dropped"
-        /// Lines that were on disk are gone: a segment was deleted, replaced or cut. `first` and `through` are their numbers.
+        /// Lines that were on disk are missing: a segment was deleted, replaced or truncated. `first` and `through` are
+        /// the lines' numbers.
         case linesMissing = "lines-missing"
-        /// The line that the ledger knows the last checkpoint by is another one or absent; `through` is its number.
+        /// The line of the ledger's checkpoint is missing or differs. `through` is its number.
         case checkpointMismatch = "checkpoint-mismatch"
     }
 
-    /// The version of the lines' format, in `start` records.
+    /// The version of the line format, in `start` records.
     static let format = 1
 
-    /// Longer ones are written twice.
+    /// The initial capacity per line, in bytes. Longer lines are serialized twice.
     private static let usualBytes = 512
 
-    /// - Parameter write: writes the members of each line, and a line feed after them.
+    /// Creates an entry.
+    ///
+    /// - Parameter write: Writes the members of each line, and a line feed after them. May run twice.
     private init(lines: Int = 1, _ write: (inout JournalLine) -> Void) {
         self.lines = lines
         members = [UInt8](expecting: lines * Self.usualBytes) { bytes in
@@ -41,7 +45,7 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// What a caller wants recorded.
+    /// Creates the entry of one record.
     init(_ record: JournalRecord) {
         self.init {
             $0.members(of: record)
@@ -49,12 +53,12 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// What a caller wants recorded together.
+    /// Creates one entry of several records, which are written together.
     ///
-    /// - Parameter note: is told the kind of each.
+    /// - Parameter note: Receives the kind of each record.
     init(_ records: [JournalRecord], note: (JournalRecord.Kind) -> Void) {
         self.init(lines: records.count) { line in
-            // By its place: nothing of a record is copied to be read.
+            // Access by index avoids copying the records.
             records.withUnsafeBufferPointer { records in
                 for place in records.indices {
                     line.members(of: records[place])
@@ -62,28 +66,28 @@ struct JournalEntry: Sendable {
                 }
             }
         }
-        // Apart from the above, which is run twice where the lines are long.
+        // Outside the closure above, which runs twice where the lines are long.
         for place in records.indices { note(records[place].kind) }
     }
 
-    /// The journal was opened.
+    /// The entry that states that the journal was opened.
     static let start = JournalEntry {
         $0.member(#","kind":"#, word: JournalRecord.Kind.start.rawValue)
         $0.member(#","format":"#, number: format)
         $0.end()
     }
 
-    /// The journal mended itself: how, and how much of it.
-    static func recovered(_ mending: Mending, count: Int) -> JournalEntry {
+    /// Returns the entry that states a repair and its extent.
+    static func recovered(_ repair: Mending, count: Int) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
-            $0.member(#","result":"#, word: mending.rawValue)
+            $0.member(#","result":"#, word: repair.rawValue)
             $0.member(#","count":"#, number: count)
             $0.end()
         }
     }
 
-    /// Lines that were recorded are missing from now on.
+    /// Returns the entry that states that recorded lines are missing.
     static func linesMissing(_ lines: ClosedRange<UInt64>) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
@@ -97,7 +101,7 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// The journal does not hold the line that the ledger knows.
+    /// Returns the entry that states that the journal lacks the line of the ledger's checkpoint.
     static func checkpointMismatch(_ number: UInt64) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
@@ -107,7 +111,8 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// The outcome of an intent that a crash left without one; `members` are the intent's own, as they stand in its line.
+    /// Returns the outcome of an intent that a crash left without one. `members` are the intent's own members,
+    /// unchanged.
     static func unknownAfterCrash(members: [UInt8]) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.outcome.rawValue)
@@ -117,18 +122,18 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// A statement about the chain, signed.
+    /// Returns the entry of a signed statement about the chain.
     static func signed(_ signed: SignedStatement) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: signed.statement.kind.rawValue)
-            // In these lines too: in a segment that holds no `start` they say what can be read.
+            // Repeated here for segments that do not contain a `start` line.
             $0.member(#","format":"#, number: format)
             $0.members(of: signed)
             $0.end()
         }
     }
 
-    /// Where the line's members end that begin at a place; nil behind the last line's.
+    /// Returns the index after the line's members that begin at `start`; nil after the last line.
     func end(from start: Int) -> Int? {
         guard start < members.count else { return nil }
         return members.withUnsafeBytes { bytes in

@@ -2,54 +2,57 @@ internal import Foundation
 public import GatewayCore
 public import Logging
 
-/// The journal in a directory of its own: segments of JSON Lines, chained by hash, written by one thread.
+/// The audit journal: segments of JSON Lines in one directory, chained by hash and written by one thread.
 ///
-/// Safe to use from any thread and never blocking but in `init`. One process at a time may have the directory open.
+/// Safe to use from any thread. Only `init` blocks. One process at a time may open the directory.
 ///
-/// Every intent gets its outcome: room for it is kept in the queue from when the intent is admitted, an outcome that meets a
-/// failing disk waits for the next segment, and one that a crash prevents is written at the next start.
+/// Every intent gets an outcome. The queue reserves room for it when the intent is admitted, an outcome that meets a
+/// failing disk waits for the next segment, and the next start writes an outcome that a crash prevented.
 public final class JournalFile: Journal {
-    /// Where the journal lies and how it is kept.
+    /// The location and the settings of a journal.
     public struct Configuration: Sendable {
-        /// The directory, made with mode 0700 where it is missing.
+        /// The directory. A missing one is created with mode 0700.
         public var directory: String
-        /// The length in bytes after which a new segment is begun.
+        /// The length of a segment in bytes after which a new one is started.
         public var segmentBytes = 64 << 20
-        /// The time after which a new segment is begun, so that what is kept for a time does not wait for a segment to be full.
+        /// The age of a segment after which a new one is started, so that retention by age does not wait for a full
+        /// segment.
         public var segmentAge = Duration.seconds(86_400)
-        /// The key that signs how far the journal goes, and what was removed of it. Without one there are no checkpoints, and no
-        /// segment is ever removed.
+        /// The key that signs checkpoints and removals. Without a key there are no checkpoints and no segment is
+        /// removed.
         public var signingKey: Ed25519.PrivateKey?
-        /// Where checkpoints are copied to; nil for nowhere.
+        /// The place to which checkpoints are copied; nil for none.
         public var checkpointCopy: CheckpointPlace?
         /// How long a segment is kept after its last record.
         public var keep = Duration.seconds(90 * 86_400)
-        /// How many bytes the segments may have together; beyond it the oldest go.
+        /// The maximum total size of the segments in bytes. Beyond it the oldest are removed.
         public var keepBytes = 20 << 30
-        /// How many bytes must be free for calls to be recorded; 0 never looks. What completes an intent is written below it too.
+        /// The number of free bytes below which calls are no longer recorded; 0 turns the check off. Records that
+        /// complete an intent are written in any case.
         public var minimumFree = 256 << 20
-        /// How many records may wait, the outcomes of admitted intents included.
+        /// The maximum number of waiting records, including the expected outcomes of admitted intents.
         public var queueLimit = 65_536
-        /// The time of day for records, the monotonic clock for looking at the free space.
+        /// The wall clock of the records, and the monotonic clock of all intervals.
         public var clocks: Clocks
-        /// For failures and recoveries.
+        /// The logger for failures and recoveries.
         public var logger: Logger
-        /// Where batches are counted.
+        /// The journal's metrics.
         public var metrics = JournalMetrics()
-        /// The wait between attempts to open a segment after a failure: at first none, then this, then twice that, and so on.
+        /// The first non-zero wait between attempts to open a segment after a failure. The first attempt does not wait,
+        /// and each further wait doubles.
         var shortestDelay = Duration.milliseconds(50)
-        /// The longest such wait.
+        /// The maximum wait between such attempts.
         var longestDelay = Duration.seconds(1)
-        /// How old a record may be that no checkpoint covers.
+        /// The maximum age of a record that no checkpoint covers.
         var checkpointInterval = Duration.seconds(60)
-        /// How often segments are looked at that may have to go.
+        /// The interval of retention checks.
         var retentionInterval = Duration.seconds(3600)
-        /// How often the open segment is compared with its file where nothing is written.
+        /// The maximum interval between comparisons of the open segment with its file while nothing is written.
         var watchInterval = Duration.seconds(1)
-        /// Where the last checkpoint is kept besides the journal: a journal that was exchanged or wiped is known by it.
+        /// The ledger that stores the last checkpoint; it shows that a journal was replaced or deleted.
         public var ledger: SQLiteLedger?
 
-        /// A journal in the directory, with the defaults.
+        /// Creates a configuration with the default settings.
         public init(directory: String, clocks: Clocks = .system, logger: Logger) {
             self.directory = directory
             self.clocks = clocks
@@ -60,9 +63,9 @@ public final class JournalFile: Journal {
     let queue: JournalQueue
     private let metrics: JournalMetrics
 
-    /// Opens the journal, mends what a crash left of it, and begins a new segment. Blocks; called at start.
+    /// Opens the journal, repairs it after a crash, and starts a new segment. Blocks; called at the start.
     ///
-    /// Throws where the directory cannot be written, is open elsewhere, or holds a damaged journal.
+    /// Throws where the directory cannot be written, is in use, or contains a damaged journal.
     public convenience init(_ configuration: Configuration) throws(JournalUnavailable) {
         try self.init(configuration, files: SystemFileSystem())
     }
@@ -81,19 +84,20 @@ public final class JournalFile: Journal {
             throw JournalUnavailable(error.description)
         }
         if !found.entries.isEmpty {
-            configuration.logger.notice("journal was mended", metadata: ["records": "\(found.entries.count)"])
+            configuration.logger.notice("Journal repaired", metadata: ["records": "\(found.entries.count)"])
         }
         let begun = try Self.begin(found, configuration, files)
         let queue = JournalQueue(limit: configuration.queueLimit)
         self.queue = queue
         metrics = configuration.metrics
         if let loss = found.loss {
-            configuration.logger.error("Journal is not the one that the ledger knows", metadata: ["detail": "\(loss)"])
+            configuration.logger.error(
+                "Journal does not match the checkpoint in the ledger", metadata: ["detail": "\(loss)"])
             metrics.missingLines.add(found.missing.map { $0.upperBound - $0.lowerBound + 1 } ?? 1)
             queue.noteLoss(loss)
         }
         let thread = Thread {
-            // Made here: the writer belongs to this thread.
+            // Created on this thread, to which the writer is confined.
             let writer = JournalWriter(queue: queue, files: files, settings: configuration, begun: begun, lock: lock)
             writer.run()
             Self.end(writer.lock, queue, configuration.logger)
@@ -104,27 +108,28 @@ public final class JournalFile: Journal {
 
     deinit { queue.requestClose() }
 
-    /// Queues the records and returns once one synchronisation has put all of them on disk.
+    /// Queues the records and returns once all of them are on disk.
     ///
-    /// Throws at once during an outage and where the queue is full, and later where writing fails. An empty list waits for
-    /// what was queued before it.
+    /// Throws at once during an outage and where the queue is full, and later where the write fails. An empty list
+    /// waits for the records queued before it.
     public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         try await withCheckedContinuation { queue.add(records, JournalWaiter($0)) }.get()
     }
 
-    /// Queues a record. An expected outcome always finds room; others are dropped, counted and reported where too much waits.
+    /// Queues a record without waiting. An expected outcome always has room. Other records are dropped, counted and
+    /// reported where the queue is half full.
     public func note(_ record: JournalRecord) { queue.note(record) }
 
-    /// What of a journal may change while it is written.
+    /// The settings that may change while the journal is open.
     public struct Bounds: Sendable, Hashable {
-        /// How many bytes must be free for calls to be recorded; 0 never looks.
+        /// The number of free bytes below which calls are no longer recorded; 0 turns the check off.
         public var minimumFree: Int
         /// How long a segment is kept after its last record.
         public var keep: Duration
-        /// How many bytes the segments may have together.
+        /// The maximum total size of the segments in bytes.
         public var keepBytes: Int
 
-        /// Bounds from their parts.
+        /// Creates bounds from their parts.
         public init(minimumFree: Int, keep: Duration, keepBytes: Int) {
             self.minimumFree = minimumFree
             self.keep = keep
@@ -132,21 +137,21 @@ public final class JournalFile: Journal {
         }
     }
 
-    /// Keeps to other bounds from the next batch on.
+    /// Applies new bounds from the next batch on.
     public func adopt(_ bounds: Bounds) { queue.set(bounds) }
 
-    /// How many records wait to be written.
+    /// The number of records that wait to be written.
     public var waiting: Int { queue.load.queued }
 
-    /// Why `record` throws at present, or nil.
+    /// The reason why `record` throws at present; nil where it does not.
     public var outage: JournalUnavailable? { queue.outage }
 
-    /// The recorded lines that were found missing last since the journal was opened, as a sentence; nil where none were.
+    /// The last loss of recorded lines detected since the journal was opened, as a sentence; nil without one.
     public var loss: String? { queue.loss }
 
-    /// Looks whether the journal can be written: compares the open segment with its file, and has the disk take a write.
+    /// Checks that the journal can be written: compares the open segment with its file and writes to the disk.
     ///
-    /// Returns why it cannot. Does not return while the disk takes no write.
+    /// - Returns: The reason why it cannot be written; nil where it can. Does not return while the disk blocks writes.
     public func check() async -> JournalUnavailable? {
         do throws(JournalUnavailable) {
             try await record([])
@@ -156,10 +161,11 @@ public final class JournalFile: Journal {
         }
     }
 
-    /// Writes what is queued and a `stop` record, and gives the directory up. Further records are refused from the call on.
+    /// Writes the queued records and a `stop` record, then releases the directory. Rejects records added after the
+    /// call.
     public func close() async { await queue.close() }
 
-    /// Whether somebody has the journal in the directory open at present. Blocks; for commands.
+    /// Returns whether a process has the journal in the directory open. Blocks; intended for commands.
     public static func isOpen(_ directory: String) -> Bool {
         let path = directory + "/lock"
         guard (try? SystemFileSystem().size(path)) != nil else { return false }
@@ -168,27 +174,28 @@ public final class JournalFile: Journal {
         return false
     }
 
-    /// What a journal goes on with once it is open.
+    /// The state of a journal directly after it was opened.
     struct Begun: Sendable {
         var segment: JournalSegment
-        /// What is in the segment already, and on disk.
+        /// The first batch, which is already on disk in the segment.
         var batch: JournalBatch
         /// The segments before it.
         var closed: ClosedSegments
-        /// Begun before the first line of this run was written.
+        /// Created before the first line of this run is written.
         var retentionClock: RetentionClock
     }
 
-    /// The checkpoint that the ledger knows.
+    /// Returns the checkpoint stored in the ledger.
     private static func checkpoint(in ledger: SQLiteLedger?) throws(FileFailure) -> KnownCheckpoint? {
         do throws(LedgerUnavailable) {
             return try ledger?.journalCheckpoint()
         } catch {
-            throw FileFailure(unfit: "the ledger", "cannot be asked for the journal's last checkpoint: \(error.detail)")
+            throw FileFailure(unfit: "the ledger", "cannot read the journal's last checkpoint: \(error.detail)")
         }
     }
 
-    /// Writes what recovery found and then the `start`, in one batch: a `start` on disk says that the rest is there as well.
+    /// Writes the results of recovery and the `start` record in one batch, so that a `start` on disk proves that the
+    /// results are on disk too.
     private static func begin(
         _ found: JournalRecovery.Found, _ configuration: Configuration, _ files: any JournalFileSystem
     ) throws(JournalUnavailable) -> Begun {
@@ -198,7 +205,7 @@ public final class JournalFile: Journal {
                 JournalSigner(key: $0, interval: configuration.checkpointInterval)
             })
         batch.open(clocks: configuration.clocks)
-        // How many lines a crash left without a checkpoint is not looked for: one before all else covers them.
+        // A checkpoint comes first, because a crash may have left any number of lines without one.
         if let missing = found.missing { try batch.append(.linesMissing(missing)) }
         if found.chain.next > 1 { try batch.sign() }
         for entry in found.entries + [.start] { try batch.append(entry) }
@@ -221,10 +228,10 @@ public final class JournalFile: Journal {
         }
     }
 
-    /// Gives the lock up before those who wait for the end are told of it.
+    /// Releases the lock before callers that wait for the close resume.
     private static func end(_ lock: LockFile, _ queue: JournalQueue, _ logger: Logger) {
         lock.release()
         let lost = queue.finish()
-        if lost > 0 { logger.error("journal records are lost", metadata: ["records": "\(lost)"]) }
+        if lost > 0 { logger.error("Journal records lost", metadata: ["records": "\(lost)"]) }
     }
 }

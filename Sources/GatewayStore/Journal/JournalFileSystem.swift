@@ -1,39 +1,39 @@
 internal import GatewayCore
 
-/// The file-system calls that the journal makes, one method each, so that each can be made to fail.
+/// The file-system calls of the journal, one method each, so that tests can make each of them fail.
 ///
-/// All block. All but `create` and `freeBytes` of one journal are made on its writer thread once it runs.
+/// All methods block. While a journal is open, its writer thread makes all calls but `create` and `freeBytes`.
 protocol JournalFileSystem: Sendable {
-    /// Makes a new file of mode 0600 of which each write is on disk when it returns; fails where the name is taken.
+    /// Creates a file of mode 0600 whose writes are on disk when they return. Throws where the name exists.
     func create(_ path: String) throws(FileFailure) -> CInt
-    /// Writes some of the bytes at the offset and says how many; those are on disk when this returns.
+    /// Writes some of the bytes at the offset. Returns their number once they are on disk.
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
     ) throws(FileFailure) -> Int
-    /// Cuts the open file to the length, and gives back what was taken behind it.
+    /// Truncates the open file and releases the space preallocated after the length.
     func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
-    /// Returns once the directory's names are on disk.
+    /// Returns once the directory's entries are on disk.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
-    /// The open file's identity and length.
+    /// Returns the open file's identity and length.
     func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity
-    /// The identity and length of the file at the path; a symbolic link is not followed.
+    /// Returns the identity and length of the file at the path. Does not follow a symbolic link.
     func identity(_ path: String) throws(FileFailure) -> FileIdentity
-    /// Gives the descriptor back.
+    /// Closes the descriptor.
     func close(_ descriptor: CInt)
-    /// Takes the name away.
+    /// Removes the file's name.
     func remove(_ path: String) throws(FileFailure)
-    /// How many bytes an unprivileged process may still write.
+    /// Returns the number of bytes that an unprivileged process may still write.
     func freeBytes(at path: String) throws(FileFailure) -> UInt64
-    /// The names in the directory, in no order.
+    /// Returns the names in the directory, in any order.
     func names(in path: String) throws(FileFailure) -> [String]
-    /// All bytes of the file.
+    /// Returns all bytes of the file.
     func read(_ path: String) throws(FileFailure) -> [UInt8]
-    /// The last bytes of the file, so many at most.
+    /// Returns at most `count` bytes from the end of the file.
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8]
-    /// When the file was written to last.
+    /// Returns the time of the file's last change.
     func modified(_ path: String) throws(FileFailure) -> WallTime
-    /// The length of the file in bytes.
+    /// Returns the length of the file in bytes.
     func size(_ path: String) throws(FileFailure) -> UInt64
-    /// Cuts the file to the length, durably.
+    /// Truncates the file durably.
     func truncate(_ path: String, to length: Int) throws(FileFailure)
 }

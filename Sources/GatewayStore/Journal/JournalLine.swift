@@ -1,20 +1,20 @@
 internal import GatewayCore
 
-/// Writes the members of a line of the journal. Members that are absent leave nothing behind.
+/// Writes the members of a journal line. Nil members are left out.
 ///
-/// Names are given as they stand in the line, `,"name":`: one piece of memory less to put together.
+/// Names are passed in the form of the line, `,"name":`, which avoids building them.
 struct JournalLine {
-    /// Where they are written to.
+    /// The output.
     var bytes: ByteWriter
 
-    /// Appends `,"name":"word"`. The word is one of ours and needs no escape.
+    /// Appends `,"name":"word"`. The word comes from the gateway and needs no escaping.
     @inline(__always)
     mutating func member(_ name: StaticString, word: String) {
         bytes.append(name)
         quote { $0.append(text: word) }
     }
 
-    /// Appends `,"name":["word","word"]`. The words are within grammars of ours and need no escape.
+    /// Appends `,"name":["word","word"]`. The words match the gateway's grammars and need no escaping.
     mutating func member(_ name: StaticString, words: some Collection<String>) {
         list(name, words) { word, bytes in
             bytes.append(UInt8(ascii: "\""))
@@ -23,12 +23,12 @@ struct JournalLine {
         }
     }
 
-    /// Appends `,"name":["text","text"]` with whatever the texts hold escaped.
+    /// Appends `,"name":["text","text"]` with escaped texts.
     mutating func member(_ name: StaticString, texts: [String]) {
         list(name, texts) { JSONWriter.write(string: $0, to: &$1) }
     }
 
-    /// Appends `,"name":"text"` with whatever the text holds escaped.
+    /// Appends `,"name":"text"` with escaped text.
     mutating func member(_ name: StaticString, text: String?) {
         guard let text else { return }
         bytes.append(name)
@@ -43,7 +43,7 @@ struct JournalLine {
         bytes.append(decimal: number)
     }
 
-    /// Appends what is known of a call, in the journal's order.
+    /// Appends the facts of a call, in the journal's order.
     mutating func members(of facts: CallFacts) {
         bytes.append(#","call":"#)
         quote { facts.call.write(to: &$0) }
@@ -67,7 +67,7 @@ struct JournalLine {
         member(#","idempotency":"#, facts.idempotencyKey)
     }
 
-    /// Appends what a record says.
+    /// Appends the members of a record.
     mutating func members(of record: JournalRecord) {
         member(#","kind":"#, word: record.kind.rawValue)
         if let facts = record.facts { members(of: facts) }
@@ -81,7 +81,7 @@ struct JournalLine {
         if record.kind == .start { member(#","format":"#, number: JournalEntry.format) }
     }
 
-    /// Ends the line's members.
+    /// Appends the line feed after the line's members.
     mutating func end() { bytes.append(UInt8(ascii: "\n")) }
 
     private mutating func member(_ name: StaticString, _ digest: KeyedDigest?) {
@@ -90,7 +90,7 @@ struct JournalLine {
         quote { digest.write(to: &$0) }
     }
 
-    /// Appends a signed statement but for its time, which is the line's.
+    /// Appends a signed statement without its time, which is the line's.
     mutating func members(of signed: SignedStatement) {
         bytes.append(#","through":"#)
         bytes.append(decimal: signed.statement.through)
@@ -101,14 +101,14 @@ struct JournalLine {
         quote { $0.append(Base64.encode(signed.signature, .standard)) }
     }
 
-    /// How much of an unverified name is kept, in bytes.
+    /// The maximum length of an unverified name in bytes. Longer names are cut.
     static let longestAttempted = 64
 
-    /// The longest beginning of the text that is no longer than so many bytes and ends with a whole scalar.
+    /// Returns the longest prefix of the text that has at most `limit` bytes and ends with a complete scalar.
     static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
-        // A continuation byte (RFC 3629) at the cut belongs to the scalar before it.
+        // A continuation byte (RFC 3629) after the cut belongs to the scalar before it.
         while end > text.utf8.startIndex, text.utf8[end] & 0b1100_0000 == 0b1000_0000 {
             end = text.utf8.index(before: end)
         }

@@ -1,19 +1,19 @@
 internal import GatewayCore
 
-/// One line of the journal as it was found on disk, without its line feed.
+/// A reader of one journal line as found on disk, without its line feed.
 ///
-/// Reads by position: in a line of ours a member's `,"name":` cannot occur inside a text, where its quotation mark would be
-/// escaped. A line that does not carry its own hash is not one of ours, and nothing is read from it.
+/// Members are found by their position: inside a text the quotation mark of `,"name":` would be escaped, so that
+/// pattern is always a member. Callers that need a genuine line check ``verifiedHash`` first.
 struct JournalLineReader {
     let bytes: ArraySlice<UInt8>
 
     private static let start = Array("{\"seq\":".utf8)
-    /// `,"hash":"`, 64 digits, `"}`.
+    /// The suffix of a line: `,"hash":"`, 64 digits, `"}`.
     private static let hashMember = Array(",\"hash\":\"".utf8)
     private static let end = Array("\"}".utf8)
     private static let tailLength = hashMember.count + 64 + end.count
 
-    /// The line's own hash, if it is that of the line, else nil.
+    /// The line's hash; nil where it does not match the line's bytes.
     var verifiedHash: SHA256.Digest? {
         guard bytes.count > Self.tailLength, bytes.first == UInt8(ascii: "{") else { return nil }
         let body = bytes.dropLast(Self.tailLength)
@@ -33,16 +33,16 @@ struct JournalLineReader {
         return UInt64(String(decoding: rest[..<end], as: UTF8.self))
     }
 
-    /// When it was written.
+    /// The time at which the line was written.
     var time: WallTime? { text("at").flatMap { WallTime(rfc3339: $0) } }
 
-    /// What kind of line it is.
+    /// The line's kind; nil where it is unknown.
     var kind: JournalRecord.Kind? { text("kind").flatMap { JournalRecord.Kind(rawValue: $0) } }
 
-    /// The member's text as it is written, if it is there.
+    /// The member's text in its escaped form; nil where the member is missing.
     func text(_ name: StaticString) -> String? { bytes(of: name).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The bytes of the member's text as it is written, if it is there.
+    /// The bytes of the member's text in its escaped form; nil where the member is missing.
     func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
         guard let start = bytes.endOfMemberName(name), start < bytes.endIndex, bytes[start] == UInt8(ascii: "\"")
         else { return nil }
@@ -50,17 +50,17 @@ struct JournalLineReader {
         return rest.firstIndex(of: UInt8(ascii: "\"")).map { rest[..<$0] }
     }
 
-    /// The member's whole number, if it is there.
+    /// The member's integer; nil where the member is missing.
     func number(_ name: StaticString) -> UInt64? {
         guard let start = bytes.endOfMemberName(name) else { return nil }
         let digits = bytes[start...].prefix { (0x30...0x39).contains($0) }
         return UInt64(String(decoding: digits, as: UTF8.self))
     }
 
-    /// The hash of the line before, as this one names it.
+    /// The hash of the previous line, from the member `prev`.
     var previous: [UInt8]? { bytes(of: "prev").map { Array($0) } }
 
-    /// The statement that a `checkpoint` or `retired` line makes, as far as it is one; whether it is signed is not looked at.
+    /// The statement in a `checkpoint` or `retired` line; nil for other lines. The signature is not checked.
     var statement: SignedStatement? {
         guard let kind = text("kind").flatMap({ JournalStatement.Kind(rawValue: $0) }), let through = number("through"),
             let head = text("head"), head.utf8.count == 64, let time = text("at"), let keyID = text("key"),
@@ -71,7 +71,7 @@ struct JournalLineReader {
             keyID: keyID, signature: bytes)
     }
 
-    /// The members of an intent between `kind` and `prev`, the comma before the first included.
+    /// The members of an intent between `kind` and `prev`, including the comma before the first.
     var factMembers: [UInt8]? {
         let kind = Array(",\"kind\":\"intent\"".utf8)
         let end = Array(",\"prev\":\"".utf8)

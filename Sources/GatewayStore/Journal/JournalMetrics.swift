@@ -1,20 +1,20 @@
 public import GatewayCore
 
-/// What is counted of a journal: by its one writer, for whoever collects metrics.
+/// The metrics of one journal. The writer thread updates them; any thread may read them.
 public final class JournalMetrics: Sendable {
-    /// Lines that were put on disk by one synchronisation.
+    /// The number of lines per synchronization.
     public let batchLines = Histogram(.sizes)
-    /// Nanoseconds from handing a batch to the system until it is on disk.
+    /// The nanoseconds from the write call of a batch until it is on disk.
     public let syncTimes = Histogram(.latencies)
-    /// Batches that could not be written.
+    /// The number of batches that could not be written.
     public let failures = Counter()
-    /// Lines that were recorded and are found missing.
+    /// The number of recorded lines that were found missing.
     public let missingLines = Counter()
-    /// The bytes of all segments, as they were counted last.
+    /// The total size of the segments in bytes at the last check.
     public let segmentBytes = Gauge()
-    /// The bytes that are free on the journal's file system, as they were counted last.
+    /// The free bytes of the journal's file system at the last check.
     public let freeBytes = Gauge()
 
-    /// Nothing counted yet.
+    /// Creates metrics without values.
     public init() {}
 }

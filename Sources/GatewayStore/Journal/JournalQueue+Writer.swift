@@ -2,22 +2,22 @@ internal import Dispatch
 internal import GatewayCore
 internal import Synchronization
 
-// The side of the writer: all of it is for its thread.
+// The writer's side of the queue. Only the writer thread calls these functions, but for `isClosing`.
 extension JournalQueue {
-    /// Whether the writer is asked to stop.
+    /// Whether the writer was told to stop.
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    /// How long notes wait for records that somebody waits for. Alone they would cost a synchronisation of their own, nearly
-    /// always in the way of the next call.
-    static let longestGathering = Duration.milliseconds(10)
+    /// How long notes wait for records with a waiting caller. Notes alone would cost a synchronization of their own,
+    /// which usually delays the next call.
+    static let longestBatchDelay = Duration.milliseconds(10)
 
-    /// Blocks until there is something to write or to stop for, or until the time is over.
+    /// Blocks until there are records to write, the writer must stop, or the time has passed.
     func waitForWork(atMost time: Duration?) {
         if enter(.idle, while: { $0.items.isEmpty && !$0.isClosing }) {
             if let time { wait(atMost: time) } else { wake.wait() }
         }
-        if enter(.gathering, while: { !$0.items.isEmpty && $0.awaited == 0 && !$0.isClosing }) {
-            wait(atMost: Self.longestGathering)
+        if enter(.batching, while: { !$0.items.isEmpty && $0.awaited == 0 && !$0.isClosing }) {
+            wait(atMost: Self.longestBatchDelay)
         }
         state.withLock { $0.writer = .awake }
     }
@@ -30,7 +30,7 @@ extension JournalQueue {
         }
     }
 
-    /// Blocks for the time, or until the writer is asked to stop.
+    /// Blocks for the time, or until the writer must stop.
     func sleep(atMost time: Duration) {
         if !isClosing { wait(atMost: time) }
     }
@@ -40,7 +40,7 @@ extension JournalQueue {
         _ = wake.wait(timeout: .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)))
     }
 
-    /// Everything that waits, and how many notes were dropped since the last time.
+    /// Removes and returns all waiting records, and the number of notes dropped since the last call.
     func take() -> (items: [Item], dropped: Int) {
         state.withLock { state in
             let taken = (state.items, state.dropped)
@@ -52,7 +52,7 @@ extension JournalQueue {
         }
     }
 
-    /// Puts what could not be written before everything else that waits.
+    /// Returns unwritten records to the front of the queue.
     func putBack(_ items: [Item], dropped: Int) {
         state.withLock { state in
             state.items.insert(contentsOf: items, at: 0)
@@ -62,38 +62,40 @@ extension JournalQueue {
         }
     }
 
-    /// Says whether records can be written. Where they cannot, those who wait are told; returns how many records that were.
+    /// Sets or clears the outage. An outage fails the waiting records that it affects.
+    ///
+    /// - Returns: The number of failed records.
     @discardableResult
     func set(_ outage: Outage?) -> Int {
-        let refused = state.withLock { state -> [Item] in
+        let failed = state.withLock { state -> [Item] in
             state.outage = outage
             guard let outage else { return [] }
-            var refused: [Item] = []
+            var failed: [Item] = []
             state.items.removeAll { item in
                 guard item.waiter != nil else { return false }
                 if case .space = outage, item.completesOnly { return false }
-                refused.append(item)
+                failed.append(item)
                 return true
             }
-            state.queued -= refused.reduce(0) { $0 + $1.entry.lines }
-            state.awaited -= refused.count
-            return refused
+            state.queued -= failed.reduce(0) { $0 + $1.entry.lines }
+            state.awaited -= failed.count
+            return failed
         }
         guard let outage else { return 0 }
-        refuse(refused, outage.reason)
-        return refused.reduce(0) { $0 + $1.entry.lines }
+        fail(failed, outage.reason)
+        return failed.reduce(0) { $0 + $1.entry.lines }
     }
 
-    /// Tells those who wait that their records are not on disk and will not be.
-    func refuse(_ items: [Item], _ reason: JournalUnavailable) {
+    /// Resumes the callers of the items with the error.
+    func fail(_ items: [Item], _ reason: JournalUnavailable) {
         let intents = items.reduce(0) { $0 + $1.intents }
         let outcomes = items.reduce(0) { $0 + $1.outcomes }
-        // The intents will have no outcome; what the outcomes were for still needs one.
+        // A failed intent needs no outcome. A failed outcome still needs its reserved room.
         state.withLock { $0.reserved = max(0, $0.reserved - intents) + outcomes }
-        JournalWaiter.tell(.failure(reason), to: items)
+        JournalWaiter.resume(.failure(reason), for: items)
     }
 
-    /// The writer has stopped; returns how many records it left behind.
+    /// Marks the queue as finished after the writer stopped. Returns the number of unwritten records.
     func finish() -> Int {
         let (left, dropped, closers) = state.withLock { state in
             defer { (state.items, state.closers) = ([], []) }
@@ -101,7 +103,7 @@ extension JournalQueue {
             state.isFinished = true
             return (state.items, state.dropped, state.closers)
         }
-        refuse(left, Outage.closed.reason)
+        fail(left, Outage.closed.reason)
         for closer in closers { closer.resume() }
         return left.reduce(dropped) { $0 + $1.entry.lines }
     }

@@ -2,20 +2,22 @@ internal import Dispatch
 internal import GatewayCore
 internal import Synchronization
 
-/// What waits to be written, between those who record and the one thread that writes.
+/// The queue between the callers that record and the thread that writes.
 ///
-/// The lock is held for bookkeeping only, never during a write. A caller that finds the writer asleep wakes it; what comes while
-/// it writes is its next batch. For notes alone it is not woken at once: for a moment they wait for company.
+/// The lock is held for bookkeeping only, never during a write. A caller wakes an idle writer. Records that arrive
+/// during a write form the next batch. Notes alone do not wake the writer at once: they wait briefly for other records.
 final class JournalQueue: Sendable {
-    /// Records that belong together, and who waits for them; nobody waits for a note. By reference: it goes through lists.
+    /// Records that belong together, and the caller that waits for them; notes have none. A class, because items move
+    /// through lists.
     final class Item: Sendable {
-        /// What they say.
+        /// The serialized records.
         let entry: JournalEntry
-        /// How many of them are intents.
+        /// The number of intents among them.
         let intents: Int
-        /// How many of them are outcomes.
+        /// The number of outcomes among them.
         let outcomes: Int
-        /// Whether they only complete what the journal holds already.
+        /// Whether the records only complete what the journal already contains: neither an intent nor a rejection is
+        /// among them.
         let completesOnly: Bool
         let waiter: JournalWaiter?
 
@@ -44,11 +46,11 @@ final class JournalQueue: Sendable {
         }
     }
 
-    /// Why nothing can be recorded.
+    /// The reason why records are rejected.
     enum Outage: Sendable {
-        /// Too little space is left. What completes an intent is still written.
+        /// Too little disk space is left. Records that complete an intent are still written.
         case space(JournalUnavailable)
-        /// Writing failed. Notes are kept until it works again.
+        /// A write failed. Notes are kept until writing works again.
         case failure(JournalUnavailable)
         /// The journal was closed.
         case closed
@@ -61,27 +63,33 @@ final class JournalQueue: Sendable {
         }
     }
 
-    /// What the writer does, as far as those who add must know.
+    /// The state of the writer, as far as callers need it.
+    ///
+    /// - `awake`: The writer checks the queue again without a wake-up. Exits to `idle` or `batching` when it waits for
+    ///   work.
+    /// - `idle`: The writer sleeps until a record arrives. Exits to `awake`.
+    /// - `batching`: The writer has only notes to write and waits briefly for a record with a waiting caller. Exits to
+    ///   `awake`.
     enum Writer {
-        /// It will look at the queue again by itself.
+        /// The writer checks the queue again without a wake-up.
         case awake
-        /// It sleeps until something comes.
+        /// The writer sleeps until a record arrives.
         case idle
-        /// It has notes to write, and waits a moment for somebody who waits.
-        case gathering
+        /// The writer has only notes and waits briefly for a record with a waiting caller.
+        case batching
     }
 
     struct State {
         var items: [Item] = []
-        /// The records in `items`.
+        /// The number of records in `items`.
         var queued = 0
-        /// Room kept for outcomes: one for each intent that was admitted and has had no outcome yet.
+        /// The room reserved for outcomes: one for each admitted intent without an outcome.
         var reserved = 0
         var dropped = 0
         var outage: Outage?
         var isClosing = false
         var writer = Writer.awake
-        /// How many of `items` somebody waits for.
+        /// The number of `items` with a waiting caller.
         var awaited = 0
         var isFinished = false
         var closers: [CheckedContinuation<Void, Never>] = []
@@ -93,48 +101,48 @@ final class JournalQueue: Sendable {
     let wake = DispatchSemaphore(value: 0)
     private let limit: Int
 
-    /// An empty queue.
+    /// Creates an empty queue.
     ///
-    /// - Parameter limit: how many records may wait, the outcomes of admitted intents included.
+    /// - Parameter limit: The maximum number of waiting records, including the expected outcomes of admitted intents.
     init(limit: Int) { self.limit = limit }
 
-    /// Why nothing can be recorded at present.
+    /// The reason why records are rejected at present; nil where they are accepted.
     var outage: JournalUnavailable? { state.withLock { ($0.isClosing ? .closed : $0.outage)?.reason } }
 
-    /// How many records wait, and for how many outcomes room is kept.
+    /// The number of waiting records and of reserved outcomes.
     var load: (queued: Int, reserved: Int) { state.withLock { ($0.queued, $0.reserved) } }
 
-    /// The lines that were found missing last since the journal was opened; nil where none were.
+    /// The last loss of lines detected since the journal was opened; nil without one.
     var loss: String? { state.withLock { $0.loss } }
 
-    /// Notes that lines are missing.
+    /// Stores the description of missing lines.
     func noteLoss(_ loss: String) { state.withLock { $0.loss = loss } }
 
-    /// Adds records for somebody who waits. On refusal the answer is at once, and nothing was added.
+    /// Adds records for a waiting caller. A rejection resumes the caller at once and adds nothing.
     func add(_ records: [JournalRecord], _ waiter: JournalWaiter) {
         let item = Item(records, waiter)
         let (intents, outcomes) = (item.intents, item.outcomes)
-        let (refusal, mustWake) = state.withLock { state -> (JournalUnavailable?, Bool) in
+        let (rejection, mustWake) = state.withLock { state -> (JournalUnavailable?, Bool) in
             if state.isClosing { return (Outage.closed.reason, false) }
             switch state.outage {
             case .space where item.completesOnly, nil: break
             case .space(let reason), .failure(let reason): return (reason, false)
             case .closed: return (Outage.closed.reason, false)
             }
-            // Outcomes take the room that was kept for them; an intent takes its own and that of its outcome.
+            // An outcome uses the room reserved for it. An intent needs its own room and its outcome's.
             let needed = item.entry.lines + intents - min(outcomes, state.reserved)
             guard state.queued + state.reserved + needed <= limit else {
-                return (JournalUnavailable("too many records wait to be written", isFull: true), false)
+                return (JournalUnavailable("the queue of unwritten records is full", isFull: true), false)
             }
             state.reserved += intents - min(outcomes, state.reserved)
             return (nil, Self.append(item, &state))
         }
-        if let refusal { waiter.continuation.resume(returning: .failure(refusal)) }
+        if let rejection { waiter.continuation.resume(returning: .failure(rejection)) }
         if mustWake { waiter.wake(wake) }
     }
 
-    /// Adds a record for which nobody waits. The outcome of an intent always finds room; anything else is dropped, and counted,
-    /// where half of the queue is taken, so that notes cannot keep calls from being recorded.
+    /// Adds a record without a waiting caller. An expected outcome always has room. Any other note is dropped and
+    /// counted where half of the queue is used, so that notes do not prevent the recording of calls.
     func note(_ record: JournalRecord) {
         let item = Item(record)
         let mustWake = state.withLock { state -> Bool in
@@ -151,7 +159,7 @@ final class JournalQueue: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// Asks the writer to write what is there and to stop, and returns when it has.
+    /// Tells the writer to write the queued records and to stop. Returns when it has stopped.
     func close() async {
         await withCheckedContinuation { continuation in
             let isFinished = state.withLock { state in
@@ -162,19 +170,19 @@ final class JournalQueue: Sendable {
         }
     }
 
-    /// Asks the writer to write what is there and to stop.
+    /// Tells the writer to write the queued records and to stop.
     func requestClose() {
         state.withLock { $0.isClosing = true }
         wake.signal()
     }
 
-    /// Has the writer keep to other bounds from its next batch on.
+    /// Sets the bounds that the writer uses from its next batch on.
     func set(_ bounds: JournalFile.Bounds) {
         state.withLock { $0.bounds = bounds }
         wake.signal()
     }
 
-    /// For the writer: the bounds that were set since the last time, if any were.
+    /// Returns the bounds set since the last call, if any. Called by the writer.
     func takeBounds() -> JournalFile.Bounds? {
         state.withLock { state in
             defer { state.bounds = nil }
@@ -182,15 +190,15 @@ final class JournalQueue: Sendable {
         }
     }
 
-    /// Returns whether the writer has to be woken.
+    /// Appends the item. Returns whether the caller must wake the writer.
     private static func append(_ item: Item, _ state: inout State) -> Bool {
         state.items.append(item)
         state.queued += item.entry.lines
         if item.waiter != nil { state.awaited += 1 }
         switch state.writer {
         case .awake: return false
-        case .gathering where item.waiter == nil: return false
-        case .idle, .gathering:
+        case .batching where item.waiter == nil: return false
+        case .idle, .batching:
             state.writer = .awake
             return true
         }

@@ -1,34 +1,36 @@
 internal import GatewayCore
 
-/// Finds where the journal ended, mends what a crash left torn, and says what has to be recorded about it.
+/// Finds the end of the journal, repairs what a crash left incomplete, and returns the records to write about it.
 ///
-/// Runs once, before the journal is written, with its lock held.
+/// Runs once, with the journal's lock held, before the journal is written.
 struct JournalRecovery {
-    /// What was found.
+    /// The result of recovery.
     struct Found {
-        /// Where the journal goes on.
+        /// The end of the chain.
         var chain = JournalChain.beginning
-        /// What has to be written before anything else.
+        /// The entries to write before any other.
         var entries: [JournalEntry] = []
-        /// The lines at the end that the ledger knows of and the journal has not.
+        /// The lines at the end that the ledger's checkpoint covers and the journal lacks.
         var missing: ClosedRange<UInt64>?
-        /// How the journal differs from what the ledger knows, as a sentence; nil where it does not.
+        /// The difference between the journal and the ledger's checkpoint, as a sentence; nil without one.
         var loss: String?
     }
 
     let directory: String
     let files: any JournalFileSystem
 
-    /// A crash tears what was not synchronised, which is a batch at most. More than this is no torn tail but damage.
+    /// The maximum length of an incomplete end. A crash loses at most one batch that was not synchronized; more is
+    /// damage.
     static let longestTornTail = JournalWriter.batchBytes * 2
 
-    /// Mends the last segment and reads back to the last start.
+    /// Repairs the last segment and collects the intents without outcomes.
     ///
-    /// Throws where the journal cannot be read, or is damaged in a way that no crash explains: going on would hide it.
+    /// Throws where the journal cannot be read, or has damage that a crash does not explain. Continuing would hide that
+    /// damage.
     func run() throws(FileFailure) -> Found {
         var found = Found()
         var segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
-        try refuseNewerFormat(segments)
+        try rejectNewerFormat(segments)
         var torn = 0
         while let last = segments.last {
             guard let bytes = try bytes(of: last) else {
@@ -49,9 +51,10 @@ struct JournalRecovery {
         return found
     }
 
-    /// Looked at before anything is mended: what a newer program wrote may look torn to this one. Lines that name the format
-    /// begin each run and end each full segment.
-    private func refuseNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
+    /// Throws where a newer version wrote the journal. Runs before any repair, because a newer format may look
+    /// incomplete to this version. Lines with the member `format` begin each run and end each full segment, so the last
+    /// two segments suffice.
+    private func rejectNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
         for segment in segments.suffix(2).reversed() {
             guard let bytes = try bytes(of: segment) else { continue }
             var lines = BackwardLines(bytes)
@@ -60,14 +63,14 @@ struct JournalRecovery {
                 guard format <= JournalEntry.format else {
                     throw FileFailure(
                         unfit: path(segment),
-                        "is of format \(format), and this program reads none newer than \(JournalEntry.format)")
+                        "has format \(format); this version reads formats up to \(JournalEntry.format)")
                 }
                 return
             }
         }
     }
 
-    /// All bytes of a segment; nil where it was removed since it was listed.
+    /// Returns all bytes of a segment; nil where it was removed after it was listed.
     func bytes(of segment: JournalSegmentName) throws(FileFailure) -> [UInt8]? {
         do throws(FileFailure) {
             return try files.read(path(segment))
@@ -76,14 +79,15 @@ struct JournalRecovery {
         }
     }
 
-    /// The path of a segment.
+    /// Returns the path of a segment.
     func path(_ segment: JournalSegmentName) -> String { directory + "/" + segment.text }
 
-    /// Where the last line ends that is complete and follows from those before it, and where the chain goes on after it; offset 0
-    /// and no chain where there is none.
+    /// Returns the offset after the last complete line that continues the chain, and the chain's end there; offset 0
+    /// and nil where there is no such line.
     ///
-    /// A crash tears the last batch and nothing else, but within it anything may be missing: a loss of power keeps some of its
-    /// pages and not others. All lines of a batch are of one time, so the chain is followed from the last line of another.
+    /// A crash affects only the last batch, but any part of it may be missing: a power failure keeps some of its pages
+    /// and not others. All lines of a batch have the same time, so the chain is followed from the last line with
+    /// another time.
     private func endOfLastLine(
         in bytes: [UInt8], _ segment: JournalSegmentName
     ) throws(FileFailure) -> (offset: Int, chain: JournalChain?) {
@@ -107,7 +111,7 @@ struct JournalRecovery {
             return follow(JournalChain(next: number + 1, hash: hash), in: bytes, from: start)
         }
         guard content <= Self.longestTornTail else {
-            throw FileFailure(unfit: path(segment), "is damaged, and by more than a crash could have torn")
+            throw FileFailure(unfit: path(segment), "is damaged; the damage is larger than a crash can cause")
         }
         return (0, nil)
     }
@@ -129,11 +133,11 @@ struct JournalRecovery {
         return (offset, chain)
     }
 
-    /// Cuts the segment, what is cut off kept aside first but for the line feeds that it was filled with. A segment of which
-    /// nothing is left goes altogether.
+    /// Truncates the segment at the offset after saving the removed bytes, without preallocated line feeds, to another
+    /// file. Removes the segment where no bytes remain.
     private func cut(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
         let content = JournalContent.end(of: bytes)
-        if offset < content { try keepAside(bytes[offset..<content], of: segment) }
+        if offset < content { try saveAside(bytes[offset..<content], of: segment) }
         if offset == 0 {
             try files.remove(path(segment))
             try files.synchronizeDirectory(directory)
@@ -142,7 +146,7 @@ struct JournalRecovery {
         }
     }
 
-    private func keepAside(_ bytes: ArraySlice<UInt8>, of segment: JournalSegmentName) throws(FileFailure) {
+    private func saveAside(_ bytes: ArraySlice<UInt8>, of segment: JournalSegmentName) throws(FileFailure) {
         var aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first)).bin"
         var attempt = 1
         while try files.names(in: directory).contains(where: { aside.hasSuffix("/" + $0) }) {

@@ -1,26 +1,26 @@
 internal import Glibc
 
-/// A file of the journal that is being written. Used on one thread.
+/// A segment that is being written. Confined to one thread.
 ///
-/// The file is filled ahead with line feeds, some room at a time, and lines replace them: a write then changes neither the file's
-/// length nor where it lies on the disk, so that nothing but its own bytes has to be synchronised. Line feeds, since readers
-/// that know nothing of this find empty lines at the end and nothing else.
+/// Line feeds are preallocated in the file, and lines overwrite them. A write then changes neither the file's length
+/// nor its blocks, so that only the data itself must be synchronized. Line feeds are used because other readers see
+/// only empty lines at the end.
 struct JournalSegment {
     let name: JournalSegmentName
     let path: String
     private let descriptor: CInt
     private let identity: FileIdentity
     private let files: any JournalFileSystem
-    /// How many bytes of lines are in it and on disk.
+    /// The number of bytes of lines on disk.
     private(set) var length = 0
-    /// Where the line feeds behind the lines end, on disk as well.
+    /// The offset after the preallocated line feeds, which are on disk too.
     private(set) var filled = 0
-    /// Whether the disk was full when room was made last.
+    /// Whether the disk was full at the last preallocation.
     private var lacksSpace = false
-    /// How many bytes were appended last.
+    /// The number of bytes of the last append.
     private var lastBytes = 0
 
-    /// Makes the segment that starts with the line of this number, and its name durable.
+    /// Creates the segment that starts with the line of this number, and makes its name durable.
     init(first: UInt64, in directory: String, files: any JournalFileSystem) throws(FileFailure) {
         name = JournalSegmentName(first: first)
         path = directory + "/" + name.text
@@ -35,21 +35,21 @@ struct JournalSegment {
         }
     }
 
-    /// The file with as many bytes as its lines have.
+    /// The identity of the file with the length of its lines.
     var written: FileIdentity {
         FileIdentity(device: identity.device, inode: identity.inode, size: UInt64(length))
     }
 
-    /// Compares the open file with the one at the segment's path: a segment that lost its name or its bytes takes writes like any
-    /// other, and nothing of them can be found again.
+    /// The difference between the open file and the file at the segment's path. A segment that was renamed, deleted or
+    /// truncated still accepts writes, but the lines are lost.
     var damage: SegmentDamage? {
         SegmentDamage(
             of: path, as: FileIdentity(device: identity.device, inode: identity.inode, size: UInt64(filled)),
             files: files)
     }
 
-    /// Appends the bytes and returns once they are on disk. After a failure nothing may be written to the segment again: the
-    /// system may have dropped what it could not write, and say so only once.
+    /// Appends the bytes and returns once they are on disk. After a failure the segment must not be written again: the
+    /// system may have dropped data that it could not write, and reports that only once.
     mutating func append(_ bytes: [UInt8]) throws(FileFailure) {
         let room = filled - length
         if room < bytes.count { try fill(JournalFillPace.steps.lowerBound, atLeast: bytes.count - room) }
@@ -59,39 +59,39 @@ struct JournalSegment {
         lastBytes = bytes.count
     }
 
-    /// Writes a line feed behind the lines, where the segment is filled ahead with one already: the disk takes a write, and
-    /// nothing of the segment changes.
-    func proveDisk() throws(FileFailure) {
+    /// Overwrites the first preallocated line feed with a line feed, which proves that the disk accepts writes and
+    /// changes nothing.
+    func testWrite() throws(FileFailure) {
         guard filled > length else { return }
         _ = try write([UInt8(ascii: "\n")], from: 0, at: length)
     }
 
-    /// Whether room should be made for lines to come: little is left, and the length at which the segment is full not reached.
-    /// On a disk that is nearly full there may be none: that is for the next line to find out.
-    func lacksRoom(_ step: Int, upTo fullLength: Int) -> Bool {
+    /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false where
+    /// the disk was full at the last preallocation; the next line's write then reports that.
+    func needsPreallocation(_ step: Int, upTo fullLength: Int) -> Bool {
         filled - length < max(step / 2, nextBytes) && filled < fullLength && !lacksSpace
     }
 
-    /// Makes room for lines to come; to be called when nobody waits for a line.
-    mutating func fillAhead(_ step: Int) throws(FileFailure) { try fill(max(step, nextBytes), atLeast: 0) }
+    /// Preallocates space for further lines. Called while no caller waits for a line.
+    mutating func preallocate(_ step: Int) throws(FileFailure) { try fill(max(step, nextBytes), atLeast: 0) }
 
-    /// What the next lines may need, going by the last ones: twice as much, within the longest step.
+    /// The expected size of the next lines: twice the last append, at most the longest step.
     private var nextBytes: Int { min(2 * lastBytes, JournalFillPace.steps.upperBound) }
 
-    /// Gives back the room that was not used, and closes the file. One in which nothing was acknowledged is taken away, so that
-    /// its number is free again.
+    /// Releases the unused preallocated space and closes the file. Removes a file without acknowledged lines, so that
+    /// its number can be used again.
     func end() {
-        // Where it fails, empty lines stay behind.
+        // If this fails, empty lines remain.
         if length > 0, filled > length { try? files.cut(descriptor, to: length, path) }
         abandon()
     }
 
-    /// Closes the file as it is, for after a failure. One in which nothing was acknowledged is taken away.
+    /// Closes the file as it is, after a failure. Removes a file without acknowledged lines.
     func abandon() {
         if length > 0 { files.close(descriptor) } else { Self.discard(descriptor, path, files) }
     }
 
-    /// Fills further ahead, and by less where the disk has no more.
+    /// Appends line feeds: `count` of them, or at least `least` where the disk is full.
     private mutating func fill(_ count: Int, atLeast least: Int) throws(FileFailure) {
         let feeds = [UInt8](repeating: UInt8(ascii: "\n"), count: max(count, least))
         lacksSpace = false
@@ -100,7 +100,7 @@ struct JournalSegment {
             do throws(FileFailure) {
                 written += try write(feeds, from: written, at: filled + written)
             } catch  where (error.code == ENOSPC || error.code == EDQUOT) && written >= least {
-                // The lines before are on disk: what could not be taken is empty.
+                // The required room is on disk.
                 lacksSpace = true
                 break
             }
@@ -110,7 +110,7 @@ struct JournalSegment {
 
     private static func discard(_ descriptor: CInt, _ path: String, _ files: any JournalFileSystem) {
         files.close(descriptor)
-        // Where this fails the next segment cannot be made either, and that is reported.
+        // If this fails, creating the next segment fails too, and that failure is reported.
         try? files.remove(path)
     }
 
@@ -118,21 +118,21 @@ struct JournalSegment {
         do throws(FileFailure) {
             return try files.create(path)
         } catch  where error.code == EEXIST {
-            // No line of this number was ever acknowledged, so this is what an attempt left that could not even be undone.
+            // No line with this number was ever acknowledged, so the file is left over from a failed attempt.
             try files.remove(path)
             return try files.create(path)
         }
     }
 
-    /// Writes from a place in the bytes on and says how many it wrote, at least one.
+    /// Writes the bytes from `start` on. Returns the number written, at least one.
     private func write(_ bytes: [UInt8], from start: Int, at offset: Int) throws(FileFailure) -> Int {
-        // `withUnsafeBytes` passes no typed error on.
+        // `withUnsafeBytes` does not pass on typed errors.
         let result: Result<Int, FileFailure> = bytes.withUnsafeBytes { buffer in
             let rest = UnsafeRawBufferPointer(rebasing: buffer[start...])
             return Result { () throws(FileFailure) -> Int in try files.write(rest, at: offset, to: descriptor, path) }
         }
         let count = try result.get()
-        guard count > 0 else { throw FileFailure(unfit: path, "takes no more bytes") }
+        guard count > 0 else { throw FileFailure(unfit: path, "accepts no more bytes") }
         return count
     }
 }

@@ -4,7 +4,7 @@ struct JournalSegmentName: Sendable, Hashable, Comparable {
 
     init(first: UInt64) { self.first = first }
 
-    /// The name of a file that is a segment, else nil.
+    /// Parses a file name; nil where it is not the name of a segment.
     init?(_ name: String) {
         guard name.hasPrefix("journal-"), name.hasSuffix(".jsonl"), name.utf8.count == 8 + 20 + 6,
             let first = UInt64(name.dropFirst(8).dropLast(6))
@@ -16,7 +16,7 @@ struct JournalSegmentName: Sendable, Hashable, Comparable {
 
     static func < (left: JournalSegmentName, right: JournalSegmentName) -> Bool { left.first < right.first }
 
-    /// The number in 20 digits.
+    /// Formats the number with 20 digits.
     static func digits(of number: UInt64) -> String {
         let digits = String(number)
         return String(repeating: "0", count: 20 - digits.utf8.count) + digits

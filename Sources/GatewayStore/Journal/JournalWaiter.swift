@@ -3,22 +3,22 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
 
-/// Somebody who waits until records are on disk. By reference: it goes through lists.
+/// A caller that waits until its records are on disk. A class, because waiters move through lists.
 final class JournalWaiter: Sendable {
     typealias Answer = Result<Void, JournalUnavailable>
 
     let continuation: CheckedContinuation<Answer, Never>
-    /// The event loop that the records come from, where it is one.
+    /// The event loop of the caller; nil outside of one.
     private let loop: (any EventLoop)?
 
-    /// Whoever calls this.
+    /// Creates a waiter for the calling task.
     init(_ continuation: CheckedContinuation<Answer, Never>) {
         self.continuation = continuation
         loop = MultiThreadedEventLoopGroup.currentEventLoop
     }
 
-    /// Wakes the writer; on an event loop when its turn is over, so that what else comes in that turn is of the same batch and
-    /// wakes nobody.
+    /// Wakes the writer. On an event loop the wake-up is deferred to the end of the current tick, so that all records
+    /// of the tick join one batch and wake the writer once.
     func wake(_ writer: DispatchSemaphore) {
         guard let loop else {
             writer.signal()
@@ -27,14 +27,14 @@ final class JournalWaiter: Sendable {
         loop.execute { writer.signal() }
     }
 
-    /// Tells all who wait for the items, each event loop in one go: to resume them one by one from here would be a closure and
-    /// a lock of the loop's each.
-    static func tell(_ answer: Answer, to items: some Sequence<JournalQueue.Item>) {
+    /// Resumes the callers of the items. All callers of one event loop resume in one task of that loop, because a task
+    /// each would cost a closure and a lock each.
+    static func resume(_ outcome: Answer, for items: some Sequence<JournalQueue.Item>) {
         var loops: [(loop: any EventLoop, continuations: [CheckedContinuation<Answer, Never>])] = []
         for item in items {
             guard let waiter = item.waiter else { continue }
             guard let loop = waiter.loop else {
-                waiter.continuation.resume(returning: answer)
+                waiter.continuation.resume(returning: outcome)
                 continue
             }
             if let place = loops.firstIndex(where: { $0.loop === loop }) {
@@ -44,7 +44,7 @@ final class JournalWaiter: Sendable {
             }
         }
         for (loop, continuations) in loops {
-            loop.execute { for continuation in continuations { continuation.resume(returning: answer) } }
+            loop.execute { for continuation in continuations { continuation.resume(returning: outcome) } }
         }
     }
 }

@@ -2,10 +2,10 @@ internal import GatewayCore
 internal import Logging
 
 extension JournalWriter {
-    /// Seals the segment after a failure: it is never written or synchronised again, since a second attempt could succeed and
-    /// the first one's bytes still be lost. Whoever waits is told; notes wait for the next segment.
+    /// Seals the segment after a failure. It is never written or synchronized again, because a second attempt could
+    /// succeed although the first one's bytes are lost. Waiting callers get the error; notes wait for the next segment.
     ///
-    /// What the failed batch left in the sealed segment is void: the next segment starts with the same number.
+    /// The failed batch's lines in the sealed segment are void: the next segment starts with the same number.
     func fail(_ reason: JournalUnavailable, unwritten: [JournalQueue.Item], dropped: Int) {
         if let segment {
             closed.add(segment, before: chain.next, isSuspect: segment.damage != nil)
@@ -13,46 +13,47 @@ extension JournalWriter {
         }
         segment = nil
         delay = .zero
-        settings.logger.error("journal cannot be written", metadata: ["detail": "\(reason.detail)"])
-        // First the outage, then the answers: whoever is told finds the reason, and nobody slips in between.
-        refused += queue.set(.failure(reason))
+        settings.logger.error("Journal write failed", metadata: ["detail": "\(reason.detail)"])
+        // Set the outage before resuming callers, so that they find the reason and no record is accepted in between.
+        rejected += queue.set(.failure(reason))
         let waiting = unwritten.filter { $0.waiter != nil }
-        refused += waiting.reduce(0) { $0 + $1.entry.lines }
+        rejected += waiting.reduce(0) { $0 + $1.entry.lines }
         queue.putBack(unwritten.filter { $0.waiter == nil }, dropped: dropped)
-        queue.refuse(waiting, reason)
+        queue.fail(waiting, reason)
     }
 
-    /// Tries to go on in a new segment, with a record that says so as the first line. Only when that is on disk does the
-    /// journal take records again.
-    func mend() {
-        // A checkpoint never comes first: the line says why the segment before it may go on beyond this number.
+    /// Tries to continue in a new segment whose first line records the repair. The journal accepts records again only
+    /// once that line is on disk.
+    func repair() {
+        // No checkpoint may come first: the first line explains why the previous segment may have lines with this
+        // number.
         var batch = JournalBatch(chain: chain, signer: signer)
         batch.open(clocks: settings.clocks)
         do throws(JournalUnavailable) {
             try restoreDirectory()
             findLosses()
             let records = try appendLosses(to: &batch, mayWaitForCheckpoint: true)
-            if refused > 0 || unrecordedLosses.isEmpty {
-                try batch.append(.recovered(.writeFailed, count: refused), mayWaitForCheckpoint: true)
+            if rejected > 0 || unrecordedLosses.isEmpty {
+                try batch.append(.recovered(.writeFailed, count: rejected), mayWaitForCheckpoint: true)
             }
-            // What is missing is signed at once: nobody can take it back by cutting the end off.
+            // Sign missing lines at once, so that cutting off the end cannot hide the record.
             if !unrecordedLosses.isEmpty { try batch.sign() }
             segment = try newSegment(startingWith: batch.bytes)
             recordedLosses += records
         } catch {
             delay = min(max(delay * 2, settings.shortestDelay), settings.longestDelay)
             queue.set(.failure(error))
-            settings.logger.debug("journal still cannot be written", metadata: ["detail": "\(error.detail)"])
+            settings.logger.debug("Journal write failed again", metadata: ["detail": "\(error.detail)"])
             return
         }
         adopt(batch)
         unrecordedLosses = []
         delay = .zero
-        settings.logger.notice("journal is written again", metadata: ["refused": "\(refused)"])
-        refused = 0
+        settings.logger.notice("Journal writing resumed", metadata: ["rejected": "\(rejected)"])
+        rejected = 0
         queue.set(nil)
-        forgetSpace()
-        lookAtSpace()
+        resetSpaceCheck()
+        checkSpace()
     }
 
     private func newSegment(startingWith bytes: [UInt8]) throws(JournalUnavailable) -> JournalSegment {

@@ -1,11 +1,11 @@
 internal import GatewayCore
 
 extension JournalWriter {
-    /// Begins a new segment where the one in use is full or old.
+    /// Starts a new segment where the current one is full or has reached its maximum age.
     func rotateIfDue() throws(JournalUnavailable) {
         guard let full = segment else { return }
         let now = settings.clocks.monotonic()
-        let age = Duration.nanoseconds(now.nanoseconds - segmentBegan.nanoseconds)
+        let age = Duration.nanoseconds(now.nanoseconds - segmentStarted.nanoseconds)
         guard full.length >= settings.segmentBytes || age >= settings.segmentAge else { return }
         if signer?.hasUnsigned == true {
             begin()
@@ -22,8 +22,8 @@ extension JournalWriter {
         } catch {
             throw JournalUnavailable(error.description)
         }
-        segmentBegan = now
-        // The length of what is kept has changed.
-        retentionLooked = nil
+        segmentStarted = now
+        // The total size has changed, so check retention again.
+        lastRetentionCheck = nil
     }
 }

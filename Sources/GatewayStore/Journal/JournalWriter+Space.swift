@@ -2,23 +2,23 @@ internal import GatewayCore
 internal import Logging
 
 extension JournalWriter {
-    func keep(to bounds: JournalFile.Bounds) {
+    func apply(_ bounds: JournalFile.Bounds) {
         settings.minimumFree = bounds.minimumFree
         settings.keep = bounds.keep
         settings.keepBytes = bounds.keepBytes
-        // Both are looked at anew, by the new bounds.
-        (spaceLooked, retentionLooked, ageLooked) = (nil, nil, nil)
+        // Check both again with the new bounds.
+        (lastSpaceCheck, lastRetentionCheck, lastAgeCheck) = (nil, nil, nil)
         if bounds.minimumFree == 0, lacksSpace {
             lacksSpace = false
             queue.set(nil)
         }
     }
 
-    /// Asks for the free space, once a second at most.
-    func lookAtSpace() {
+    /// Checks the free space, at most once a second.
+    func checkSpace() {
         let now = settings.clocks.monotonic()
-        if let spaceLooked, now.nanoseconds - spaceLooked.nanoseconds < 1_000_000_000 { return }
-        spaceLooked = now
+        if let lastSpaceCheck, now.nanoseconds - lastSpaceCheck.nanoseconds < 1_000_000_000 { return }
+        lastSpaceCheck = now
         settings.metrics.segmentBytes.set(Int64(clamping: closed.bytes + (segment?.written.size ?? 0)))
         let found = spaceOutage()
         guard settings.minimumFree > 0 else { return }
@@ -26,9 +26,9 @@ extension JournalWriter {
             lacksSpace = found != nil
             let metadata: Logger.Metadata = ["detail": "\(found?.reason.detail ?? "")"]
             if lacksSpace {
-                settings.logger.error("journal lacks space", metadata: metadata)
+                settings.logger.error("Journal is short of disk space", metadata: metadata)
             } else {
-                settings.logger.notice("journal has space again", metadata: metadata)
+                settings.logger.notice("Journal has enough disk space again", metadata: metadata)
             }
         }
         queue.set(found)
@@ -41,12 +41,12 @@ extension JournalWriter {
             guard free < UInt64(clamping: settings.minimumFree) else { return nil }
             return .space(
                 JournalUnavailable(
-                    "\(free) bytes are free at \(settings.directory), fewer than \(settings.minimumFree)"))
+                    "\(free) bytes are free at \(settings.directory), at least \(settings.minimumFree) are required"))
         } catch {
             return .space(JournalUnavailable(error.description))
         }
     }
 
-    /// Forgets when the space was last looked at.
-    func forgetSpace() { spaceLooked = nil }
+    /// Makes the next call of `checkSpace()` check the free space.
+    func resetSpaceCheck() { lastSpaceCheck = nil }
 }

@@ -1,57 +1,58 @@
 internal import GatewayCore
 internal import Logging
 
-/// Writes batches to the segments. Belongs to one thread, which does nothing else: `run` returns when the journal is closed.
+/// Writes batches to the segments. Confined to one thread; `run` returns when the journal is closed.
 ///
-/// What is queued is written at once and synchronised once, then everybody who waited is told. A lone record waits for nothing
-/// but its own synchronisation; what comes meanwhile is the next batch.
+/// All queued records are written and synchronized once, then their callers resume. A single record waits only for its
+/// own synchronization. Records that arrive meanwhile form the next batch.
 final class JournalWriter {
     let queue: JournalQueue
     let files: any JournalFileSystem
     var settings: JournalFile.Configuration
-    /// Where the journal stands, and what of it is signed; both move only when a batch is on disk.
+    /// The end of the chain, and the state of signing. Both advance only when a batch is on disk.
     var chain: JournalChain
     var signer: JournalSigner?
-    /// The segment in use; nil while none can be written.
+    /// The segment in use; nil during an outage.
     var segment: JournalSegment?
-    /// Records refused since the last good synchronisation.
-    var refused = 0
-    /// How long to wait before the next attempt to open a segment.
+    /// The number of records rejected since the last successful write.
+    var rejected = 0
+    /// The wait before the next attempt to open a segment.
     var delay = Duration.zero
     /// The directory's lock.
     var lock: LockFile
     /// The segments that are no longer written.
     var closed: ClosedSegments
-    /// Lines that are known to be lost, and of which no record says so yet.
+    /// The lost lines that no record states yet.
     var unrecordedLosses: [ClosedSegments.Loss] = []
-    /// Lines that are lost and recorded as such, each with the number of the line that says so.
+    /// The lost lines that a record states, with the number of that record's line.
     var recordedLosses: [(loss: ClosedSegments.Loss, number: UInt64)] = []
-    /// When closed segments were last compared with their files.
-    var closedLooked: MonotonicInstant?
-    /// When segments were last looked at that may have to go.
-    var retentionLooked: MonotonicInstant?
-    /// When segments were last looked at that may be too old.
-    var ageLooked: MonotonicInstant?
-    /// Whether the time of day may be believed.
+    /// The time of the last comparison of closed segments with their files.
+    var lastClosedCheck: MonotonicInstant?
+    /// The time of the last retention check.
+    var lastRetentionCheck: MonotonicInstant?
+    /// The time of the last retention check by age.
+    var lastAgeCheck: MonotonicInstant?
+    /// Decides whether the wall clock can be trusted.
     var retentionClock: RetentionClock
-    /// Whether the log says that it is not believed.
-    var hasReportedDoubt = false
-    /// What is known of the oldest segments, so that they are not read again each time.
+    /// Whether the log already reports that the clock is not trusted.
+    var hasReportedDistrust = false
+    /// The ends of the oldest segments, cached to avoid reading them again.
     var knownEnds: [JournalSegmentName: SegmentEnd] = [:]
     var batch: JournalBatch
-    private var fillPace = JournalFillPace()
+    private var preallocation = JournalFillPace()
     private let copiers: [CheckpointCopier]
-    var segmentBegan: MonotonicInstant
-    var spaceLooked: MonotonicInstant?
+    var segmentStarted: MonotonicInstant
+    var lastSpaceCheck: MonotonicInstant?
     var lacksSpace = false
 
-    /// How many bytes a batch may have before it is written; what is left over is the next batch. So a crash tears no more than
-    /// this and one call's records.
+    /// The number of bytes after which a batch is written; remaining records form the next batch. A crash therefore
+    /// affects at most this and one call's records.
     static let batchBytes = 4 << 20
 
-    /// - Parameters:
-    ///   - begun: the segment, and what is in it already and on disk.
-    ///   - lock: held on the directory.
+    /// Creates the writer.
+    ///
+    /// - Parameters: - begun: The state after opening. Its first batch is already on disk. - lock: The lock held on the
+    ///   directory.
     init(
         queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration,
         begun: JournalFile.Begun, lock: LockFile
@@ -67,29 +68,30 @@ final class JournalWriter {
         self.batch = batch
         chain = batch.chain
         signer = batch.signer
-        segmentBegan = batch.now
+        segmentStarted = batch.now
         copiers = settings.checkpointSinks.map { CheckpointCopier($0, logger: settings.logger) }
         adopt(batch)
     }
 
-    /// Writes until the journal is closed, then says so in the journal.
+    /// Writes until the journal is closed, then writes a `stop` record.
     func run() {
-        lookAtSpace()
+        checkSpace()
         retire()
         while true {
             if segment == nil {
                 queue.sleep(atMost: delay)
-                mend()
+                repair()
             } else {
-                queue.waitForWork(atMost: patience)
+                queue.waitForWork(atMost: idleTimeout)
             }
-            if let bounds = queue.takeBounds() { keep(to: bounds) }
-            // Read before the queue is emptied: nothing is added afterwards but notes, and the last ones are taken below.
+            if let bounds = queue.takeBounds() { apply(bounds) }
+            // Read before the queue is emptied. After a close only notes are added, and the last of them are taken
+            // below.
             let isClosing = queue.isClosing
-            // The last attempt begins after the close was asked for: what failed a moment before says nothing of now.
-            if isClosing, segment == nil { mend() }
+            // The last attempt starts after the close request, so that an earlier failure does not decide.
+            if isClosing, segment == nil { repair() }
             if segment != nil {
-                lookAtSpace()
+                checkSpace()
                 inspectClosedSegments()
             }
             if segment != nil {
@@ -102,12 +104,13 @@ final class JournalWriter {
         }
     }
 
-    /// How long nothing has to be done where nothing comes. The open segment is compared with its file at least that often.
-    private var patience: Duration? {
+    /// The time for which an idle writer may sleep. It is at most the interval of comparing the open segment with its
+    /// file.
+    private var idleTimeout: Duration? {
         var waits = [settings.watchInterval]
         if lacksSpace { waits.append(settings.longestDelay) }
         if let signer {
-            // A clock that stands still must not make this a busy wait.
+            // The minimum avoids a busy loop with a clock that stands still.
             let due = signer.wait(now: settings.clocks.monotonic())
             if let due { waits.append(max(due, .milliseconds(1))) }
             waits.append(settings.retentionInterval)
@@ -116,13 +119,13 @@ final class JournalWriter {
     }
 
     private func finish() {
-        // What was lost since the last look is recorded before the end.
-        closedLooked = nil
+        // Record losses since the last check before the journal is closed.
+        lastClosedCheck = nil
         inspectClosedSegments()
         write([JournalQueue.Item(JournalRecord(.stop))], dropped: 0, last: true)
         if segment == nil {
-            // The segment was found damaged just now: what is lost and the end are recorded in another one.
-            mend()
+            // The segment is damaged. Record the loss and the stop in another one.
+            repair()
             if segment != nil {
                 let (items, dropped) = queue.take()
                 write(items, dropped: dropped, last: true)
@@ -140,7 +143,7 @@ final class JournalWriter {
             do throws(JournalUnavailable) {
                 rest = try writeBatch(rest, dropped: dropped, last: last)
                 dropped = lacksSpace ? dropped : 0
-                if !last { try fillAhead() }
+                if !last { try preallocate() }
             } catch {
                 fail(error, unwritten: Array(rest), dropped: dropped)
                 return
@@ -149,7 +152,7 @@ final class JournalWriter {
         if dropped > 0 || !rest.isEmpty { queue.putBack(Array(rest), dropped: dropped) }
     }
 
-    /// Writes what fits into one batch and answers those who wait for it; returns what is left.
+    /// Writes one batch and resumes its callers. Returns the items left over.
     private func writeBatch(
         _ items: ArraySlice<JournalQueue.Item>, dropped: Int, last: Bool
     ) throws(JournalUnavailable) -> ArraySlice<JournalQueue.Item> {
@@ -163,27 +166,26 @@ final class JournalWriter {
         }
         if isCheckpointDue || (last && rest.isEmpty) { try batch.sign() }
         try commit()
-        JournalWaiter.tell(.success(()), to: items[..<rest.startIndex])
+        JournalWaiter.resume(.success(()), for: items[..<rest.startIndex])
         return rest
     }
 
-    /// Begins a batch where the journal stands.
+    /// Starts a batch at the end of the chain.
     func begin() {
         batch.chain = chain
         batch.signer = signer
         batch.open(clocks: settings.clocks)
     }
 
-    /// Puts the batch on disk; only then the journal stands where the batch ends. An empty batch proves that the disk takes
-    /// writes.
+    /// Writes the batch to disk, then advances the chain. An empty batch checks that the disk accepts writes.
     ///
-    /// The segment is compared with its file before and after the write: before, since a write fills the gap that truncation
-    /// left; after, so that nobody is told of a record in a file that has lost its name.
+    /// The segment is compared with its file before and after the write. Before it, because a write would fill the gap
+    /// of a truncated file. After it, so that no caller resumes for a record in a file that was removed.
     func commit() throws(JournalUnavailable) {
         try requireIntactSegment()
         if batch.bytes.isEmpty {
             do throws(FileFailure) {
-                try segment?.proveDisk()
+                try segment?.testWrite()
             } catch {
                 throw JournalUnavailable(error.description)
             }
@@ -193,7 +195,7 @@ final class JournalWriter {
                 try segment?.append(batch.bytes)
                 let time = settings.clocks.monotonic().nanoseconds - start
                 settings.metrics.syncTimes.observe(time)
-                fillPace.wroteBatch(in: time)
+                preallocation.wroteBatch(in: time)
                 settings.metrics.batchLines.observe(Int64(clamping: batch.chain.next &- chain.next))
             } catch {
                 settings.metrics.failures.add()
@@ -204,20 +206,20 @@ final class JournalWriter {
         adopt(batch)
     }
 
-    /// Makes room for the next batches, now that those who waited for this one are told.
-    private func fillAhead() throws(JournalUnavailable) {
-        guard segment?.lacksRoom(fillPace.step, upTo: settings.segmentBytes) == true else { return }
+    /// Preallocates space for the next batches after the callers of this one resumed.
+    private func preallocate() throws(JournalUnavailable) {
+        guard segment?.needsPreallocation(preallocation.step, upTo: settings.segmentBytes) == true else { return }
         try requireIntactSegment()
         let start = settings.clocks.monotonic().nanoseconds
         do throws(FileFailure) {
-            try segment?.fillAhead(fillPace.step)
+            try segment?.preallocate(preallocation.step)
         } catch {
             throw JournalUnavailable(error.description)
         }
-        fillPace.madeRoom(in: settings.clocks.monotonic().nanoseconds - start)
+        preallocation.preallocated(in: settings.clocks.monotonic().nanoseconds - start)
     }
 
-    /// Moves on to the end of a batch that is on disk.
+    /// Advances the chain to the end of a batch that is on disk, and copies its checkpoints.
     func adopt(_ batch: JournalBatch) {
         chain = batch.chain
         signer = batch.signer

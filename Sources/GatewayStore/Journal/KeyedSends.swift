@@ -1,9 +1,10 @@
 public import GatewayCore
 
 extension JournalFile {
-    /// The sends with an idempotency key that the directory's journal has since then, oldest first. Blocks; called at start.
+    /// Returns the sends with an idempotency key that the directory's journal recorded since the time, oldest first.
+    /// Blocks; called at the start.
     ///
-    /// Only lines that hold a key are read, and only segments that were written to since then.
+    /// Parses only lines with a key, and reads only segments that changed since the time.
     public static func keyedSends(
         in directory: String, since: WallTime
     ) throws(JournalUnavailable) -> [KeyedSend] {
@@ -13,13 +14,13 @@ extension JournalFile {
             let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
-                // What a failed batch left in a sealed segment is void: the next segment has its numbers.
+                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
                 do throws(FileFailure) {
                     guard try files.modified(path) >= since else { continue }
                     sends.read(try files.read(path), before: end)
                 } catch  where error.isMissing {
-                    // The journal is open, and its retention removes segments at any time.
+                    // Retention of an open journal may remove segments at any time.
                     continue
                 }
             }
@@ -30,7 +31,7 @@ extension JournalFile {
     }
 }
 
-/// Puts sends together from the lines of their intents and outcomes.
+/// Assembles sends from the lines of their intents and outcomes.
 struct KeyedSends {
     private struct Call: Hashable {
         let id: String
@@ -56,7 +57,7 @@ struct KeyedSends {
 
     init(since: WallTime) { self.since = since }
 
-    /// All that have an intent, in the order of their first lines.
+    /// The sends with an intent, in the order of their first lines.
     var all: [KeyedSend] {
         order.compactMap { call in
             guard let parts = calls[call], parts.intents > 0 else { return nil }
@@ -67,7 +68,7 @@ struct KeyedSends {
         }
     }
 
-    /// Takes up a segment's lines whose numbers are below `end`.
+    /// Reads the lines of a segment whose numbers are below `end`.
     mutating func read(_ bytes: [UInt8], before end: UInt64) {
         var place = 0
         while let hit = Self.next(in: bytes, from: place) {
@@ -76,11 +77,11 @@ struct KeyedSends {
             place = stop
             let line = JournalLineReader(bytes: bytes[start..<stop])
             guard let number = line.sequence, number < end else { continue }
-            take(line)
+            add(line)
         }
     }
 
-    private mutating func take(_ line: JournalLineReader) {
+    private mutating func add(_ line: JournalLineReader) {
         guard let kind = line.kind, let at = line.time, at > since, let id = line.text("call"),
             let user = line.text("user").flatMap({ UserName(canonical: $0) }),
             let service = line.text("pns").flatMap(PushService.init), let key = digest(line, "idempotency"),
@@ -109,15 +110,14 @@ struct KeyedSends {
         return KeyedDigest(bytes)
     }
 
-    /// How far a byte of the text lets the pattern's end move on (Horspool, 1980): a day's journal is long and holds few of
-    /// these.
+    /// The shift table of the Horspool search (1980): long journals contain few of these members.
     private static let steps: [Int] = {
         var steps = [Int](repeating: member.count, count: 256)
         for (place, byte) in member.dropLast().enumerated() { steps[Int(byte)] = member.count - 1 - place }
         return steps
     }()
 
-    /// Where the member comes next.
+    /// Returns the index of the next occurrence of the member.
     private static func next(in bytes: [UInt8], from place: Int) -> Int? {
         let last = member.count - 1
         return bytes.withUnsafeBufferPointer { bytes in

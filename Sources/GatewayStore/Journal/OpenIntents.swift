@@ -1,15 +1,16 @@
 internal import GatewayCore
 
-/// Finds the intents that have no outcome, reading backwards to the last start: what was open before that got its outcome then,
-/// in the same batch and before the `start` itself.
+/// Finds intents without an outcome, from the end of the journal back to the last `start` line. Recovery at that start
+/// wrote the earlier missing outcomes, in the batch of the `start` line itself.
 struct OpenIntents {
     let recovery: JournalRecovery
     let segments: [JournalSegmentName]
 
-    /// No call lives this long, in microseconds, so no older segment is read: the longest that a backend can be given is 10 min.
+    /// The longest possible duration of a call, in microseconds: 15 minutes. Older segments are not read. A backend
+    /// timeout is at most 10 minutes.
     static let horizon: Int64 = 900_000_000
 
-    /// An outcome belongs to the intent of its call; of a send to an audience there is one for each recipient.
+    /// The identity of an intent and its outcome. A send to an audience has one intent for each recipient.
     private struct Key: Hashable {
         let call: String
         let recipient: String?
@@ -21,25 +22,25 @@ struct OpenIntents {
         }
     }
 
-    /// The missing outcomes, in the order of their intents.
+    /// Returns the missing outcomes, in the order of their intents.
     func run() throws(FileFailure) -> [JournalEntry] {
         var outcomes: [Key: Int] = [:]
         var missing: [JournalEntry] = []
         var newest: WallTime?
         var end = UInt64.max
         for (place, segment) in segments.reversed().enumerated() {
-            // Whoever removed it since it was listed meant it to go.
+            // The segment was removed on purpose after it was listed.
             guard let bytes = try recovery.bytes(of: segment) else { continue }
             var lines = BackwardLines(bytes)
             var isLast = true
             while let line = lines.next().map(JournalLineReader.init(bytes:)) {
-                // What a failed batch left in a sealed segment is void: the next segment has its numbers.
+                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
                 guard let number = line.sequence, number < end else { continue }
                 if isLast {
                     isLast = false
                     let time = line.time
                     newest = newest ?? time
-                    // The last two are always read, whatever the clock did.
+                    // The last two segments are always read, because the clock may have been set.
                     if place > 1, let time, let newest, newest.adding(-Self.horizon) > time {
                         return missing.reversed()
                     }
@@ -60,7 +61,7 @@ struct OpenIntents {
         return missing.reversed()
     }
 
-    /// What an outcome repeats of its intent, unless the line is not what the journal wrote.
+    /// Returns the members that an outcome copies from its intent; nil where the line is not genuine.
     private static func members(of line: JournalLineReader) -> [UInt8]? {
         guard line.verifiedHash != nil, let members = line.factMembers,
             (try? JSONParser().parse(Array(line.bytes).span)) != nil

@@ -1,10 +1,10 @@
 internal import GatewayCore
 internal import Glibc
 
-/// The system's own calls.
+/// The file-system calls of the operating system.
 struct SystemFileSystem: JournalFileSystem {
     func create(_ path: String) throws(FileFailure) -> CInt {
-        // One call writes and synchronises (open(2), O_DSYNC), and where the bytes replace others no metadata goes with them.
+        // With O_DSYNC (open(2)) one call writes and synchronizes. Overwriting preallocated bytes changes no metadata.
         let descriptor = open(path, O_WRONLY | O_DSYNC | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("create", path) }
         return descriptor
@@ -52,7 +52,7 @@ struct SystemFileSystem: JournalFileSystem {
         return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
     }
 
-    /// When the file was written to last.
+    /// Returns the time of the file's last change.
     func modified(_ path: String) throws(FileFailure) -> WallTime {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileFailure("stat", path) }
@@ -75,7 +75,7 @@ struct SystemFileSystem: JournalFileSystem {
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
 
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
-        // Somebody may have put a pipe in the place of a file: to open that would wait for ever.
+        // `O_NONBLOCK` prevents an endless wait where the file was replaced by a pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }

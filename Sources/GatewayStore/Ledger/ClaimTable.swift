@@ -1,12 +1,12 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Who holds which handle and which registration, and who waits for them, first come, first served.
+/// Exclusive locks on device handles and registrations, granted in the order of the requests.
 ///
-/// In memory: claims end with the process. Nothing deadlocks, because a claim takes its handle before its registration and
-/// waits for nothing else while it holds one.
+/// The locks are held in memory and are lost with the process. Deadlocks cannot occur, because a claim locks its handle
+/// before its registration and waits for nothing else while it holds one.
 final class ClaimTable: Sendable {
-    /// What can be held.
+    /// An object that can be locked.
     enum Key: Hashable {
         case handle(HandleKey)
         case registration(RegistrationID)
@@ -21,12 +21,12 @@ final class ClaimTable: Sendable {
 
     private struct State {
         var lastClaim: UInt64 = 0
-        /// The keys that are held, each with those who wait for it, oldest first.
+        /// The locked keys, each with its waiters, oldest first.
         var waiters: [Key: [Waiter]] = [:]
         var held: [UInt64: Set<Key>] = [:]
-        /// Who holds each key.
+        /// The claim that holds each key.
         var holders: [Key: UInt64] = [:]
-        /// For each claim of a caller that can be revoked, whether it is.
+        /// For claims with a revocable caller: a function that returns whether it is revoked.
         var revocations: [UInt64: @Sendable () -> Bool] = [:]
         var waiting = 0
     }
@@ -35,22 +35,22 @@ final class ClaimTable: Sendable {
     private let waitersPerKey: Int
     private let waitersInAll: Int
 
-    /// An empty table with its bounds.
+    /// Creates an empty table with its limits.
     init(waitersPerKey: Int, waitersInAll: Int) {
         self.waitersPerKey = waitersPerKey
         self.waitersInAll = waitersInAll
     }
 
-    /// How many claims wait at present.
+    /// The number of waiting claims.
     var waiting: Int { state.withLock { $0.waiting } }
 
-    /// How many keys are held at present.
+    /// The number of locked keys.
     var heldKeys: Int { state.withLock { $0.waiters.count } }
 
-    /// A number for a claim that holds nothing yet. `end(_:)` must be called for it.
+    /// Returns a new claim that holds no lock. The caller must call `releaseAll(_:)` for it.
     ///
-    /// - Parameter isRevoked: whether its caller has lost what let it in.
-    func open(_ isRevoked: (@Sendable () -> Bool)? = nil) -> UInt64 {
+    /// - Parameter isRevoked: Returns whether the credential of the claim's caller was revoked.
+    func makeClaim(_ isRevoked: (@Sendable () -> Bool)? = nil) -> UInt64 {
         state.withLock { state in
             state.lastClaim += 1
             if let isRevoked { state.revocations[state.lastClaim] = isRevoked }
@@ -58,18 +58,18 @@ final class ClaimTable: Sendable {
         }
     }
 
-    /// What became of an attempt to take a key without waiting.
+    /// The result of an attempt to acquire a key without waiting.
     enum Taking: Hashable {
-        /// The claim holds it now.
-        case taken
-        /// Another claim holds it.
+        /// The claim holds the key now.
+        case acquired
+        /// Another claim holds the key.
         case busy
-        /// Another claim holds it, and its caller is revoked.
+        /// Another claim holds the key, and its caller is revoked.
         case heldByRevoked
     }
 
-    /// Takes the key for the claim if nobody holds it.
-    func take(_ key: Key, for claim: UInt64) -> Taking {
+    /// Acquires the key for the claim if no claim holds it. Does not wait.
+    func tryAcquire(_ key: Key, for claim: UInt64) -> Taking {
         let holder = state.withLock { state -> (@Sendable () -> Bool)?? in
             guard state.waiters[key] == nil else { return .some(state.holders[key].flatMap { state.revocations[$0] }) }
             state.waiters[key] = []
@@ -77,18 +77,18 @@ final class ClaimTable: Sendable {
             state.held[claim, default: []].insert(key)
             return nil
         }
-        guard let holder else { return .taken }
-        // Asks the sessions, which have a lock of their own.
+        guard let holder else { return .acquired }
+        // Called without the table's lock, because the sessions have their own.
         return holder?() == true ? .heldByRevoked : .busy
     }
 
-    /// Whether anybody holds the key.
+    /// Returns whether a claim holds the key.
     func isHeld(_ key: Key) -> Bool { state.withLock { $0.waiters[key] != nil } }
 
-    /// Takes the key for the claim, after everybody who asked before. A claim must not ask for what it holds.
+    /// Acquires the key for the claim, after all earlier waiters. A claim must not request a key that it holds.
     ///
-    /// Throws where too many wait, and where the waiting task is cancelled.
-    func hold(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
+    /// Throws where too many claims wait, and where the waiting task is cancelled.
+    func acquire(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
         let outcome: Outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state in
@@ -103,16 +103,16 @@ final class ClaimTable: Sendable {
         try outcome.get()
     }
 
-    /// Gives one key of the claim to the next in line.
-    func letGo(_ key: Key, of claim: UInt64) {
+    /// Releases one key of the claim to the next waiter.
+    func release(_ key: Key, of claim: UInt64) {
         let next = state.withLock { state in
             state.held[claim]?.remove(key) == nil ? nil : Self.pass(on: key, &state)
         }
         next?.continuation.resume(returning: .success(()))
     }
 
-    /// Gives up everything that the claim holds. On any thread; for a claim that ended already it does nothing.
-    func end(_ claim: UInt64) {
+    /// Releases all keys of the claim. Callable on any thread; has no effect on a claim that has ended.
+    func releaseAll(_ claim: UInt64) {
         let next = state.withLock { state in
             state.revocations[claim] = nil
             return (state.held.removeValue(forKey: claim) ?? []).compactMap { Self.pass(on: $0, &state) }
@@ -120,9 +120,9 @@ final class ClaimTable: Sendable {
         for waiter in next { waiter.continuation.resume(returning: .success(())) }
     }
 
-    private static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another")
+    private static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another call")
 
-    /// The answer, where there is one at once.
+    /// Acquires the key or queues the waiter. Returns the outcome where it is known at once.
     private func admit(_ waiter: Waiter, to key: Key, _ state: inout State) -> Outcome? {
         guard let queue = state.waiters[key] else {
             state.waiters[key] = []
@@ -130,7 +130,7 @@ final class ClaimTable: Sendable {
             state.held[waiter.claim, default: []].insert(key)
             return .success(())
         }
-        // Cancelled before this point, the handler found nobody to withdraw and will not run again.
+        // If the task was cancelled earlier, the cancellation handler found no waiter and does not run again.
         guard !Task.isCancelled else { return .failure(Self.cancelled) }
         guard queue.count < waitersPerKey, state.waiting < waitersInAll else {
             return .failure(LedgerUnavailable("too many calls wait for one device or registration", isFull: true))

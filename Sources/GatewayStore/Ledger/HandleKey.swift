@@ -1,21 +1,21 @@
 internal import GatewayCore
 
-/// What the ledger knows a device handle by: its service and a digest that does not give the handle away.
+/// The ledger's key for a device handle: the push service and a keyed digest of the handle.
 struct HandleKey: Sendable, Hashable {
     let service: PushService
     let digest: KeyedDigest
 }
 
-/// Turns handles into keys, under a secret that lies beside the database.
+/// Derives the keys of handles with a secret that is stored beside the database.
 ///
-/// Whoever gets hold of the database alone can neither read the handles nor try guesses at them.
+/// Without the secret, the database alone does not reveal the handles, and guesses cannot be checked against it.
 struct HandleDigester: Sendable {
     private let digester: KeyedDigester
 
-    /// Reads the key from its file.
+    /// Reads the secret from its file.
     ///
-    /// - Parameter mayCreate: whether a missing key may be made. Only for a new database: with another key every handle of an
-    ///   old one would look unbound, and so anybody's.
+    /// - Parameter mayCreate: Whether a missing file may be created. Only for a new database: with another secret, all
+    ///   handles of an existing one would look unbound and could be taken by anybody.
     init(keyFile path: String, mayCreate: Bool) throws(LedgerUnavailable) {
         do throws(KeyFile.Failure) {
             digester = KeyedDigester(key: try KeyFile.open(path, mayCreate: mayCreate))
@@ -24,12 +24,12 @@ struct HandleDigester: Sendable {
         }
     }
 
-    /// The key of a handle.
+    /// Returns the key of a handle.
     func key(of handle: DeviceHandle) throws(LedgerUnavailable) -> HandleKey {
         try key(of: handle.text, handle.service)
     }
 
-    /// The keys under which an earlier version may have bound the handle.
+    /// Returns the keys under which an earlier version may have stored the handle.
     func formerKeys(of handle: DeviceHandle) throws(LedgerUnavailable) -> [HandleKey] {
         var keys: [HandleKey] = []
         for text in handle.formerTexts { keys.append(try key(of: text, handle.service)) }
@@ -40,18 +40,20 @@ struct HandleDigester: Sendable {
         HandleKey(service: service, digest: try digest(Array(service.rawValue.utf8), Array(text.utf8)))
     }
 
-    /// A digest by which a database knows its key again.
+    /// Returns the digest that identifies the secret in the database.
     func fingerprint() throws(LedgerUnavailable) -> KeyedDigest {
         try digest(Array("fingerprint of the ledger's key".utf8), [])
     }
 
-    /// A digest by which content is known again.
+    /// Returns the digest that identifies the content of an import entry.
     func digest(of content: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
         try digest(Array("content of an import".utf8), content)
     }
 
     private func digest(_ first: [UInt8], _ second: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
-        guard let digest = digester.digest(first, second) else { throw LedgerUnavailable("libcrypto made no digest") }
+        guard let digest = digester.digest(first, second) else {
+            throw LedgerUnavailable("libcrypto cannot compute a digest")
+        }
         return digest
     }
 }

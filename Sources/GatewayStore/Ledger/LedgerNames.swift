@@ -2,17 +2,18 @@ internal import GRDB
 public import GatewayCore
 internal import Glibc
 
-/// Whose registrations a ledger holds, and how their names were made: read without taking the ledger, while a gateway may have it.
+/// The owners in a ledger and the rules that formed their names. Reads the file without locking the ledger, which a
+/// gateway may have open.
 public struct LedgerNames: Sendable, Hashable {
-    /// The stored form of the rules by which the names were made; nil where none is noted.
+    /// The stored form of the rules that formed the names; nil where none is stored.
     public let rules: String?
-    /// Everybody who owns a registration, in order.
+    /// The owners of registrations, sorted.
     public let owners: [UserName]
 
-    /// Reads them, or nil where there is no ledger yet. Writes nothing to the ledger. Blocks.
+    /// Reads the names; nil where the ledger does not exist or has an unknown schema version. Writes nothing. Blocks.
     public init?(file: String) throws(LedgerUnavailable) {
         guard access(file, F_OK) == 0 else { return nil }
-        // Where no gateway has it open, SQLite would make files beside the ledger to read it.
+        // A ledger that is not open is read from a copy, because SQLite would create files beside it.
         let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
         defer { copy?.remove() }
         let file = copy?.file ?? file

@@ -2,22 +2,23 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The ledger's tables and their version, kept in `PRAGMA user_version`.
+/// The ledger's tables and their version, stored in `PRAGMA user_version`.
 enum LedgerSchema {
-    /// The version that this program reads and writes.
+    /// The version that this code reads and writes.
     static let version = 5
 
-    /// The version that the database has; 0 for an empty one.
+    /// Returns the version of the database; 0 for an empty one.
     static func version(of database: Database) throws -> Int {
         try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
     }
 
-    /// Makes the tables in an empty database and checks the others: a newer one, or one of something else, is left alone.
+    /// Creates the tables in an empty database or migrates older ones. Throws, and changes nothing, for a newer
+    /// version, another key, or tables of another program.
     static func prepare(_ database: Database, fingerprint: KeyedDigest, now: WallTime) throws {
         switch try version(of: database) {
         case 0:
             guard try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_master") == 0 else {
-                throw LedgerUnavailable("the database is not a ledger: it holds tables of something else")
+                throw LedgerUnavailable("the database is not a ledger: it contains tables of another program")
             }
             try database.execute(sql: tables)
             try database.execute(sql: tablesSince2)
@@ -31,7 +32,7 @@ enum LedgerSchema {
         case 1...version:
             let known = try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'key-fingerprint'")
             guard known == Data(fingerprint.bytes) else {
-                throw LedgerUnavailable("the key file beside the ledger is not the one that it was written with")
+                throw LedgerUnavailable("the key file beside the ledger is not the key of this ledger")
             }
             try migrate(database, now: now)
         case let other:
@@ -39,7 +40,7 @@ enum LedgerSchema {
         }
     }
 
-    /// Brings an older ledger up to date, one version after the other.
+    /// Migrates an older ledger, one version after the other.
     private static func migrate(_ database: Database, now: WallTime) throws {
         if try version(of: database) < 2 { try database.execute(sql: tablesSince2) }
         if try version(of: database) < 3 { try database.execute(sql: tablesSince3) }
@@ -51,13 +52,13 @@ enum LedgerSchema {
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
-    /// The refusal of a ledger that a later program has written.
+    /// Returns the error for a ledger that a newer version has written.
     static func tooNew(_ found: Int) -> LedgerUnavailable {
-        LedgerUnavailable("the ledger has schema version \(found); this program knows versions up to \(version)")
+        LedgerUnavailable("the ledger has schema version \(found); this program reads versions up to \(version)")
     }
 
-    /// A handle binds no more than one registration. A reservation does not bind: else whoever asks first for an id with
-    /// somebody's handle would have the handle.
+    /// A handle binds at most one registration. A reservation does not bind: otherwise the first user to request an id
+    /// with another user's handle would own the handle.
     private static let tables = """
         CREATE TABLE property (
             name TEXT PRIMARY KEY,
@@ -97,7 +98,7 @@ enum LedgerSchema {
         CREATE INDEX hand_over_at ON hand_over (at);
         """
 
-    /// Sessions, revocations and accounts.
+    /// Tables of version 2: sessions, revocations and accounts.
     private static let tablesSince2 = """
         ALTER TABLE registration ADD COLUMN reason TEXT;
         CREATE INDEX registration_to_delete ON registration (id) WHERE state = 'deleting';
@@ -135,8 +136,9 @@ enum LedgerSchema {
         ) STRICT;
         """
 
-    /// What was imported from before the gateway, and what of it is bound to nobody and to be deleted. A handle may have several
-    /// of these, and theirs need not be one that the ledger would bind.
+    /// Tables of version 3: the imported entries, and the registrations that belong to nobody and are marked for
+    /// deletion (`stray`). One handle may have several of these, and a handle in `stray` may be one that the ledger
+    /// would not bind.
     private static let tablesSince3 = """
         CREATE TABLE imported (
             id TEXT NOT NULL,
@@ -154,7 +156,8 @@ enum LedgerSchema {
         ) STRICT;
         """
 
-    /// By which account a registration was made, where that is looked at from time to time; and accounts by their users.
+    /// Columns of version 4: the account that made a registration, where the authenticator lists its accounts; and an
+    /// index of accounts by user.
     private static let tablesSince4 = """
         ALTER TABLE registration ADD COLUMN login TEXT;
         ALTER TABLE registration ADD COLUMN authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL));
@@ -163,10 +166,15 @@ enum LedgerSchema {
         CREATE INDEX account_of_user ON account (user, since);
         """
 
-    /// Updates that the backend was asked for and whose outcome is not known, by registration and by the user who asked. Since when
-    /// the backend has not confirmed a deletion. Who took a device over, and who had it before that day's hand-overs.
-    /// The last checkpoint of the journal: a journal that was wiped or exchanged is known by it.
-    /// Since when an imported registration waits for its owner's device to register again; NULL for all others.
+    /// Tables and columns of version 5:
+    ///
+    /// - `update_attempt`: updates sent to the backend whose outcome is unknown, by registration and user.
+    /// - `undeleted`: the time since which the backend has not confirmed a deletion.
+    /// - `hand_over.owner` and `hand_over.former`: the new owner of a transferred device, and its owner before that
+    ///   day's transfers.
+    /// - `journal_checkpoint`: the journal's last checkpoint, which shows that the journal was deleted or replaced.
+    /// - `import_unconfirmed`: the time since which an imported registration waits for its owner's device to register
+    ///   again; NULL for all others.
     private static let tablesSince5 = """
         CREATE TABLE update_attempt (
             registration TEXT NOT NULL
@@ -199,8 +207,8 @@ enum LedgerSchema {
             WHERE import_unconfirmed IS NOT NULL;
         """
 
-    /// Earlier versions believed what they imported. A registration that was bound by an import, and whose device has not
-    /// registered since, becomes unconfirmed; its time begins now. All others keep their state.
+    /// Marks registrations as unconfirmed that an earlier version imported and whose devices have not registered since.
+    /// Their time starts now. All others keep their state.
     private static func markImported(_ database: Database, now: WallTime) throws {
         try database.execute(
             sql: """

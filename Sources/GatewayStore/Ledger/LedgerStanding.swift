@@ -1,23 +1,24 @@
 internal import GRDB
 internal import GatewayCore
 
-/// What a request finds in the ledger: the decision, and what must be held while it is carried out.
+/// The result of looking up a request in the ledger: the decision, and the locks needed to carry it out.
 struct LedgerStanding: Sendable, Hashable {
     let decision: LedgerDecision
-    /// The registration that the change would touch.
+    /// The registration that the change would affect.
     var registration: RegistrationID?
-    /// Whether the change could bind or move the request's handle. Where it could not, the handle is not held: else anybody
-    /// could make another's device wait by naming its handle.
+    /// Whether the change could bind or move the request's handle. Otherwise the handle is not locked, because anybody
+    /// could then delay another user's device by naming its handle.
     var touchesHandle = false
-    /// Whether it is the caller's already, for the request's handle, and no update of it has an unknown outcome.
+    /// Whether the caller already owns the registration for the request's handle, and no update of it has an unknown
+    /// outcome.
     var isRegistered = false
 }
 
 extension LedgerTables {
-    /// Decides where the caller stands (contract: ownership). Login and handle decide; a label is only looked at where the
-    /// handle is unbound, and only for what it means to this very caller.
-    func standing(
-        of request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
+    /// Decides what the caller may do (contract: ownership). The user and the handle decide. A label is looked up only
+    /// where the handle is unbound, and only with its meaning for this user.
+    func lookUp(
+        _ request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
     ) throws -> LedgerStanding {
         switch request {
         case .create(let user, _):
@@ -27,40 +28,40 @@ extension LedgerTables {
             return LedgerStanding(decision: .askWithHandle, registration: bound?.id, touchesHandle: true)
         case .update(let user, let label, _, _):
             guard let handle else { throw LedgerUnavailable("an update needs a handle") }
-            return try standing(ofUpdateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
+            return try lookUp(updateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
         case .delete(let user, let label):
-            // A mere reservation is not owned in this sense. Anybody gets one for any unbound handle that they can name,
-            // with the id of whatever the backend has under that handle from before the gateway.
+            // A reservation does not count as owned. Anybody can reserve an id by naming an unbound handle, and that id
+            // may be a registration of the backend from before the gateway.
             guard let meant = try meaning(of: label, to: user), meant.owner == user, meant.isBound else {
                 return LedgerStanding(decision: .notOwned)
             }
             return LedgerStanding(decision: .owned(meant.id), registration: meant.id)
         case .sweep(let id):
-            guard let row = try registration(id), row.isBound else { return try standing(ofStray: id) }
+            guard let row = try registration(id), row.isBound else { return try lookUp(orphan: id) }
             guard row.state == .deleting else { return LedgerStanding(decision: .spared) }
             return LedgerStanding(
                 decision: .doomed(id, owner: row.owner, because: row.reason ?? .givenUp), registration: id)
         }
     }
 
-    private func standing(ofStray id: RegistrationID) throws -> LedgerStanding {
-        guard let stray = try stray(id) else { return LedgerStanding(decision: .spared) }
-        // With its handle held, no device registers anew under the id while it is deleted.
+    private func lookUp(orphan id: RegistrationID) throws -> LedgerStanding {
+        guard let orphan = try orphan(id) else { return LedgerStanding(decision: .spared) }
+        // The lock on its handle keeps a device from registering under the id again during the deletion.
         return LedgerStanding(
-            decision: .doomed(id, owner: stray.owner, because: stray.reason), registration: id, touchesHandle: true)
+            decision: .doomed(id, owner: orphan.owner, because: orphan.reason), registration: id, touchesHandle: true)
     }
 
-    private func standing(
-        ofUpdateBy user: UserName, label: RegistrationID, handle: HandleKey, handOverLimit: Int, now: WallTime
+    private func lookUp(
+        updateBy user: UserName, label: RegistrationID, handle: HandleKey, handOverLimit: Int, now: WallTime
     ) throws -> LedgerStanding {
         func found(_ decision: LedgerDecision, _ id: RegistrationID?) -> LedgerStanding {
             LedgerStanding(decision: decision, registration: id, touchesHandle: true)
         }
         if let bound = try registration(boundTo: handle) {
             if bound.owner == user {
-                var standing = found(.own(bound.id), bound.id)
-                standing.isRegistered = bound.isLive && !bound.isInDoubt
-                return standing
+                var lookup = found(.own(bound.id), bound.id)
+                lookup.isRegistered = bound.isLive && !bound.isInDoubt
+                return lookup
             }
             let day = now.adding(-SQLiteLedger.handOverPeriod)
             guard try mayTakeOver(handle, user, limit: handOverLimit, after: day) else {

@@ -2,13 +2,13 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// Updates that the backend is asked for, from before it is asked until their outcome is known.
+/// Updates sent to the backend, stored before the call and removed once their outcome is known.
 extension LedgerTables {
-    /// How long after an update without an answer the backend may still carry it out, in microseconds: 5 minutes. Retries inside a
-    /// backend last up to one.
+    /// How long the backend may still carry out an update without a response, in microseconds: 5 minutes. Retries
+    /// inside a backend last up to 1 minute.
     static let lateness: Int64 = 300_000_000
 
-    /// Writes that the task's user is about to register under the id. The handle leads to that registration from now on.
+    /// Stores that the claim's user is about to register under the id, and binds the handle to that registration.
     func prepare(
         _ id: RegistrationID, replacing replaced: RegistrationID?, for task: LedgerTask
     ) throws -> RegistrationAttempt {
@@ -29,10 +29,12 @@ extension LedgerTables {
             guard lost == stood || row.handle == handle || !row.isBound else { throw Self.replacesForeign }
             created = created ?? row.created
             replaces = true
-            // The backend was asked to register that one for this very call, and may have done so.
+            // An earlier attempt of this call asked the backend to register this id, and may have succeeded.
             let isOfThisCall = try lost != stood && hasAttempt(lost, of: user)
             try remove(row, inFavourOf: id, now: task.now)
-            if isOfThisCall { try putStray(StrayRegistration(id: lost, handle: nil, reason: .superseded, owner: user)) }
+            if isOfThisCall {
+                try putOrphan(StrayRegistration(id: lost, handle: nil, reason: .superseded, owner: user))
+            }
         }
         if wasReserved {
             try put(
@@ -45,17 +47,17 @@ extension LedgerTables {
         return RegistrationAttempt(id: id, undo: undo)
     }
 
-    /// Notes that the outcome of an update by the user is not known.
-    func leaveInDoubt(_ id: RegistrationID, for task: LedgerTask) throws {
+    /// Stores that the outcome of the user's update is unknown.
+    func storeUnknownOutcome(_ id: RegistrationID, for task: LedgerTask) throws {
         guard case .update(let user, _, _, let account) = task.request else {
             throw LedgerUnavailable("the change does not fit the claim")
         }
-        // Taken away meanwhile by who else had it: then there is nothing that could be found by its owner.
+        // Without a row, the registration was removed meanwhile, and its owner has nothing to recover.
         guard try registration(id) != nil else { return }
         try putAttempt(on: id, by: user, account, now: task.now)
     }
 
-    /// Takes back what `prepare` wrote: the backend did not carry it out.
+    /// Reverts `prepare` after the backend did not carry out the update.
     func undo(_ attempt: RegistrationAttempt, for task: LedgerTask) throws {
         guard let user = task.request.user, attempt.undo != .nothing, try hasAttempt(attempt.id, of: user) else {
             return
@@ -72,14 +74,15 @@ extension LedgerTables {
         try keepReservations(task.limits.reservations, of: user)
     }
 
-    /// Forgets what the user's own update has answered, and others' updates that can no longer be carried out.
+    /// Removes the user's own attempt after a response, and other users' attempts that the backend can no longer carry
+    /// out.
     func forgetAttempts(on id: RegistrationID, by user: UserName, now: WallTime) throws {
         try execute(
             sql: "DELETE FROM update_attempt WHERE registration = ? AND (user = ? OR at <= ?)",
             arguments: [id.text, user.text, now.adding(-Self.lateness).microseconds])
     }
 
-    /// Whether an update without an answer may yet be carried out.
+    /// Returns whether the backend may still carry out an update without a response.
     func mayYetBeUpdated(_ id: RegistrationID, now: WallTime) throws -> Bool {
         try firstRow(
             sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND at > ?",
@@ -104,7 +107,7 @@ extension LedgerTables {
             ])
     }
 
-    /// Imports do not wait for calls: one may have bound the handle since the claim was given.
+    /// Throws where an import has bound the handle since the claim was granted. Imports do not wait for calls.
     private func check(
         _ bound: Registration?, against decision: LedgerDecision, _ id: RegistrationID, of user: UserName
     ) throws {
@@ -115,7 +118,7 @@ extension LedgerTables {
             default: bound.owner == user && bound.id == decision.updated
             }
         guard try isExpected || (bound.owner == user && hasAttempt(bound.id, of: user)) else {
-            throw LedgerUnavailable("the device was registered meanwhile by an import", isFull: true)
+            throw LedgerUnavailable("an import has bound the device in the meantime", isFull: true)
         }
     }
 }

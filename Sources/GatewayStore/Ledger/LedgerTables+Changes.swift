@@ -1,28 +1,28 @@
 internal import GRDB
 internal import GatewayCore
 
-/// What a claim was for, with everything that its change is checked against.
+/// A claim's request and decision, with the data that its change is checked against.
 struct LedgerTask: Sendable {
     let request: LedgerRequest
     let decision: LedgerDecision
-    /// The request's handle.
+    /// The key of the request's handle.
     let handle: HandleKey?
-    /// The handle that the change names.
+    /// The key of the handle that the change names.
     let changeHandle: HandleKey?
     let now: WallTime
     let limits: SQLiteLedger.Limits
-    /// Whether the caller has lost what let it in.
+    /// Returns whether the caller's credential was revoked.
     var isRevoked: @Sendable () -> Bool = { false }
-    /// Whether a sweep goes ahead of a call that holds the registration.
+    /// Whether a sweep runs although another call holds the registration.
     var isAhead = false
 }
 
 extension LedgerTables {
-    /// Writes a change, inside one transaction of the caller's: all of it or nothing.
+    /// Writes a change within the caller's transaction.
     ///
-    /// A change that does not fit its claim, or would take a registration from a handle that the claim is not about, is refused.
+    /// Throws where the change does not fit the claim, or would take a registration from a handle outside the claim.
     ///
-    /// - Returns: as `RegistrationLedger.finish`.
+    /// - Returns: The result of `RegistrationLedger.finish`.
     func apply(_ change: LedgerChange, to task: LedgerTask) throws -> Bool {
         switch (change, task.request) {
         case (.reserved(let id, _), .create(let user, _)):
@@ -32,20 +32,20 @@ extension LedgerTables {
             try register(id, replacing: replaced, for: user, by: account, label: label, task)
             return try keep(id, task)
         case (.unresolved(let id), .update):
-            try leaveInDoubt(id, for: task)
+            try storeUnknownOutcome(id, for: task)
             return try keep(id, task)
         case (.undone(let attempt), .update):
             try undo(attempt, for: task)
             return true
         case (.deleted(let id), .delete) where task.decision == .owned(id),
-            (.deleted(let id), .sweep) where task.decision.dooms(id):
+            (.deleted(let id), .sweep) where task.decision.allowsSweep(of: id):
             return try delete(id, task)
         case (.deleting(let id), .delete) where task.decision == .owned(id),
-            (.deleting(let id), .sweep) where task.decision.dooms(id):
+            (.deleting(let id), .sweep) where task.decision.allowsSweep(of: id):
             try mark(id, task)
             return false
         case (.unconfirmed(let id), .delete) where task.decision == .owned(id),
-            (.unconfirmed(let id), .sweep) where task.decision.dooms(id):
+            (.unconfirmed(let id), .sweep) where task.decision.allowsSweep(of: id):
             try mark(id, task)
             guard try isUnconfirmedForLong(id, now: task.now) else { return false }
             return try delete(id, task)
@@ -55,15 +55,17 @@ extension LedgerTables {
         }
     }
 
-    /// Marks what was registered by a caller that has been revoked meanwhile. Inside the transaction: a revocation that comes later
-    /// than this look has its own transaction after this one, and finds the registration.
+    /// Marks the registration for deletion where its caller was revoked meanwhile. Runs inside the transaction: a later
+    /// revocation has its own transaction after this one and finds the registration.
+    ///
+    /// - Returns: Whether the registration is kept.
     private func keep(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
         guard task.isRevoked() else { return true }
-        try doom(id, because: .revoked)
+        try markForDeletion(id, because: .revoked)
         return false
     }
 
-    /// Takes a registration away that the backend has deleted, unless a call or a late update may yet make it anew.
+    /// Removes a registration that the backend has deleted, unless a running call or a late update may create it again.
     private func delete(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
         if task.isAhead { return false }
         if try mayYetBeUpdated(id, now: task.now) {
@@ -71,12 +73,13 @@ extension LedgerTables {
             return false
         }
         try remove(id)
-        try removeStray(id)
+        try removeOrphan(id)
         return true
     }
 
     private func mark(_ id: RegistrationID, _ task: LedgerTask) throws {
-        // A stray has no row of its own; it stays marked by itself. What another call holds is marked already.
+        // An orphan has no row here and stays marked in its own table. A registration that another call holds is
+        // already marked.
         guard !task.isAhead, var row = try registration(id), row.isBound else { return }
         row.state = .deleting
         row.reason = row.reason ?? .givenUp
@@ -85,9 +88,9 @@ extension LedgerTables {
 
     private func reserve(_ id: RegistrationID, for user: UserName, _ task: LedgerTask) throws {
         guard task.changeHandle == nil || task.changeHandle == task.handle else {
-            throw LedgerUnavailable("the change names another handle than the claim")
+            throw LedgerUnavailable("the change names a handle other than the claim's")
         }
-        // Asked without a handle, the id has nothing to do with the one that the device named.
+        // The id was requested without a handle, so it does not belong to the handle that the device named.
         let handle = task.decision == .askWithHandle ? task.changeHandle : nil
         let now = task.now
         let existing = try registration(id)
@@ -103,7 +106,7 @@ extension LedgerTables {
             return try keepLabels(task.limits.labels, of: user)
         }
         if let existing, existing.isBound {
-            // The backend gave out an id that it has given out before: it stays whose it is.
+            // The backend returned an id that it has returned before. The id keeps its owner.
             return existing.owner == user ? try seen(existing, now) : ()
         }
         let created = existing.flatMap { $0.owner == user ? $0.created : nil } ?? now
@@ -132,7 +135,7 @@ extension LedgerTables {
             try remove(row, inFavourOf: id, now: task.now)
         }
         if label != id {
-            // What the label was reserved for has become another registration; the reservation is of no more use.
+            // The label was reserved and is now another registration, so the reservation is obsolete.
             if let used = try registration(label), used.owner == user, !used.isBound { try remove(label) }
             try remember(label, of: user, as: id, now: task.now)
         }
@@ -151,16 +154,16 @@ extension LedgerTables {
     }
 
     static var heldElsewhere: LedgerUnavailable {
-        LedgerUnavailable("the backend gave an id that is another device's")
+        LedgerUnavailable("the backend returned an id that belongs to another device")
     }
 
     static var replacesForeign: LedgerUnavailable {
-        LedgerUnavailable("the change replaces what the claim is not about")
+        LedgerUnavailable("the change replaces a registration outside the claim")
     }
 }
 
 extension LedgerDecision {
-    /// Whether it lets a device be registered.
+    /// Whether the decision allows a device to be registered.
     var allowsUpdate: Bool {
         switch self {
         case .own, .rotation, .handOver, .unplaced: true
@@ -168,8 +171,8 @@ extension LedgerDecision {
         }
     }
 
-    /// Whether it lets the registration be swept.
-    fileprivate func dooms(_ id: RegistrationID) -> Bool {
+    /// Returns whether the decision allows the registration to be swept.
+    fileprivate func allowsSweep(of id: RegistrationID) -> Bool {
         if case .doomed(id, _, _) = self { true } else { false }
     }
 }

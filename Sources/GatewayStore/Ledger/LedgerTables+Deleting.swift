@@ -2,22 +2,22 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The statements about registrations that are to be deleted at the backend.
+/// Statements on registrations that are marked for deletion at the backend.
 extension LedgerTables {
-    /// Marks a registration to be deleted.
+    /// Marks a live registration for deletion.
     ///
-    /// - Returns: whether there was such a registration, and it was live.
+    /// - Returns: Whether a live registration with the id existed.
     @discardableResult
-    func doom(_ id: RegistrationID, because reason: SweepReason) throws -> Bool {
+    func markForDeletion(_ id: RegistrationID, because reason: SweepReason) throws -> Bool {
         try execute(
             sql: "UPDATE registration SET state = 'deleting', reason = ? WHERE id = ? AND state = 'live'",
             arguments: [reason.rawValue, id.text])
         return database.changesCount > 0
     }
 
-    /// Marks all but the user's registrations that were seen last.
+    /// Marks for deletion all but the user's `count` most recently seen registrations.
     func keepRegistrations(_ count: Int, of user: UserName) throws {
-        // An index alone answers this; which ones to mark is asked of the rows themselves.
+        // The count needs only an index; the rows are read only where some must be marked.
         let live = try self.count(
             sql: "SELECT count(*) FROM registration WHERE owner = ? AND state = 'live'", arguments: [user.text])
         guard live > count else { return }
@@ -30,9 +30,9 @@ extension LedgerTables {
             arguments: [user.text, count])
     }
 
-    /// Notes since when the backend has not confirmed that it deleted the registration.
+    /// Stores the time since which the backend has not confirmed the deletion, unless it is stored already.
     ///
-    /// - Returns: whether that was `confirmationPeriod` ago.
+    /// - Returns: Whether that time is at least `confirmationPeriod` ago.
     func isUnconfirmedForLong(_ id: RegistrationID, now: WallTime) throws -> Bool {
         var since = now
         for table in ["registration", "stray"] {

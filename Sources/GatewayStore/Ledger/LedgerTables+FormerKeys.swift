@@ -2,15 +2,15 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The statements about handles that an earlier version knew by other keys.
+/// Statements on handles that an earlier version stored under other keys.
 extension LedgerTables {
-    /// Whether a registration is bound to one of the former keys, and none to the key of now.
+    /// Returns whether a registration is bound to one of the former keys and none to the current key.
     func registration(boundToAnyOf former: [HandleKey], unlessBound key: HandleKey) throws -> Bool {
         guard try registration(boundTo: key) == nil else { return false }
         return try former.contains { try registration(boundTo: $0) != nil }
     }
 
-    /// Gives what is bound to one of the former keys the key of now, unless that is bound.
+    /// Changes rows with one of the former keys to the current key, unless the current key is bound.
     func adopt(_ former: [HandleKey], as key: HandleKey) throws {
         guard try registration(boundTo: key) == nil,
             let found = try former.first(where: { try registration(boundTo: $0) != nil })

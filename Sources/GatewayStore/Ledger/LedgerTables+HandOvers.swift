@@ -2,17 +2,17 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The statements about devices that change hands.
+/// Statements on transfers of devices between users.
 extension LedgerTables {
-    /// How often the handle changed hands after the time.
+    /// Returns the number of transfers of the handle after the time.
     func handOvers(of handle: HandleKey, after time: WallTime) throws -> Int {
         try firstRow(
             sql: "SELECT count(*) FROM hand_over WHERE service = ? AND handle = ? AND at > ?",
             arguments: [handle.service.rawValue, Data(handle.digest.bytes), time.microseconds])?[0] ?? 0
     }
 
-    /// Whether the user may take the handle over once more: its hand-overs are counted for each new owner, so that nobody uses up
-    /// another's. Whoever had it before the first of them may always take it back.
+    /// Returns whether the user may take over the handle once more. The limit applies to each new owner separately, so
+    /// that no user exhausts another's. The owner before the first transfer may always take the handle back.
     func mayTakeOver(_ handle: HandleKey, _ user: UserName, limit: Int, after time: WallTime) throws -> Bool {
         let count: Int =
             try firstRow(
@@ -24,11 +24,11 @@ extension LedgerTables {
         return try originalOwner(of: handle, after: time) == user.text
     }
 
-    /// Counts a hand-over and forgets those that no longer count.
+    /// Stores a transfer and removes expired ones.
     func countHandOver(
         of handle: HandleKey, from former: UserName, to owner: UserName, now: WallTime, forgetting time: WallTime
     ) throws {
-        // As long as hand-overs follow one another within a day, the same user counts as the owner before them.
+        // The original owner stays the same while transfers follow one another within a day.
         let original = try originalOwner(of: handle, after: time) ?? former.text
         try execute(
             sql: "INSERT INTO hand_over (service, handle, at, owner, former) VALUES (?, ?, ?, ?, ?)",
@@ -38,8 +38,8 @@ extension LedgerTables {
         try execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
     }
 
-    /// Who had the handle before the first of the hand-overs that followed one another up to now; nil where there was none after
-    /// the time, or that user was revoked.
+    /// Returns the owner before the first transfer in the present series; nil where no transfer followed the time, or
+    /// that user was revoked.
     private func originalOwner(of handle: HandleKey, after time: WallTime) throws -> String? {
         let last = try firstRow(
             sql: """

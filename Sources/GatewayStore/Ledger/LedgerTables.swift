@@ -2,32 +2,32 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The ledger's statements, each in the words of the ledger. Lives no longer than the database access that it is made in.
+/// The ledger's SQL statements. Valid only during the database access that created it.
 struct LedgerTables {
-    /// A row of `registration`.
+    /// A row of the table `registration`.
     struct Registration {
         var id: RegistrationID
         var owner: UserName
-        /// The account by which its owner was let in, where that is looked at from time to time.
+        /// The owner's account at the registration, where its authenticator lists accounts.
         var account: Account?
         var handle: HandleKey?
         var state: OwnedRegistration.State
         var created: WallTime
         var lastSeen: WallTime
-        /// Why it is to be deleted; nil for one that is not.
+        /// The reason for the deletion; nil where the registration is not marked.
         var reason: SweepReason?
-        /// Since when the backend has not confirmed that it deleted it; nil where nobody has tried in vain.
+        /// The time since which the backend has not confirmed the deletion; nil without an unconfirmed attempt.
         var undeleted: WallTime?
-        /// Since when it is imported and unconfirmed, counted in time that the gateway runs; nil for a registration that its owner's
-        /// device has made.
+        /// The time since which an imported registration is unconfirmed, counting only time in which a gateway runs.
+        /// Nil for a registration made by its owner's device.
         var importUnconfirmed: WallTime?
-        /// Whether there is an update of it whose outcome is not known.
+        /// Whether an update of it has an unknown outcome.
         var isInDoubt = false
 
-        /// Whether its handle leads here: true for all but reservations.
+        /// Whether a handle is bound to it: true except for reservations.
         var isBound: Bool { state != .reserved }
 
-        /// Whether it is registered, and not to be deleted.
+        /// Whether it is registered and not marked for deletion.
         var isLive: Bool { state == .live }
     }
 
@@ -35,24 +35,25 @@ struct LedgerTables {
 
     init(_ database: Database) { self.database = database }
 
-    /// Begins a question for rows that `Registration` reads.
+    /// The start of a query for rows that `Registration` can decode.
     static let selectRegistration = """
         SELECT registration.*, EXISTS (
             SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id) AS in_doubt
         FROM registration
         """
 
-    /// Carries out a statement. Each is compiled once a connection to the database: that costs more than to carry it out.
+    /// Executes a statement. Statements are cached for each connection, because compiling one costs more than executing
+    /// it.
     func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
         try database.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
-    /// The first row that a statement finds, if any.
+    /// Returns the first row of the result, if any.
     func firstRow(sql: String, arguments: StatementArguments = StatementArguments()) throws -> Row? {
         try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
     }
 
-    /// The number that a statement of one row and one column gives.
+    /// Returns the integer result of a statement with one row and one column.
     func count(sql: String, arguments: StatementArguments = StatementArguments()) throws -> Int {
         try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) ?? 0
     }
@@ -62,7 +63,7 @@ struct LedgerTables {
             .map(Registration.init(row:))
     }
 
-    /// The registration that the handle leads to, if any.
+    /// Returns the registration that the handle is bound to, if any.
     func registration(boundTo handle: HandleKey) throws -> Registration? {
         try firstRow(
             sql: "\(Self.selectRegistration) WHERE service = ? AND handle = ? AND state <> 'reserved'",
@@ -70,7 +71,8 @@ struct LedgerTables {
         ).map(Registration.init(row:))
     }
 
-    /// The registration that the label means to the user, whoever owns it: the one remembered for it, else the one of that id.
+    /// Returns the registration that the label stands for in the user's requests, whoever owns it: the stored meaning
+    /// of the label, or the registration with that id.
     func meaning(of label: RegistrationID, to user: UserName) throws -> Registration? {
         let remembered = try firstRow(
             sql: """
@@ -100,23 +102,24 @@ struct LedgerTables {
                 row.created.microseconds, row.lastSeen.microseconds, row.reason?.rawValue,
                 row.undeleted?.microseconds, row.importUnconfirmed?.microseconds,
             ])
-        // What is registered anew is as sound as any.
-        if row.isBound { try removeStray(row.id) }
+        // A registration that was made again is no orphan.
+        if row.isBound { try removeOrphan(row.id) }
         try forgetLabel(row.id, of: row.owner)
     }
 
-    /// Notes that a bound registration was seen, and nothing else of it. The whole row would be written to its indexes too, and
-    /// where there are many registrations no two share a page of those.
+    /// Updates only the time at which a bound registration was last seen. Writing the whole row would also write its
+    /// indexes, and with many registrations each index entry lies on a different page.
     func seen(_ row: Registration, _ now: WallTime) throws {
         try execute(
             sql: "UPDATE registration SET last_seen = ? WHERE id = ?", arguments: [now.microseconds, row.id.text])
         try forgetLabel(row.id, of: row.owner)
     }
 
-    /// Notes that a user's device came again with just what the ledger has of it, by one statement: this is by far the most
-    /// frequent change.
+    /// Updates a registration whose device registered again with unchanged data, in one statement. This is by far the
+    /// most frequent change.
     ///
-    /// - Returns: whether it had it so, and live. Not so for an unconfirmed one, which is written anew and thereby confirmed.
+    /// - Returns: Whether the row matched and is live. False for an unconfirmed one, which the caller writes again and
+    ///   thereby confirms.
     func seenAgain(
         _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey, _ now: WallTime
     ) throws -> Bool {
@@ -136,17 +139,17 @@ struct LedgerTables {
         return true
     }
 
-    /// An id means itself to its owner; what was remembered for it otherwise is over.
+    /// Removes another meaning of a label that is the id of the owner's registration.
     private func forgetLabel(_ id: RegistrationID, of owner: UserName) throws {
         try execute(sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [owner.text, id.text])
     }
 
-    /// Takes the row away, and with it the labels that mean it.
+    /// Removes the row and the labels that refer to it.
     func remove(_ id: RegistrationID) throws {
         try execute(sql: "DELETE FROM registration WHERE id = ?", arguments: [id.text])
     }
 
-    /// Takes the row away; the labels that meant it, and its id for its owner, mean the other from now on.
+    /// Removes the row. Its labels, and its id in its owner's requests, then stand for `new`.
     func remove(_ old: Registration, inFavourOf new: RegistrationID, now: WallTime) throws {
         try execute(
             sql: "UPDATE label SET registration = ? WHERE registration = ?", arguments: [new.text, old.id.text])
@@ -154,7 +157,7 @@ struct LedgerTables {
         try remember(old.id, of: old.owner, as: new, now: now)
     }
 
-    /// From now on the label means the registration to the user.
+    /// Stores that the label stands for the registration in the user's requests.
     func remember(_ label: RegistrationID, of user: UserName, as registration: RegistrationID, now: WallTime) throws {
         try execute(
             sql: """
@@ -164,8 +167,8 @@ struct LedgerTables {
             arguments: [user.text, label.text, registration.text, now.microseconds])
     }
 
-    /// The rows, as those outside the ledger may see them, with the hand-overs after the time.
-    func seenFromOutside(_ rows: [Row], handOversAfter time: WallTime) throws -> [OwnedRegistration] {
+    /// Converts rows to the public type, with the number of transfers after the time.
+    func publicRegistrations(_ rows: [Row], handOversAfter time: WallTime) throws -> [OwnedRegistration] {
         try rows.map { row in
             let row = try Registration(row: row)
             return OwnedRegistration(
@@ -176,7 +179,7 @@ struct LedgerTables {
         }
     }
 
-    /// Keeps the user's newest reservations and drops the others.
+    /// Removes all but the user's `count` newest reservations.
     func keepReservations(_ count: Int, of user: UserName) throws {
         try execute(
             sql: """
@@ -187,7 +190,7 @@ struct LedgerTables {
             arguments: [user.text, count])
     }
 
-    /// Keeps the labels that the user used last and drops the others.
+    /// Removes all but the user's `count` most recently used labels.
     func keepLabels(_ count: Int, of user: UserName) throws {
         try execute(
             sql: """
@@ -199,12 +202,12 @@ struct LedgerTables {
 }
 
 extension LedgerTables.Registration {
-    /// Reads a row; one that the ledger cannot have written is an error and not a guess.
+    /// Decodes a row. Throws on values that the ledger never writes.
     init(row: Row) throws {
         guard let id = RegistrationID(try row.required("id", as: String.self)),
             let owner = UserName(canonical: try row.required("owner", as: String.self)),
             let state = OwnedRegistration.State(rawValue: try row.required("state", as: String.self)), state != .unknown
-        else { throw LedgerUnavailable("the ledger holds a row that it did not write") }
+        else { throw LedgerUnavailable("the ledger contains an invalid registration") }
         self.id = id
         self.owner = owner
         self.state = state
@@ -224,13 +227,13 @@ extension LedgerTables.Registration {
 }
 
 extension HandleKey {
-    /// The key in the columns `service` and `handle`; nil where both are NULL.
+    /// Decodes the columns `service` and `handle`; nil where either is NULL.
     init?(row: Row) throws(LedgerUnavailable) {
         guard let service = try row.optional("service", as: String.self),
             let digest = try row.optional("handle", as: Data.self)
         else { return nil }
         guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
-            throw LedgerUnavailable("the ledger holds a handle that it did not write")
+            throw LedgerUnavailable("the ledger contains an invalid handle")
         }
         self.init(service: service, digest: digest)
     }

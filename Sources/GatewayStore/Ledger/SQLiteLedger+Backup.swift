@@ -3,11 +3,12 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger {
-    /// Copies the ledger as it stands to a new file, and its key to a file beside that: the one is of no use without the other.
-    /// It goes on being used meanwhile (SQLite's online backup).
+    /// Copies the ledger to a new file, and its keys to files beside it, which the copy needs. The ledger stays usable
+    /// (SQLite's online backup).
     ///
-    /// The copy is marked as one: a gateway that starts with it knows that it was restored. Both get mode 0600. Throws where one of them is there already, and where they cannot be written; of a copy that failed
-    /// nothing has its name. On a thread of its own: to read through a whole ledger takes a while.
+    /// The copy is marked, so that a gateway that starts with it detects the restore. All files get mode 0600. Throws
+    /// where one of them exists or cannot be written. A failed copy leaves no file with the final name. Runs on a
+    /// separate thread, because reading the whole ledger takes a while.
     public func backup(to path: String) async throws(LedgerUnavailable) {
         let result: Result<Void, LedgerUnavailable> = await withCheckedContinuation { continuation in
             let thread = Thread {
@@ -25,11 +26,11 @@ extension SQLiteLedger {
         let (key, keyCopy, part) = (Self.keyFile(of: file), Self.keyFile(of: path), path + ".part")
         let (digestKey, digestKeyCopy) = (DigestKeyFile.path(ofLedger: file), DigestKeyFile.path(ofLedger: path))
         for taken in [path, keyCopy, digestKeyCopy] where manager.fileExists(atPath: taken) {
-            throw LedgerUnavailable("\(taken) is there already")
+            throw LedgerUnavailable("\(taken) already exists")
         }
         guard let bytes = try PrivateFiles.read(key, atMost: 32) else { throw LedgerUnavailable("\(key) is missing") }
         do {
-            // Of an attempt that a crash ended.
+            // Left by an attempt that crashed.
             try? manager.removeItem(atPath: part)
             try PrivateFiles.makeFile(part)
             let copy = try DatabaseQueue(path: part)
@@ -37,7 +38,7 @@ extension SQLiteLedger {
             try copy.write { try LedgerTables($0).noteBackup(Clocks.system.wall()) }
             try copy.close()
             try PrivateFiles.write(bytes, toNew: keyCopy)
-            // Only a ledger that a gateway has served by has one.
+            // Only a ledger that a gateway has used has a digest key.
             if let bytes = try PrivateFiles.read(digestKey, atMost: KeyFile.byteCount) {
                 try PrivateFiles.write(bytes, toNew: digestKeyCopy)
             }

@@ -2,60 +2,61 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger: RegistrationLedger {
-    /// Claims the handle first and then the registration, and decides on what stands there once both are held.
+    /// Locks the handle, then the registration, and decides once both are held.
     ///
-    /// Throws where what becomes of it could not be written: the backend must not be asked then.
+    /// Throws where the ledger cannot store the result. The backend must then not be called.
     public func begin(
         _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
         try await requireWritable()
         if case .sweep(let id) = request { return try await beginSweep(of: id, now: now) }
         let handle = try key(of: request.handle)
-        let number = claims.open(isRevoked)
+        let number = claims.makeClaim(isRevoked)
         do throws(LedgerUnavailable) {
-            if let handle { try await claims.hold(.handle(handle), for: number) }
+            if let handle { try await claims.acquire(.handle(handle), for: number) }
             try await adoptFormerKeys(of: request, as: handle)
-            let standing = try await settle(request, handle: handle, now: now, for: number)
-            if let handle, !standing.touchesHandle { claims.letGo(.handle(handle), of: number) }
+            let lookup = try await decide(request, handle: handle, now: now, for: number)
+            if let handle, !lookup.touchesHandle { claims.release(.handle(handle), of: number) }
             return LedgerClaim(
-                number: number, request: request, decision: standing.decision,
-                registered: standing.isRegistered ? standing.registration : nil, isRevoked: isRevoked
+                number: number, request: request, decision: lookup.decision,
+                registered: lookup.isRegistered ? lookup.registration : nil, isRevoked: isRevoked
             ) { [claims] number in
-                claims.end(number)
+                claims.releaseAll(number)
             }
         } catch {
-            claims.end(number)
+            claims.releaseAll(number)
             throw error
         }
     }
 
-    /// Claims a registration that is to be deleted without waiting for a call that holds it: other registrations are not to wait
-    /// for that call. Where its caller is revoked, the deletion goes ahead of it and is repeated when it has ended.
+    /// Claims a registration for a sweep without waiting for a call that holds it, so that the sweep's other
+    /// registrations are not delayed. Where the call's user is revoked, the sweep deletes the registration anyway and
+    /// repeats the deletion after the call.
     private func beginSweep(of id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
-        let number = claims.open()
+        let number = claims.makeClaim()
         do throws(LedgerUnavailable) {
-            var taking = claims.take(.registration(id), for: number)
-            // With the handle of an orphan held, no device registers anew under the id while it is deleted.
-            if taking == .taken, let handle = try await read({ try $0.stray(id)?.handle }) {
-                taking = claims.take(.handle(handle), for: number)
+            var result = claims.tryAcquire(.registration(id), for: number)
+            // The lock on an orphan's handle keeps a device from registering under the id again during the deletion.
+            if result == .acquired, let handle = try await read({ try $0.orphan(id)?.handle }) {
+                result = claims.tryAcquire(.handle(handle), for: number)
             }
             var decision = LedgerDecision.spared
-            if taking != .busy {
-                decision = try await read { try $0.standing(of: .sweep(id), handle: nil, handOverLimit: 0, now: now) }
+            if result != .busy {
+                decision = try await read { try $0.lookUp(.sweep(id), handle: nil, handOverLimit: 0, now: now) }
                     .decision
             }
             return LedgerClaim(
-                number: number, request: .sweep(id), decision: decision, isAhead: taking == .heldByRevoked
+                number: number, request: .sweep(id), decision: decision, isAhead: result == .heldByRevoked
             ) { [claims] number in
-                claims.end(number)
+                claims.releaseAll(number)
             }
         } catch {
-            claims.end(number)
+            claims.releaseAll(number)
             throw error
         }
     }
 
-    /// Whether the id leads to a registration of another handle. A mere reservation holds nothing.
+    /// Returns whether a registration with the id is bound to another handle. A reservation does not count.
     public func isHeld(
         _ id: RegistrationID, forAnotherThan handle: DeviceHandle
     ) async throws(LedgerUnavailable) -> Bool {
@@ -66,7 +67,7 @@ extension SQLiteLedger: RegistrationLedger {
         }
     }
 
-    /// Writes the attempt in one transaction.
+    /// Stores the attempt in one transaction.
     public func prepare(
         _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
@@ -75,31 +76,31 @@ extension SQLiteLedger: RegistrationLedger {
         let task = LedgerTask(
             request: claim.request, decision: claim.decision, handle: try key(of: claim.request.handle),
             changeHandle: nil, now: now, limits: limits)
-        // A revocation after this look has its own transaction after this one, and finds the attempt.
+        // A later revocation has its own transaction after this one and finds the attempt.
         return try await write { tables in
             isRevoked() ? nil : try tables.prepare(id, replacing: replacing, for: task)
         }.get()
     }
 
-    /// Marks it in one transaction, where it is in doubt.
+    /// Marks the registration for deletion in one transaction where an update of it has an unknown outcome.
     public func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) {
         try await write { tables in
             guard try tables.registration(id)?.isInDoubt == true else { return }
-            try tables.doom(id, because: .superseded)
+            try tables.markForDeletion(id, because: .superseded)
         }.get()
     }
 
-    /// Looks into memory.
+    /// Reads only memory.
     public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
-    /// What is marked, in the order of ids.
+    /// Returns the marked registrations, in the order of their ids.
     public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
         try await readAtLength { try $0.doomed(limit: limit) }
     }
 
-    /// Writes the change in one transaction, durably, and only then lets the next in line look.
+    /// Writes the change durably in one transaction, then releases the claim's locks.
     ///
-    /// Throws, having written nothing, where the change does not fit the claim.
+    /// Throws where the change does not fit the claim, and then writes nothing.
     @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
@@ -114,13 +115,13 @@ extension SQLiteLedger: RegistrationLedger {
         } catch {
             outcome = .failure(error)
         }
-        // Not before the change is on disk may the next in line look.
+        // The next claim may start only once the change is on disk.
         Self.end(claim)
         return try outcome.get()
     }
 
-    /// Gives a registration that an earlier version bound under another spelling of the handle the key that the handle has now. Only
-    /// where the device registers: the backend then gets the spelling of now for the same id.
+    /// Changes a registration that an earlier version bound under another spelling of the handle to the current key.
+    /// Applies only where the device registers, because the backend then receives the current spelling for the same id.
     private func adoptFormerKeys(
         of request: LedgerRequest, as key: HandleKey?
     ) async throws(LedgerUnavailable) {
@@ -130,24 +131,24 @@ extension SQLiteLedger: RegistrationLedger {
         _ = try await write { try $0.adopt(former, as: key) }.get()
     }
 
-    /// Decides, takes the registration that the decision touches, and decides anew, until both fit: while a call waits for a
-    /// registration, whoever has it may change what the call would find.
-    private func settle(
+    /// Decides, locks the registration that the decision affects, and decides again until both agree. While a call
+    /// waits for a lock, its holder may change the result.
+    private func decide(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> LedgerStanding {
         let limit = limits.handOvers
         var held: RegistrationID?
         for _ in 0..<Self.mostAttempts {
-            let standing = try await read { tables in
-                try tables.standing(of: request, handle: handle, handOverLimit: limit, now: now)
+            let lookup = try await read { tables in
+                try tables.lookUp(request, handle: handle, handOverLimit: limit, now: now)
             }
-            if standing.registration == held { return standing }
-            if let held { claims.letGo(.registration(held), of: claim) }
-            held = standing.registration
-            guard let wanted = held else { return standing }
-            try await claims.hold(.registration(wanted), for: claim)
+            if lookup.registration == held { return lookup }
+            if let held { claims.release(.registration(held), of: claim) }
+            held = lookup.registration
+            guard let wanted = held else { return lookup }
+            try await claims.acquire(.registration(wanted), for: claim)
         }
-        throw LedgerUnavailable("the registration changes faster than it can be claimed")
+        throw LedgerUnavailable("the registration changed too often while it was being claimed")
     }
 
     private func key(of handle: DeviceHandle?) throws(LedgerUnavailable) -> HandleKey? {

@@ -3,12 +3,13 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger {
-    /// The stored form of the rules by which the ledger's names were made; nil where none is noted. Blocks; called at start.
+    /// Returns the stored form of the rules that formed the ledger's names; nil where none is stored. Blocks; called at
+    /// the start.
     public func nameRules() throws(LedgerUnavailable) -> String? {
         do { return try database.read { try LedgerTables($0).nameRules() } } catch { throw .init(describing: error) }
     }
 
-    /// Notes the rules by which names are made from now on. Blocks; called at start.
+    /// Stores the rules that form names from now on. Blocks; called at the start.
     public func keepNameRules(_ storedForm: String) throws(LedgerUnavailable) {
         do {
             try database.write {
@@ -24,7 +25,7 @@ extension SQLiteLedger {
         }
     }
 
-    /// Everybody who owns a registration, reservations included, in order. Blocks; called at start.
+    /// Returns the owners of all registrations, including reservations, sorted. Blocks; called at the start.
     public func owners() throws(LedgerUnavailable) -> [UserName] {
         do { return try database.read { try LedgerTables($0).owners() } } catch { throw .init(describing: error) }
     }
@@ -39,7 +40,7 @@ extension LedgerTables {
     func owners() throws -> [UserName] {
         try String.fetchAll(database, sql: "SELECT DISTINCT owner FROM registration ORDER BY owner").map { text in
             guard let owner = UserName(canonical: text) else {
-                throw LedgerUnavailable("the ledger holds a name that it did not write")
+                throw LedgerUnavailable("the ledger contains an invalid user name")
             }
             return owner
         }

@@ -3,16 +3,16 @@ internal import GRDB
 public import GatewayCore
 internal import Glibc
 
-// What the ledger knows of the journal.
+// The journal's checkpoint in the ledger.
 extension SQLiteLedger {
-    /// The last checkpoint of the journal; nil where none was kept. Blocks.
+    /// Returns the journal's last checkpoint; nil where none is stored. Blocks.
     public func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint? {
         do { return try database.read { try LedgerTables($0).journalCheckpoint() } } catch {
             throw .init(describing: error)
         }
     }
 
-    /// Keeps the checkpoint in the place of the one before. Blocks; never called on an event loop.
+    /// Stores the checkpoint and replaces the previous one. Blocks; must not be called on an event loop.
     public func keep(_ checkpoint: KnownCheckpoint) throws(LedgerUnavailable) {
         do {
             try database.write { try LedgerTables($0).keep(checkpoint) }
@@ -23,11 +23,11 @@ extension SQLiteLedger {
 }
 
 extension KnownCheckpoint {
-    /// Reads the checkpoint from the ledger's file without taking the ledger, while a gateway may have it; nil where there is no
-    /// ledger or none was kept. Blocks; for commands.
+    /// Reads the checkpoint from the ledger's file without locking the ledger, which a gateway may have open. Nil where
+    /// the ledger does not exist or stores no checkpoint. Blocks; intended for commands.
     public init?(ledger file: String) throws(LedgerUnavailable) {
         guard access(file, F_OK) == 0 else { return nil }
-        // A ledger that nobody has open is read from a copy: SQLite would make files beside it.
+        // A ledger that is not open is read from a copy, because SQLite would create files beside it.
         let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
         defer { copy?.remove() }
         do {
@@ -54,7 +54,7 @@ extension LedgerTables {
             return nil
         }
         guard let number = UInt64(exactly: row["number"] as Int64), let hash = SHA256.Digest(Array(row["hash"] as Data))
-        else { throw LedgerUnavailable("the ledger holds a checkpoint that it did not write") }
+        else { throw LedgerUnavailable("the ledger contains an invalid journal checkpoint") }
         return KnownCheckpoint(number: number, hash: hash, time: WallTime(microseconds: row["at"]))
     }
 

@@ -2,7 +2,7 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger {
-    /// What the user owns, reservations left out, the one seen last first.
+    /// Returns the user's registrations without reservations, most recently seen first.
     public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {
         let day = Self.aDayAgo
         return try await readAtLength { tables in
@@ -13,12 +13,12 @@ extension SQLiteLedger {
                     ORDER BY last_seen DESC, id
                     """,
                 arguments: [user.text])
-            return try tables.seenFromOutside(rows, handOversAfter: day)
+            return try tables.publicRegistrations(rows, handOversAfter: day)
         }
     }
 
-    /// How many registrations a revocation of the user deletes: those that the user owns, reservations and ones of unknown outcome
-    /// too, and those of others that an update of the user may have taken over.
+    /// Returns the number of registrations that a revocation of the user marks for deletion: the user's own, including
+    /// reservations and those of unknown outcome, and other users' that an update by the user may have changed.
     public func revocableRegistrations(of user: UserName) async throws(LedgerUnavailable) -> Int {
         try await readAtLength { tables in
             try Int.fetchOne(
@@ -32,11 +32,10 @@ extension SQLiteLedger {
         }
     }
 
-    /// A page of everything in the ledger, reservations too, in the order of ids.
+    /// Returns a page of all registrations, including reservations, in the order of their ids.
     ///
-    /// - Parameters:
-    ///   - after: the last id of the page before; nil for the first page.
-    ///   - limit: how many at most; a page with fewer is the last.
+    /// - Parameters: - after: The last id of the previous page; nil for the first page. - limit: The maximum number of
+    ///   registrations. A page with fewer is the last one.
     public func allRegistrations(
         after: RegistrationID? = nil, limit: Int = 1000
     ) async throws(LedgerUnavailable) -> [OwnedRegistration] {
@@ -45,36 +44,37 @@ extension SQLiteLedger {
             let rows = try Row.fetchAll(
                 tables.database, sql: "\(LedgerTables.selectRegistration) WHERE id > ? ORDER BY id LIMIT ?",
                 arguments: [after?.text ?? "", max(0, limit)])
-            return try tables.seenFromOutside(rows, handOversAfter: day)
+            return try tables.publicRegistrations(rows, handOversAfter: day)
         }
     }
 
-    /// Marks a registration to be deleted at the backend, whoever's it is; for operators.
+    /// Marks a registration of any owner for deletion at the backend. For operators.
     ///
-    /// - Returns: whose it was; nil where there is none that is live.
+    /// - Returns: The owner; nil without a live registration.
     public func revoke(_ id: RegistrationID) async throws(LedgerUnavailable) -> UserName? {
         try await write { tables in
-            guard let row = try tables.registration(id), try tables.doom(id, because: .revoked) else {
+            guard let row = try tables.registration(id), try tables.markForDeletion(id, because: .revoked) else {
                 return nil
             }
             return row.owner
         }.get()
     }
 
-    /// Whose registration it is; nil where there is none that is live.
+    /// Returns the registration's owner; nil without a live registration.
     public func owner(of id: RegistrationID) async throws(LedgerUnavailable) -> UserName? {
         try await read { try $0.registration(id).flatMap { $0.isLive ? $0.owner : nil } }
     }
 
-    /// How many registrations are of a state.
+    /// The number of registrations in a state.
     public struct RegistrationCount: Sendable, Hashable {
-        /// A word of `OwnedRegistration.State`, or `unconfirmed` for live ones that an import bound and no device has confirmed.
+        /// A value of `OwnedRegistration.State`, or `unconfirmed` for live registrations that an import bound and no
+        /// device has confirmed.
         public let state: String
-        /// How many.
+        /// The number of registrations.
         public let count: Int
     }
 
-    /// Counts all registrations by state. Reads an index from end to end: for the background, now and then.
+    /// Counts all registrations by state. Scans a whole index; intended for occasional use in the background.
     public func registrationCounts() async throws(LedgerUnavailable) -> [RegistrationCount] {
         try await readAtLength { tables in
             let unconfirmed = try tables.unconfirmedCount()
@@ -84,7 +84,7 @@ extension SQLiteLedger {
             {
                 counts[try row.required("state", as: String.self)] = try row.required("count", as: Int.self)
             }
-            // Whether an outcome is unknown is no state of the row.
+            // `unknown` is derived from update attempts and is never stored.
             var states = OwnedRegistration.State.allCases.filter { $0 != .unknown }.map {
                 RegistrationCount(state: $0.rawValue, count: counts[$0.rawValue] ?? 0)
             }
@@ -96,7 +96,7 @@ extension SQLiteLedger {
         }
     }
 
-    /// A number that is another after each change of the ledger.
+    /// A number that changes with each change of the ledger.
     public var changes: UInt64 { health.commits }
 
     private static var aDayAgo: WallTime { Clocks.system.wall().adding(-handOverPeriod) }

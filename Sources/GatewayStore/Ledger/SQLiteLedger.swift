@@ -2,35 +2,37 @@ internal import GRDB
 public import GatewayCore
 internal import Synchronization
 
-/// The registration ledger in a SQLite file of its own, with its key and its lock in two files beside it.
+/// The registration ledger in an SQLite file, with its key and its lock in files beside it.
 ///
-/// Safe to use from any thread: the database is worked on by GRDB's own queues, and a caller resumes on its own executor.
-/// One process at a time may have the ledger open.
+/// Safe to use from any thread: GRDB's queues access the database, and a caller resumes on its own executor. One
+/// process at a time may open the ledger.
 public final class SQLiteLedger: Sendable {
-    /// How much the ledger keeps and how many may wait.
+    /// The ledger's limits.
     public struct Limits: Sendable, Hashable {
-        /// How many registrations a user may have; beyond it those go that were not seen for longest.
+        /// The maximum number of a user's registrations. Beyond it those not seen for the longest time are marked for
+        /// deletion.
         public var registrations = 20
-        /// How often one user may take a handle over from others within 24 hours.
+        /// The maximum number of times that one user may take over a handle from others within 24 hours.
         public var handOvers = 20
-        /// How many ids a user may have been given without registering a device under them; the oldest go first.
+        /// The maximum number of ids that a user may have requested without registering a device. The oldest are
+        /// removed first.
         public var reservations = 32
-        /// How many labels are remembered for a user; those used longest ago go first.
+        /// The maximum number of labels stored for a user. The least recently used are removed first.
         public var labels = 256
-        /// How many calls may wait for one handle or one registration.
+        /// The maximum number of calls that wait for one handle or registration.
         public var waitersPerKey = 64
-        /// How many calls may wait in all.
+        /// The maximum number of waiting calls in all.
         public var waitersInAll = 4096
         /// How long an imported registration is kept while its owner's device has not registered again.
         public var confirmation = Duration.seconds(30 * 86_400)
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// The time within which hand-overs count together, in microseconds: 24 hours.
+    /// The period over which transfers of a handle are counted, in microseconds: 24 hours.
     static let handOverPeriod: Int64 = 86_400_000_000
-    /// How long a deletion is repeated that the backend does not confirm, in microseconds: 24 hours.
+    /// How long an unconfirmed deletion is repeated, in microseconds: 24 hours.
     static let confirmationPeriod: Int64 = 86_400_000_000
 
     let database: DatabasePool
@@ -39,7 +41,7 @@ public final class SQLiteLedger: Sendable {
     let digester: HandleDigester
     let claims: ClaimTable
     let health: LedgerHealth
-    /// How much of what is kept. Those of waiting calls are as they were when the ledger was opened.
+    /// The limits in force. The limits of waiting calls are fixed when the ledger is opened.
     public var limits: Limits {
         get { present.withLock(\.self) }
         set { present.withLock { $0 = newValue } }
@@ -48,13 +50,14 @@ public final class SQLiteLedger: Sendable {
     let file: String
     private let lock: LockFile
 
-    /// Opens the ledger, or makes a new one. Blocks; called at start.
+    /// Opens the ledger, or creates a new one. Blocks; called at the start.
     ///
-    /// A new ledger is made with mode 0600, its missing directories with 0700. Throws where the file is open to others, is no
-    /// ledger, was written by a newer program, lacks its key, or is open elsewhere; where it is empty although it was in use;
-    /// and where it was not closed in order and is damaged.
+    /// A new ledger gets mode 0600, and missing directories get 0700. Throws where the file is accessible to others, is
+    /// not a ledger, has a newer version, lacks its key, or is in use; where it is empty although it was in use; and
+    /// where it was not closed cleanly and is damaged.
     ///
-    /// - Parameter proofLifetime: for how long a commit proves that the next one succeeds too, so that the backend may be asked.
+    /// - Parameter proofLifetime: How long a commit proves that the next one will succeed, so that the backend may be
+    ///   called.
     public init(
         file: String, limits: Limits = Limits(), now: WallTime = Clocks.system.wall(),
         proofLifetime: Duration = .seconds(1)
@@ -67,8 +70,8 @@ public final class SQLiteLedger: Sendable {
             database = try DatabasePool(path: file, configuration: Self.connection)
             let version = try database.read { try LedgerSchema.version(of: $0) }
             guard version <= LedgerSchema.version else { throw LedgerSchema.tooNew(version) }
-            try Self.refuseLoss(of: file, state, version: version)
-            try Self.refuseDamage(database, state)
+            try Self.rejectLoss(of: file, state, version: version)
+            try Self.rejectDamage(database, state)
             digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == 0)
             let fingerprint = try digester.fingerprint()
             if version > 0, version < LedgerSchema.version {
@@ -88,9 +91,10 @@ public final class SQLiteLedger: Sendable {
         self.file = file
     }
 
-    /// Waits for work under way, closes the database and gives it up; whatever is asked of the ledger afterwards throws. Blocks.
+    /// Waits for running operations, closes the database and releases the lock. Later operations on the ledger throw.
+    /// Blocks.
     public func close() throws(LedgerUnavailable) {
-        // What fails here leaves the ledger unclosed, and the next start looks through it.
+        // If this fails, the ledger counts as not closed and the next start checks it.
         let state = health.fault == nil ? try? Self.end(database, file) : nil
         do { try database.close() } catch { throw LedgerUnavailable(describing: error) }
         if var state {
@@ -100,21 +104,21 @@ public final class SQLiteLedger: Sendable {
         lock.release()
     }
 
-    /// Where the key of a ledger's handles lies.
+    /// Returns the path of the key of a ledger's handles.
     static func keyFile(of file: String) -> String { file + ".key" }
 
     private static var connection: Configuration {
         var configuration = Configuration()
         configuration.label = "ledger"
         configuration.foreignKeysEnabled = true
-        // What calls ask, a backup, and something else that takes long.
+        // One for calls, one for a backup, and one for another long read.
         configuration.maximumReaderCount = 3
-        // For whoever looks at the file with SQLite's own tools meanwhile.
+        // Other processes may read the file with SQLite's own tools.
         configuration.busyMode = .timeout(5)
         return configuration
     }
 
-    /// Keeps the ledger as the program that wrote it would read it.
+    /// Copies the ledger before a migration, so that an earlier version can still read it.
     private static func copy(_ database: DatabasePool, to path: String) throws {
         let part = path + ".part"
         try PrivateFiles.makeFile(part)
@@ -124,23 +128,23 @@ public final class SQLiteLedger: Sendable {
         try PrivateFiles.rename(part, to: path)
     }
 
-    /// Every commit is on disk before it is acknowledged.
+    /// Makes every commit durable before it is acknowledged.
     private static func makeDurable(_ database: Database) throws {
-        // Opening a pool sets this to NORMAL, after anything that the configuration could say.
+        // Opening a pool sets this to NORMAL after applying the configuration.
         try database.execute(sql: "PRAGMA synchronous = FULL")
         guard try synchronous(database) == 2, try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else {
-            throw LedgerUnavailable("SQLite does not take synchronous=FULL with a write-ahead log")
+            throw LedgerUnavailable("SQLite rejected synchronous=FULL with a write-ahead log")
         }
     }
 
-    /// SQLite's word for how durable a commit is; 2 is FULL.
+    /// Returns SQLite's durability level of a commit; 2 is FULL.
     static func synchronous(_ database: Database) throws -> Int? {
         try Int.fetchOne(database, sql: "PRAGMA synchronous")
     }
 }
 
 extension LedgerUnavailable {
-    /// What SQLite or the file system says, in our words.
+    /// Converts an error of SQLite or of the file system to a message for operators.
     init(describing error: any Error) {
         switch error {
         case let known as LedgerUnavailable: self = known

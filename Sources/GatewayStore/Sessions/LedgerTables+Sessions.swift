@@ -2,9 +2,9 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The statements about sessions and revocations.
+/// Statements on sessions and revocations.
 extension LedgerTables {
-    /// All that there is, as it counts from now on.
+    /// Returns all sessions and revocations that are valid at the time.
     func sessionTable(at now: WallTime) throws -> SessionTable {
         var table = SessionTable()
         let users = try Row.fetchCursor(database, sql: "SELECT user, at FROM revoked_user")
@@ -17,7 +17,7 @@ extension LedgerTables {
         let sessions = try Row.fetchCursor(database, sql: "SELECT * FROM session")
         while let row = try sessions.next() {
             let session = try Session(row: row)
-            // A crash came between the two: the user was revoked while the session was written.
+            // After a crash a session may remain whose user was revoked while it was written.
             if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { continue }
             _ = table.add(session)
         }
@@ -56,9 +56,10 @@ extension LedgerTables {
             arguments: [user.text, id, until.microseconds])
     }
 
-    /// Sessions, registrations and tokens of the user: the first go, the second are marked to be deleted at the backend, the
-    /// third are good no more. Reservations go the same way as registrations, and so do other users' registrations that an update
-    /// by this user with an unknown outcome may have changed: each of them may be the user's at the backend.
+    /// Revokes everything granted to the user: sessions are removed, tokens become invalid, and registrations are
+    /// marked for deletion at the backend. Reservations are treated like registrations, and so are other users'
+    /// registrations that an update by this user with an unknown outcome may have changed: at the backend, each of them
+    /// may belong to this user.
     func revoke(_ user: UserName, at now: WallTime) throws {
         try execute(
             sql: """
@@ -93,13 +94,13 @@ extension LedgerTables {
             arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])
     }
 
-    /// The time that the clocks agreed on when it was kept last; nil in a ledger without one.
-    func agreedTime() throws -> WallTime? {
+    /// Returns the confirmed time when it was last stored; nil where none is stored.
+    func confirmedTime() throws -> WallTime? {
         try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'agreed-time'")
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))
     }
 
-    func keepAgreedTime(_ time: WallTime) throws {
+    func storeConfirmedTime(_ time: WallTime) throws {
         try execute(
             sql: """
                 INSERT INTO property (name, value) VALUES ('agreed-time', ?)
@@ -110,20 +111,20 @@ extension LedgerTables {
 
     static func user(_ row: Row) throws -> UserName {
         guard let user = UserName(canonical: try row.required("user", as: String.self)) else {
-            throw LedgerUnavailable("the ledger holds a row that it did not write")
+            throw LedgerUnavailable("the ledger contains an invalid user name")
         }
         return user
     }
 }
 
 extension Session {
-    /// Reads a row; one that the ledger cannot have written is an error and not a guess.
+    /// Decodes a row. Throws on values that the ledger never writes.
     init(row: Row) throws {
         let device = try row.optional("device", as: String.self)
         guard let id = SessionID(try row.required("id", as: String.self)),
             device == nil || device.flatMap(DeviceLabel.init) != nil
         else {
-            throw LedgerUnavailable("the ledger holds a row that it did not write")
+            throw LedgerUnavailable("the ledger contains an invalid session")
         }
         self.init(
             id: id, user: try LedgerTables.user(row), login: LoginName(try row.required("login", as: String.self)),

@@ -2,28 +2,29 @@ internal import GRDB
 public import GatewayCore
 internal import Synchronization
 
-/// Sessions and revocations: in memory for those who ask, in the ledger's database for the next start.
+/// Sessions and revocations: in memory for look-ups, and in the ledger's database for the next start.
 ///
-/// Safe to use from any thread. Each critical section is some look-ups long.
+/// Safe to use from any thread. Each critical section lasts for a few look-ups.
 public final class SessionRegister: SessionStore {
     let ledger: SQLiteLedger
     let clocks: Clocks
     let table: Mutex<SessionTable>
-    /// The table's, for those who only want to know whether anything has happened.
+    /// A copy of the table's revocation count, readable without the lock.
     private let revocations: Atomic<UInt64>
-    private let agreed: Mutex<AgreedTime>
+    private let confirmed: Mutex<AgreedTime>
 
-    /// For how long after its end anything is kept, in microseconds: a difference that is believed at once forgets nothing.
+    /// How long expired records are kept, in microseconds. It equals the clock difference that is accepted at once, so
+    /// that such a difference deletes nothing early.
     private static let margin: Int64 = 86_400_000_000
 
-    /// Reads what the ledger has. Blocks; called at start.
+    /// Reads sessions and revocations from the ledger. Blocks; called at the start.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
         self.ledger = ledger
         self.clocks = clocks
         do {
-            let last = try ledger.database.read { try LedgerTables($0).agreedTime() }
-            let time = AgreedTime(keptFrom: last, clocks: clocks)
-            agreed = Mutex(time)
+            let last = try ledger.database.read { try LedgerTables($0).confirmedTime() }
+            let time = AgreedTime(stored: last, clocks: clocks)
+            confirmed = Mutex(time)
             let end = time.time.adding(-Self.margin)
             let found = try ledger.database.read { try LedgerTables($0).sessionTable(at: end) }
             table = Mutex(found)
@@ -33,65 +34,67 @@ public final class SessionRegister: SessionStore {
         }
     }
 
-    /// How many users have been revoked since the start.
+    /// The number of user revocations so far.
     public var epoch: RevocationEpoch { RevocationEpoch(count: revocations.load(ordering: .acquiring)) }
 
-    /// Whether a token is of no more worth.
+    /// Returns whether a token was revoked.
     public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
         table.withLock { $0.isRevoked(token, of: user) }
     }
 
-    /// The groups that the token's account is in now; nil where no authenticator tells.
+    /// Returns the current groups of the token's account; nil where no authenticator reports them.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
         table.withLock { $0.groups(behind: token, of: user) }
     }
 
-    /// Whether the user has been revoked since.
+    /// Returns whether the user was revoked since the epoch.
     public func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool {
         since != epoch && table.withLock { $0.wasRevoked(user, since: since) }
     }
 
-    /// Whether the user was revoked at that time or later, as far as that still matters.
+    /// Returns whether the user was revoked at the time or later. Expired revocations are not considered.
     public func wasRevoked(_ user: UserName, after time: WallTime) -> Bool {
         table.withLock { $0.cutoff(of: user).map { $0 >= time } ?? false }
     }
 
-    /// The session, if it has not ended.
+    /// Returns the session, if it exists and has not expired.
     public func session(_ id: SessionID) -> Session? {
         let now = clocks.wall()
         return table.withLock { $0.session(id) }.flatMap { $0.ends > now ? $0 : nil }
     }
 
-    /// The user's sessions, the one renewed last first.
+    /// Returns the user's sessions, most recently renewed first.
     public func sessions(of user: UserName) -> [Session] {
         let now = clocks.wall()
         return table.withLock { $0.sessions(of: user, at: now) }
     }
 
-    /// How many sessions there are, those included that have ended by themselves and that nobody has looked at since.
+    /// The number of sessions, including expired ones that were not removed yet.
     public var count: Int { table.withLock(\.count) }
 
-    /// Every session, in the order of users, each user's renewed last first.
+    /// All sessions, ordered by user and then by renewal, most recent first.
     public var allSessions: [Session] {
         let now = clocks.wall()
         return table.withLock(\.all).filter { $0.ends > now }
             .sorted { ($0.user.text, $1.renewed, $0.id.text) < ($1.user.text, $0.renewed, $1.id.text) }
     }
 
-    /// Adds a session: on disk first, so that no token of it outlives a crash that it does not.
+    /// Adds a session. It is written to disk first, so that after a crash no token remains valid without its session.
+    ///
+    /// - Returns: False where the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
         if wasRevoked(session.user, since: since) { return false }
         try await ledger.write { try $0.put(session) }.get()
         let gone: [SessionID]? = table.withLock { table in
             table.wasRevoked(session.user, since: since) ? nil : table.add(session)
         }
-        // Revoked while it was written: the revocation's own transaction may have come before.
+        // The user was revoked during the write; the revocation's own transaction may have run before it.
         let removed = gone ?? [session.id]
         if !removed.isEmpty { try await ledger.write { try $0.removeSessions(removed) }.get() }
         return gone != nil
     }
 
-    /// Notes a renewal.
+    /// Stores a renewal. Returns false where the session does not exist.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
         let now = clocks.wall()
         guard table.withLock({ $0.renew(id, at: now) }) else { return false }
@@ -99,37 +102,37 @@ public final class SessionRegister: SessionStore {
         return true
     }
 
-    /// Ends a session: at once, and then on disk.
+    /// Ends a session in memory, then on disk. Returns false where the user has no such session.
     public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.end(id, of: user) }) else { return false }
         try await ledger.write { try $0.removeSessions([id]) }.get()
         return true
     }
 
-    /// Takes one token back: at once, and then on disk.
+    /// Revokes one token in memory, then on disk.
     public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
         table.withLock { $0.revoke(token: id, of: user, until: until) }
         try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
     }
 
-    /// Takes back all that the users were granted, in memory alone: `endAccounts` or `endUser` follows.
-    func revokeAtOnce(_ users: some Sequence<UserName>, at now: WallTime) {
+    /// Revokes everything granted to the users, in memory only. The caller then writes the revocations to disk.
+    func revokeInMemory(_ users: some Sequence<UserName>, at now: WallTime) {
         table.withLock { table in
             for user in users { table.revoke(user, at: now) }
             revocations.store(table.epoch.count, ordering: .releasing)
         }
     }
 
-    /// The time by which something is old: what the wall clock and the monotonic clock agree on. Waits for neither.
-    public var agreedTime: WallTime { agreed.withLock { $0.advance(clocks) } }
+    /// The time confirmed by the wall clock and the monotonic clock, by which records expire.
+    public var agreedTime: WallTime { confirmed.withLock { $0.advance(clocks) } }
 
-    /// Forgets sessions and revocations whose time is over by both clocks.
+    /// Removes sessions and revocations that have expired by the confirmed time.
     public func forgetEnded() async throws(LedgerUnavailable) {
         let now = agreedTime
         let end = now.adding(-Self.margin)
         table.withLock { $0.forget(before: end) }
         try await ledger.write {
-            try $0.keepAgreedTime(now)
+            try $0.storeConfirmedTime(now)
             try $0.forgetSessions(before: end)
         }.get()
     }

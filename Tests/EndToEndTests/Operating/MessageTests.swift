@@ -99,7 +99,7 @@ struct MessageTests {
         for command in [["serve"], ["registrations", "list"], ["tokens", "revoke", "--user", "alice"]] {
             let outcome = try await Program.run(command + ["--config", "gateway.yaml"], in: directory.path)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("the file is not a database of SQLite"), "\(command): \(outcome.errors)")
+            #expect(outcome.errors.contains("the file is not an SQLite database"), "\(command): \(outcome.errors)")
             #expect(isPlain(outcome.errors), "\(outcome.errors)")
         }
         let probe = try await directory.command("probe")

@@ -206,7 +206,7 @@ struct StoppingTests {
         #expect(try await Program.run(command, in: directory.path).status == 0)
         let again = try await Program.run(command, in: directory.path)
         #expect(again.status == 1)
-        #expect(again.errors.contains("copy.sqlite is there already"), "\(again.errors)")
+        #expect(again.errors.contains("copy.sqlite already exists"), "\(again.errors)")
         gateway.signal(SIGTERM)
         #expect(await gateway.status() == 0)
         #expect(try directory.mode(of: "copy.sqlite") == 0o600)

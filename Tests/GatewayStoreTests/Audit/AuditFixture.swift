@@ -4,14 +4,15 @@ import Testing
 
 @testable import GatewayStore
 
-/// A journal of some calls in several segments, and everything that is asked of it.
+/// A closed journal of several segments, and a set of queries on it.
 struct AuditFixture {
     let journal: JournalFixture
 
     var directory: TemporaryDirectory { journal.directory }
     var indexPath: String { directory(AuditIndex.fileName) }
 
-    /// Forty sends of three people, with failures, refusals, a trial and an audience, closed in order.
+    /// Writes forty sends of three users, with failures, rejections, a shadow policy and an audience, and closes the
+    /// journal.
     init(sends: Int = 40) async throws {
         journal = JournalFixture(segmentBytes: 6000, isSigned: true)
         let file = try journal.open()
@@ -35,13 +36,13 @@ struct AuditFixture {
 
     private init(_ journal: JournalFixture) { self.journal = journal }
 
-    /// The same journal in a directory of its own, with the index as it is.
+    /// Copies the journal with its index to a separate directory.
     func copy() throws -> AuditFixture { AuditFixture(try journal.afterCrash()) }
 
-    /// What is asked, and what was answered, as text.
+    /// The queries with their results, as text.
     typealias Answers = [String: String]
 
-    /// Everything that is asked of the trail, or some of it that takes little time.
+    /// Runs all queries on the trail, or only the fast ones.
     static func answers(_ trail: AuditTrail, isBrief: Bool = false) throws -> Answers {
         var answers: Answers = [:]
         let bob = try #require(UserName(canonical: "bob"))
@@ -61,7 +62,7 @@ struct AuditFixture {
         return answers
     }
 
-    /// What the segments alone say.
+    /// Returns the results from the segments alone.
     func expected(isBrief: Bool = false) throws -> Answers {
         try Self.answers(AuditTrail(directory: directory.path), isBrief: isBrief)
     }
@@ -86,7 +87,7 @@ struct AuditFixture {
         ]
     }
 
-    /// Opens the index as a query does, asks everything, and closes it in order.
+    /// Opens the index as a query does, runs all queries, and closes it cleanly.
     func asked(isBrief: Bool = false) throws -> (answers: Answers, obstacle: AuditIndex.Failure?) {
         let trail = AuditTrail(directory: directory.path)
         defer { trail.close() }
@@ -94,7 +95,7 @@ struct AuditFixture {
         return (try Self.answers(trail, isBrief: isBrief), obstacle)
     }
 
-    /// Says of the index as it now is that it was closed in order.
+    /// Writes a clean shutdown marker for the index as it is now.
     func vouch() throws {
         let end = CleanEnd(database: indexPath)
         try end.remove()

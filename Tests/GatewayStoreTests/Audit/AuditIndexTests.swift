@@ -6,7 +6,7 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Audit: asking the journal", .timeLimit(.minutes(5)))
+@Suite("Audit: queries on the journal", .timeLimit(.minutes(5)))
 struct AuditIndexTests {
     private static func name(_ text: String) throws -> UserName { try #require(UserName(canonical: text)) }
 
@@ -43,7 +43,7 @@ struct AuditIndexTests {
         return lines
     }
 
-    /// Calls of three people over some segments.
+    /// Records calls of three users over several segments.
     private static func filled(_ fixture: JournalFixture) async throws {
         let journal = try fixture.open()
         for number in 0..<20 {
@@ -58,7 +58,7 @@ struct AuditIndexTests {
         await journal.close()
     }
 
-    @Test("lines by each of what can be asked, as they stand in the journal")
+    @Test("Lines are found by each condition and returned as stored in the journal")
     func lines() async throws {
         let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         try await Self.filled(fixture)
@@ -94,7 +94,7 @@ struct AuditIndexTests {
         #expect(try !index.lines(AuditQuery(), limit: all.count) { _ in })
     }
 
-    @Test("who notified a user: what the backend may have seen counts, refusals apart, within the time")
+    @Test("Senders of a user: counts sends that may have reached the backend and separates rejections")
     func senders() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         try await Self.filled(fixture)
@@ -114,7 +114,7 @@ struct AuditIndexTests {
         #expect(try index.senders(to: try Self.name("nobody"), since: start).isEmpty)
     }
 
-    @Test("what is appended later is found, in this segment and the next, and over a restart")
+    @Test("Lines appended later are found, in the same segment, the next one, and after a restart")
     func growing() async throws {
         let fixture = JournalFixture(segmentBytes: 3000, isSigned: true)
         try PrivateFiles.makeDirectory(fixture.directory.path)
@@ -130,7 +130,7 @@ struct AuditIndexTests {
         }
     }
 
-    @Test("read in blocks of any size, and a reading that was broken off goes on", arguments: [1, 700, 5000])
+    @Test("Blocks of any size give the same index, and an interrupted update continues", arguments: [1, 700, 5000])
     func blocks(of bytes: Int) async throws {
         let fixture = JournalFixture(segmentBytes: 9000)
         try await Self.filled(fixture)
@@ -148,7 +148,7 @@ struct AuditIndexTests {
     }
 
     @Test(
-        "segments that were removed, cut, replaced or damaged: the index follows, and a lost or foreign index is made anew"
+        "Removed, truncated, replaced or damaged segments update the index; a lost or foreign index is rebuilt"
     )
     func following() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
@@ -156,18 +156,18 @@ struct AuditIndexTests {
         var index = try Self.index(fixture)
         let names = try JournalReading.segments(in: fixture.directory)
         let all = try fixture.lines()
-        // Retention takes the oldest away.
+        // Retention removes the oldest segment.
         try FileManager.default.removeItem(atPath: fixture.directory(names[0]))
         try index.update()
         let second = try #require(Int(names[1].dropFirst(8).dropLast(6)))
         #expect(try Self.texts(index, AuditQuery()).map(\.seq) == all.map(\.seq).filter { $0 >= second })
-        // Recovery cuts the last one.
+        // Recovery truncates the last segment.
         let last = try #require(names.last)
         let lines = try fixture.directory.bytes(last).split(separator: 0x0A)
         try fixture.directory.write(Array(lines.dropLast().joined(separator: [0x0A])) + [0x0A], to: last)
         try index.update()
         #expect(try Self.texts(index, AuditQuery()).last?.seq == all.count - 1)
-        // Another journal altogether.
+        // The journal is replaced by another one.
         let other = JournalFixture(segmentBytes: 2000)
         try await Self.filled(other)
         for name in try JournalReading.segments(in: fixture.directory) {
@@ -177,14 +177,14 @@ struct AuditIndexTests {
         try index.update()
         #expect(try Self.texts(index, AuditQuery()).isEmpty)
         index.close()
-        // A file that is no database.
+        // The index is replaced by a file that is not a database.
         try other.directory.write(Array("no database, but long enough to be looked at".utf8), to: AuditIndex.fileName)
         index = try Self.index(other)
         #expect(try Self.texts(index, AuditQuery()).count == other.lines().count)
         #expect(try other.directory.mode(AuditIndex.fileName) & 0o077 == 0)
     }
 
-    @Test("lines of a failed write, void since the next segment has their numbers, are not found")
+    @Test("Lines of a failed write, whose numbers the next segment reuses, are not found")
     func voidLines() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -194,7 +194,7 @@ struct AuditIndexTests {
         await #expect(throws: JournalUnavailable.self) {
             try await journal.record((2..<9).flatMap { Self.send($0, "mallory", "bob") })
         }
-        // At this moment they may be taken for what they are not.
+        // During the outage the index may contain the void lines.
         try index.update()
         await journal.untilWell()
         try await journal.record(Self.send(20, "carol", "bob"))

@@ -11,7 +11,7 @@ private typealias Fixture = JournalFixture
 struct AuditSpeedTests {
     private static let count = TestRun.count(full: 1_000_000, otherwise: 10_000)
 
-    @Test("are verified in under 10 s, and asked in under a second")
+    @Test("Verification takes less than 10 s, and a query less than a second")
     func speed() async throws {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()

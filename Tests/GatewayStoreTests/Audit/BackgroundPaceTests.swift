@@ -2,9 +2,9 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Work in the background")
+@Suite("Background work")
 struct BackgroundPaceTests {
-    @Test("A quarter of a processor where nobody else wants it, a hundredth where others do")
+    @Test("Uses a quarter of an idle processor, and a hundredth of a busy one")
     func share() {
         let used = Duration.milliseconds(10)
         #expect(BackgroundPace.rest(after: used, within: used) == .milliseconds(30))
@@ -13,7 +13,7 @@ struct BackgroundPaceTests {
         #expect(BackgroundPace.rest(after: .zero, within: .seconds(1)) == .zero)
     }
 
-    @Test("A block that worked is followed by a rest")
+    @Test("A pause follows a block of work")
     func measuring() {
         var pace = BackgroundPace()
         pace.begin()

@@ -5,11 +5,11 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Audit: an index in any state", .timeLimit(.minutes(10)))
+@Suite("Audit: a damaged index", .timeLimit(.minutes(10)))
 struct DamagedIndexTests {
     private static let rounds = 300
 
-    @Test("Three hundred damaged files: none ends the process, and each answer is that of the segments")
+    @Test("Three hundred damaged files: none crashes the process, and each result equals that of the segments")
     func damagedFiles() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected(isBrief: true)
@@ -23,11 +23,11 @@ struct DamagedIndexTests {
             let (answers, obstacle) = try fixture.asked(isBrief: true)
             #expect(answers == expected, "round \(round)")
             #expect(obstacle == nil, "round \(round)")
-            #expect(CleanEnd(database: fixture.indexPath).holds, "round \(round)")
+            #expect(CleanEnd(database: fixture.indexPath).isValid, "round \(round)")
         }
     }
 
-    @Test("Damage that nothing gave away neither ends the process nor a query, and a comparison finds what is wrong")
+    @Test("Undetected damage crashes neither the process nor a query, and a comparison finds it")
     func hiddenDamage() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected(isBrief: true)
@@ -38,7 +38,7 @@ struct DamagedIndexTests {
         for round in 0..<Self.rounds {
             let damaged = damage.apply(to: good)
             for isCompared in [true, false] {
-                // A file that was removed as damaged is made again.
+                // A file that was removed as damaged is created again.
                 try fixture.directory.write(damaged, to: AuditIndex.fileName)
                 chmod(fixture.indexPath, 0o600)
                 guard !damaged.isEmpty else { continue }
@@ -62,7 +62,7 @@ struct DamagedIndexTests {
         #expect(found > Self.rounds / 2)
     }
 
-    @Test("States of the disk between two updates, as a loss of power leaves them: the index is made anew")
+    @Test("Any mixture of pages that a power failure may leave leads to a rebuilt index")
     func powerFailures() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected(isBrief: true)
@@ -81,7 +81,7 @@ struct DamagedIndexTests {
         let log = try fixture.directory.bytes(AuditIndex.fileName + "-wal")
         for round in 0..<60 {
             let crashed = try fixture.copy()
-            // Each page is of any of the times at which it might have been written.
+            // Each page is from any of the times at which it may have been written.
             var bytes = states[states.count - 1]
             for start in stride(from: 0, to: bytes.count, by: 4096) {
                 let state = states.randomElement(using: &random) ?? []
@@ -98,7 +98,7 @@ struct DamagedIndexTests {
         index.close()
     }
 
-    @Test("A foreign database, another version, a directory, a link, a pipe, nothing, a log beside it: made anew")
+    @Test("A foreign database, another version, a directory, a link, a pipe, an empty file or a stray log: rebuilt")
     func foreignFiles() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected()
@@ -147,9 +147,9 @@ struct DamagedIndexTests {
             try change()
             let (answers, obstacle) = try fixture.asked()
             #expect(answers == expected && obstacle == nil, "\(name): \(String(describing: obstacle))")
-            #expect(CleanEnd(database: path).holds, "\(name)")
+            #expect(CleanEnd(database: path).isValid, "\(name)")
         }
-        // The same values, and somebody vouches for them.
+        // Invalid values with a matching clean shutdown marker.
         for text in [
             "UPDATE record SET count = 100, place = -5, length = 9223372036854775807",
             "UPDATE record SET segment = -1, at = -9223372036854775808",
@@ -167,7 +167,7 @@ struct DamagedIndexTests {
         }
     }
 
-    @Test("Where no index can be made the segments answer, and nothing that is not the index's is removed")
+    @Test("Without a usable index the segments give the results, and foreign files are not removed")
     func noIndex() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected()
@@ -181,7 +181,7 @@ struct DamagedIndexTests {
         #expect(try fixture.directory.bytes(AuditIndex.fileName + "/kept") == [1])
     }
 
-    @Test("A database that was closed in order is kept, and left untouched by those who only ask")
+    @Test("A cleanly closed database is kept, and queries do not change it")
     func cleanEnd() async throws {
         let fixture = try await AuditFixture()
         _ = try fixture.asked()
@@ -192,22 +192,22 @@ struct DamagedIndexTests {
         _ = try fixture.asked()
         #expect(try fixture.directory.bytes("index.clean") == statement)
         #expect(try fixture.directory.bytes(AuditIndex.fileName) == database)
-        // The statement goes before the first change, and comes back when the last user has left.
+        // The marker is removed before the first change and written when the last user closes the database.
         let file = try fixture.journal.open()
         await file.close()
         let (first, second) = (
             try AuditIndex(directory: fixture.directory.path), try AuditIndex(directory: fixture.directory.path)
         )
-        #expect(end.holds)
+        #expect(end.isValid)
         try first.update()
         #expect(!end.exists)
         first.close()
         #expect(!end.exists)
         second.close()
-        #expect(end.holds)
+        #expect(end.isValid)
     }
 
-    @Test("A database that one process finds damaged is removed when the last one has left it")
+    @Test("A database that one process finds damaged is removed when the last process closes it")
     func damageAmongSeveral() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected()
@@ -222,7 +222,7 @@ struct DamagedIndexTests {
         #expect(try fixture.asked().answers == expected)
     }
 
-    @Test("What root makes of the index belongs to the owner of the journal", .enabled(if: geteuid() == 0))
+    @Test("Files of the index that root creates belong to the owner of the journal", .enabled(if: geteuid() == 0))
     func ownership() async throws {
         let fixture = try await AuditFixture()
         #expect(chown(fixture.directory.path, 12_345, 12_346) == 0)
@@ -231,6 +231,6 @@ struct DamagedIndexTests {
             let attributes = try FileManager.default.attributesOfItem(atPath: fixture.directory(name))
             #expect(attributes[.ownerAccountID] as? Int == 12_345, "\(name)")
         }
-        #expect(CleanEnd(database: fixture.indexPath).holds)
+        #expect(CleanEnd(database: fixture.indexPath).isValid)
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// What a failing disk, a loss of power or a careless hand does to a file.
+/// Damage to a file, as a failing disk, a power failure or a wrong command causes it.
 struct IndexDamage {
     var random: SplitMix
 
-    /// A small generator of known numbers.
+    /// A small deterministic random number generator.
     struct SplitMix: RandomNumberGenerator {
         var state: UInt64
 
@@ -32,7 +32,7 @@ struct IndexDamage {
         case 0:
             for place in first..<end { bytes[place] = 0 }
         case 1:
-            // Half a page of another time.
+            // Half of a page is from another time.
             let other = Int.random(in: 0..<pages, using: &random) * Self.page
             for place in 0..<(Self.page / 2) where first + place < end && other + place < bytes.count {
                 bytes[first + place] = bytes[other + place]
@@ -46,7 +46,7 @@ struct IndexDamage {
         case 4:
             for place in first..<end { bytes[place] = UInt8.random(in: 0...255, using: &random) }
         case 5:
-            // One cell of a page, where values are.
+            // One value in a page changes.
             let start = Int.random(in: first..<end, using: &random)
             for place in start..<min(end, start + 16) { bytes[place] = UInt8.random(in: 0...255, using: &random) }
         default:
@@ -58,7 +58,7 @@ struct IndexDamage {
         return bytes
     }
 
-    /// Puts the bytes into the file that is there: the file stays the same, as it does for a disk.
+    /// Overwrites the content of the existing file and keeps its inode, as disk damage does.
     static func overwrite(_ path: String, with bytes: [UInt8]) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         defer { try? handle.close() }

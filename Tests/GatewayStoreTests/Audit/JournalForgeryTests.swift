@@ -7,10 +7,10 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-/// A journal whose lines somebody with the disk, and without the key, has changed.
+/// Journals changed by an attacker with write access to the disk but without the signing key.
 @Suite("Audit: forged journals", .timeLimit(.minutes(20)))
 struct JournalForgeryTests {
-    /// 2,600 lines in one segment with checkpoints in lines 1001 and 2002 and at the end.
+    /// 2,600 lines in one segment, with checkpoints in lines 1001 and 2002 and at the end.
     private static func genuine() async throws -> (JournalFixture, name: String, lines: [[UInt8]]) {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()
@@ -24,7 +24,7 @@ struct JournalForgeryTests {
 
     private static let count = TestRun.count(full: 1000, otherwise: 25)
 
-    /// What verification says of the lines, without a disk in between.
+    /// Verifies the lines without writing them to a disk.
     private static func finding(
         _ lines: [[UInt8]], copies: CheckpointCopies = CheckpointCopies()
     ) -> JournalVerification.Finding? {
@@ -35,11 +35,11 @@ struct JournalForgeryTests {
         bytes: [UInt8], copies: CheckpointCopies = CheckpointCopies()
     ) -> JournalVerification.Finding? {
         var check = ChainCheck(keys: [Fixture.key.publicKey], copies: copies)
-        check.take(bytes, of: JournalSegmentName(first: 1), before: nil, mayEndWithinLine: false)
+        check.checkSegment(bytes, of: JournalSegmentName(first: 1), before: nil, mayEndWithinLine: false)
         return check.finish().finding
     }
 
-    /// The line with this content at its place in a chain: what a forger can compute.
+    /// Returns the content chained at its place, with a valid hash, as an attacker can compute it.
     private static func hashed(_ line: [UInt8], number: Int, previous: [UInt8]) throws -> [UInt8] {
         let text = String(decoding: line, as: UTF8.self)
         let body = try #require(text.range(of: ",\"at\":"))
@@ -52,12 +52,12 @@ struct JournalForgeryTests {
 
     private static func hash(of line: [UInt8]) -> [UInt8] { Array(line.dropLast(2).suffix(64)) }
 
-    /// The same line, saying that somebody else sent it.
+    /// Returns the line with another sender.
     private static func altered(_ line: [UInt8]) -> [UInt8] {
         Array(String(decoding: line, as: UTF8.self).replacing("\"alice\"", with: "\"mallory\"").utf8)
     }
 
-    /// The numbers of lines that are intents, which a forger would change.
+    /// The numbers of the intents, which an attacker would change.
     private static func victim(_ lines: [[UInt8]], _ random: inout SplitMix, upTo limit: Int? = nil) -> Int {
         while true {
             let index = Int.random(in: 1..<(limit ?? lines.count - 3), using: &random)
@@ -65,7 +65,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("a flipped bit, anywhere, is found at its line")
+    @Test("A flipped bit is found at its line")
     func bitFlips() async throws {
         let (_, _, lines) = try await Self.genuine()
         let good = Array(lines.joined(separator: [0x0A])) + [0x0A]
@@ -79,7 +79,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("every byte of a line counts")
+    @Test("A change of any byte of a line is found")
     func everyByte() async throws {
         let (_, _, lines) = try await Self.genuine()
         let short = Array(lines.prefix(4))
@@ -95,7 +95,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("deleted lines are found at the first one")
+    @Test("Deleted lines are found at the first one")
     func deletions() async throws {
         let (_, _, lines) = try await Self.genuine()
         var random = SplitMix(seed: 2)
@@ -108,7 +108,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("doubled lines are found at their number")
+    @Test("Duplicated lines are found at their number")
     func duplications() async throws {
         let (_, _, lines) = try await Self.genuine()
         var random = SplitMix(seed: 3)
@@ -120,7 +120,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("swapped lines are found at the first place, renumbered and hashed anew too")
+    @Test("Swapped lines are found at the first of them, even if renumbered and rehashed")
     func swaps() async throws {
         let (_, _, lines) = try await Self.genuine()
         var random = SplitMix(seed: 4)
@@ -134,16 +134,16 @@ struct JournalForgeryTests {
                 bad[second] = try Self.hashed(
                     bad[second], number: second + 1, previous: Self.hash(of: bad[second - 1]))
             }
-            // Of the same words in both places nothing but the number is left, and that was set right.
+            // If both lines have the same content, only the number differed, and it was corrected.
             guard bad[first] != lines[first] else { continue }
             let finding = try #require(Self.finding(bad))
             switch (round % 2 == 1, Self.isCheckpoint(lines[second])) {
             case (true, false) where second == first + 1:
-                // Neighbours that were hashed anew are a run that holds together: the chain breaks behind it, and nothing tells
-                // how far back it goes.
+                // Adjacent rehashed lines form a consistent run. The chain breaks behind it, and the start of the run
+                // is unknown.
                 #expect(finding.number == UInt64(second + 1))
             case (true, true):
-                // A checkpoint that is about another line: as where lines before it were taken out and all hashed anew.
+                // A checkpoint that signs another line, as after the removal and rehashing of earlier lines.
                 #expect(finding.through == UInt64(first + 1))
                 #expect(finding.number <= UInt64(first + 1))
             case (_, _):
@@ -152,7 +152,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("a checkpoint in another's place, hashed anew there, is found there")
+    @Test("A moved and rehashed checkpoint is found at its new place")
     func movedCheckpoints() async throws {
         let (_, _, lines) = try await Self.genuine()
         for checkpoint in lines.indices.filter({ Self.isCheckpoint(lines[$0]) }) {
@@ -171,7 +171,7 @@ struct JournalForgeryTests {
         line.firstRange(of: Array("\"checkpoint\"".utf8)) != nil
     }
 
-    @Test("a line that was put in, with the hash and number that belong there, is found at its number")
+    @Test("An inserted line with a valid hash and number is found at its number")
     func insertions() async throws {
         let (_, _, lines) = try await Self.genuine()
         var random = SplitMix(seed: 5)
@@ -186,7 +186,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("a line that was changed and hashed anew is found at its number")
+    @Test("A changed and rehashed line is found at its number")
     func replacements() async throws {
         let (_, _, lines) = try await Self.genuine()
         var random = SplitMix(seed: 6)
@@ -199,8 +199,8 @@ struct JournalForgeryTests {
         }
     }
 
-    /// The lines from `index` on as a forger chains them anew; checkpoints with the right numbers and hashes, and with the old
-    /// signatures or none at all.
+    /// Rehashes the lines from `index` on as an attacker would. Checkpoints get the right numbers and hashes, and keep
+    /// the old signatures or are dropped.
     private static func rechained(_ lines: [[UInt8]], from index: Int, dropping: Bool) throws -> [[UInt8]] {
         var forged = Array(lines[..<index])
         for (offset, line) in lines[index...].enumerated() {
@@ -217,7 +217,7 @@ struct JournalForgeryTests {
         return forged
     }
 
-    @Test("lines that were chained anew to the end are found by the next checkpoint, between it and the one before")
+    @Test("Lines rehashed to the end are found by the next checkpoint, after the previous one")
     func rechaining() async throws {
         let (_, _, lines) = try await Self.genuine()
         var random = SplitMix(seed: 7)
@@ -225,7 +225,8 @@ struct JournalForgeryTests {
             let index = Self.victim(lines, &random)
             let number = UInt64(index + 1)
             let forged = try Self.rechained(lines, from: index, dropping: round % 2 == 1)
-            // Without checkpoints the run is too long; with less than a run left it is not, and only the second place shows it.
+            // Without checkpoints the run exceeds the limit. With less than a full run left, only the checkpoint copy
+            // shows the change.
             if round % 2 == 1, number > 2002 { continue }
             let finding = try #require(Self.finding(forged))
             let before = [1, 1001, 2002].last { UInt64($0) < number } ?? 1
@@ -238,7 +239,7 @@ struct JournalForgeryTests {
         }
     }
 
-    @Test("chained anew behind the last checkpoint, and with none of it left: only the second place shows it")
+    @Test("Lines rehashed or cut off after the last checkpoint: only the checkpoint copy shows it")
     func tail() async throws {
         let (_, _, lines) = try await Self.genuine()
         let copied = lines.filter(Self.isCheckpoint)
@@ -253,7 +254,7 @@ struct JournalForgeryTests {
         #expect(Self.finding(Array(lines[..<index]), copies: copies)?.number == UInt64(index + 1))
     }
 
-    @Test("what goes on behind a segment's end is a finding, unless a failed write explains it")
+    @Test("Lines after a segment's end are a finding, unless a failed write explains them")
     func behindTheEnd() async throws {
         let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         let journal = try fixture.open()
@@ -270,7 +271,7 @@ struct JournalForgeryTests {
         #expect(try fixture.verified().finding?.number == 1)
     }
 
-    @Test("bytes that are no journal at all are read without harm")
+    @Test("Arbitrary bytes are read without a crash")
     func noise() {
         var random = SplitMix(seed: 8)
         for _ in 0..<Self.count * 4 {

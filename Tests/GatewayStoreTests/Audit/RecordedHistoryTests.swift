@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Audit: what recipients are told", .timeLimit(.minutes(5)))
+@Suite("Audit: the history shown to recipients", .timeLimit(.minutes(5)))
 struct RecordedHistoryTests {
     private static func send(_ number: Int, to recipient: String, result: CallResult = .accepted) -> [JournalRecord] {
         var facts = Fixture.facts(number, to: recipient)
@@ -18,7 +18,7 @@ struct RecordedHistoryTests {
         ]
     }
 
-    @Test("forwarded sends only, the newest first, none from before the name's present life")
+    @Test("Only forwarded sends, newest first, and none from before the name's current account")
     func lives() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         let place = TemporaryDirectory()
@@ -40,7 +40,7 @@ struct RecordedHistoryTests {
             directory: fixture.directory.path, sessions: sessions, logger: fixture.configuration.logger)
         let bob = try #require(UserName(canonical: "bob"))
         func ask(since: WallTime? = nil, limit: Int = 100) async -> [ReceivedNotification] {
-            // Nothing can be told while the journal is read for the first time.
+            // The first read of the journal is not finished, so queries may fail.
             while true {
                 if let found = try? await history.received(by: bob, since: since, limit: limit) { return found }
                 await Task.yield()
@@ -53,7 +53,7 @@ struct RecordedHistoryTests {
         #expect(await ask(limit: 2) == Array(all.prefix(2)))
         #expect(await ask(since: all[2].time) == Array(all.prefix(3)))
 
-        // The account ends, and somebody else gets the name.
+        // The account ends, and another person gets the name.
         let plugin = PluginName("static-users")
         let marks = try (1...3).map { try #require(AccountMark([UInt8](repeating: $0, count: AccountMark.byteCount))) }
         try await sessions.settle(AccountChanges(from: [:], to: [bob: marks[0]]), of: plugin)
@@ -66,7 +66,7 @@ struct RecordedHistoryTests {
         try await sessions.settle(AccountChanges(from: [:], to: [bob: marks[1]]), of: plugin)
         #expect(await ask().isEmpty)
         #expect(await ask(since: WallTime(microseconds: 0)).isEmpty)
-        // Another password is the same life.
+        // A new password does not start a new account.
         fixture.hands.pass(seconds: 60)
         try await journal.record(Self.send(21, to: "bob"))
         try await sessions.settle(
@@ -81,7 +81,7 @@ struct RecordedHistoryTests {
         try ledger.close()
     }
 
-    @Test("While there is no index, and where none can be made, the segments answer; beyond a bound nobody does")
+    @Test("Without an index the segments give the results; beyond the scan limit queries fail")
     func withoutIndex() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         let place = TemporaryDirectory()
@@ -103,14 +103,14 @@ struct RecordedHistoryTests {
         index.close()
         #expect(expected.count == 20 && later.count == 5)
 
-        // `refresh` has not been called: nothing made the index ready.
+        // `refresh` was not called, so no index is usable.
         let unread = RecordedHistory(files, sessions: sessions, logger: logger)
         #expect(try await unread.received(by: bob, since: nil, limit: 100) == expected)
         #expect(try await unread.received(by: bob, since: nil, limit: 7) == Array(expected.prefix(7)))
         #expect(try await unread.received(by: bob, since: expected[4].time, limit: 100) == later)
         unread.close()
 
-        // A directory that is not ours to remove lies in the index's place.
+        // A directory that must not be removed has the name of the index.
         try FileManager.default.removeItem(atPath: fixture.directory(AuditIndex.fileName))
         try FileManager.default.createDirectory(
             atPath: fixture.directory(AuditIndex.fileName) + "/kept", withIntermediateDirectories: true)
@@ -122,13 +122,13 @@ struct RecordedHistoryTests {
         await #expect(throws: HistoryUnavailable.self) {
             try await bounded.received(by: bob, since: nil, limit: 100)
         }
-        // The newest are within the bound.
+        // The newest sends are within the scan limit.
         #expect(try await bounded.received(by: bob, since: nil, limit: 1) == Array(expected.prefix(1)))
         bounded.close()
         try ledger.close()
     }
 
-    @Test("An index that is damaged while the gateway runs is made anew, and every answer is right meanwhile")
+    @Test("An index that is damaged at run time is rebuilt, and every result is correct meanwhile")
     func damagedWhileRunning() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         let place = TemporaryDirectory()

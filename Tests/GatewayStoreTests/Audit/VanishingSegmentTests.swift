@@ -4,19 +4,19 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Audit: segments that are removed while they are read", .timeLimit(.minutes(5)))
+@Suite("Audit: segments that are removed during a read", .timeLimit(.minutes(5)))
 struct VanishingSegmentTests {
     private static func remove(_ name: String, _ fixture: AuditFixture) {
         try? FileManager.default.removeItem(atPath: fixture.directory(name))
     }
 
-    @Test("The index is brought up to date all the same")
+    @Test("The index update succeeds")
     func updating() async throws {
         let fixture = try await AuditFixture()
         let names = try JournalReading.segments(in: fixture.directory)
         #expect(names.count > 4)
         let index = try AuditIndex(directory: fixture.directory.path)
-        // Listed already, and not yet read.
+        // The segment was listed and not yet read.
         try index.update(progress: { _, _ in
             Self.remove(names[0], fixture)
             Self.remove(names[1], fixture)
@@ -28,7 +28,7 @@ struct VanishingSegmentTests {
         #expect(try fixture.asked().answers == expected)
     }
 
-    @Test("A query goes on with what is left", arguments: [true, false])
+    @Test("A query continues with the remaining segments", arguments: [true, false])
     func querying(byIndex: Bool) async throws {
         let fixture = try await AuditFixture()
         let names = try JournalReading.segments(in: fixture.directory)
@@ -45,7 +45,7 @@ struct VanishingSegmentTests {
         #expect(numbers.first == 1 && !numbers.contains(gone) && numbers.contains(next))
     }
 
-    @Test("Verification begins behind segments that retention removed, and names one that is missing between others")
+    @Test("Verification starts after removed segments and reports one that is missing between others")
     func verifying() async throws {
         let fixture = try await AuditFixture()
         let names = try JournalReading.segments(in: fixture.directory)
@@ -61,15 +61,15 @@ struct VanishingSegmentTests {
         #expect(try verified(removing: [names[1]]).finding?.what.contains("lines are missing") == true)
     }
 
-    @Test("A start reads the sends of the last day from what is left")
+    @Test("A start reads the sends of the last day from the remaining segments")
     func keyedSends() async throws {
         let fixture = try await AuditFixture()
-        // In the listing, and not there when it is looked at.
+        // The segment is listed and removed before it is opened.
         symlink("/nowhere", fixture.directory("journal-00000000000000000000.jsonl"))
         #expect(try JournalFile.keyedSends(in: fixture.directory.path, since: WallTime(seconds: 0)).isEmpty)
     }
 
-    @Test("Recovery goes on without a segment that was listed")
+    @Test("Recovery continues without a listed segment")
     func recovering() async throws {
         let fixture = try await AuditFixture()
         let files = ListingFileSystem(also: "journal-00000000000000009999.jsonl")
@@ -77,7 +77,7 @@ struct VanishingSegmentTests {
         #expect(Int(found.chain.next) == (try fixture.journal.lines().count) + 1)
     }
 
-    @Test("The last lines are those of the segments that are left, and a forged last number ends nothing")
+    @Test("The tail reads the remaining segments, and a forged last number does not stop it")
     func following() async throws {
         let fixture = try await AuditFixture()
         var tail = JournalTail(directory: fixture.directory.path)
@@ -94,7 +94,7 @@ struct VanishingSegmentTests {
     }
 }
 
-/// The system's files, with a name in listings of which there is no file.
+/// The system's file system, with an additional name in listings whose file does not exist.
 private struct ListingFileSystem: JournalFileSystem {
     let also: String
     private let files = SystemFileSystem()

@@ -18,7 +18,7 @@ struct DigestKeyFileTests {
         try PrivateFiles.write([UInt8](repeating: byte, count: 32), toNew: place(name))
     }
 
-    @Test("a new key is made beside the ledger's, closed to others, and is the same each time")
+    @Test("A new key is created beside the ledger's with mode 0600, and stays the same")
     func new() throws {
         let key = try open().key
         #expect(try place.mode("ledger.sqlite.digest.key") == 0o600)
@@ -27,11 +27,11 @@ struct DigestKeyFileTests {
     }
 
     @Test(
-        "a key in the journal's directory is moved, wherever a crash ended the move before", arguments: [false, true])
+        "A key in the journal's directory is moved, even after a move that crashed", arguments: [false, true])
     func moved(wasCopied: Bool) throws {
         try put(7, "journal/digest.key")
         if wasCopied { try put(7, "ledger.sqlite.digest.key") }
-        // Of an attempt that a crash ended.
+        // Left by an attempt that crashed.
         try place.write([1, 2, 3], to: "ledger.sqlite.digest.key.new")
         let found = try open()
         #expect(found.key.isEqual(to: Secret([UInt8](repeating: 7, count: 32))))
@@ -41,17 +41,17 @@ struct DigestKeyFileTests {
         #expect(try open().key.isEqual(to: found.key))
     }
 
-    @Test("another key in the journal's directory is left there and not used")
+    @Test("A different key in the journal's directory is kept and ignored")
     func foreign() throws {
         try put(7, "ledger.sqlite.digest.key")
         try put(8, "journal/digest.key")
         let found = try open()
         #expect(found.key.isEqual(to: Secret([UInt8](repeating: 7, count: 32))))
-        #expect(found.warning?.contains("is not used") == true)
+        #expect(found.warning?.contains("is ignored") == true)
         #expect(FileManager.default.fileExists(atPath: place("journal/digest.key")))
     }
 
-    @Test("half a key, or one that others may read, is refused and stays where it is")
+    @Test("A truncated key, or one that others may read, is rejected and kept")
     func unfit() throws {
         try place.write([1, 2, 3], to: "journal/digest.key")
         #expect(chmod(place("journal/digest.key"), 0o600) == 0)

@@ -4,29 +4,29 @@ import Synchronization
 
 @testable import GatewayStore
 
-/// The system's files with faults on order, and a memory of what a loss of power would leave.
+/// The system's file system with injected faults, and a record of what a power failure would leave.
 final class FaultyFileSystem: JournalFileSystem {
-    /// What a write that fails leaves behind.
+    /// The bytes that a failing write leaves behind.
     enum Leaving { case half, all, nothing }
 
     struct State {
-        /// The calls from now on that fail, counted from 1 over all kinds.
+        /// The numbers of the calls that fail, counted from 1 over all kinds of calls.
         var failing: Set<Int> = []
         var failsAlways = false
         var leaving = Leaving.half
-        /// No write gets further than this many bytes, and then no file is made either, as on a full disk.
+        /// The maximum length of a file in bytes. Beyond it writes and file creation fail, as on a full disk.
         var capacity = Int.max
-        /// How often it was found full.
+        /// The number of times that the disk was full.
         var refusals = 0
         var longestWrite = Int.max
         var free = UInt64.max
-        /// When every file was written to last; nil for what the system says.
+        /// The change time of every file; nil for the system's.
         var modified: WallTime?
         var calls = 0
-        /// Writes of lines that are on disk.
+        /// The number of line writes that are on disk.
         var batches = 0
         var spaceLooks = 0
-        /// What a loss of power would leave of each file: what was written by calls that returned.
+        /// The content of each file after a power failure: the bytes of all writes that returned.
         var durable: [String: [UInt8]] = [:]
         var usedAfterFailure = false
         var failed: Set<String> = []
@@ -36,7 +36,7 @@ final class FaultyFileSystem: JournalFileSystem {
     private let gate = DispatchSemaphore(value: 1)
     private let files = SystemFileSystem()
 
-    /// Makes the calls of these numbers fail, counted from now.
+    /// Makes the calls with these numbers fail, counted from now.
     func fail(_ calls: Set<Int>, leaving: Leaving = .half) {
         state.withLock {
             $0.calls = 0
@@ -45,10 +45,10 @@ final class FaultyFileSystem: JournalFileSystem {
         }
     }
 
-    /// From now on writing waits.
+    /// Blocks writes from now on.
     func holdDisk() { gate.wait() }
 
-    /// Writing goes on.
+    /// Lets writes continue.
     func releaseDisk() { gate.signal() }
 
     private func mayFail(_ path: String) throws(FileFailure) {

@@ -8,7 +8,7 @@ private typealias Fixture = JournalFixture
 
 @Suite("Journal: checkpoints", .timeLimit(.minutes(5)))
 struct JournalCheckpointTests {
-    @Test("a checkpoint after each thousand lines, at the end and at a restart; each signs the line before it")
+    @Test("A checkpoint follows each thousand lines, the end and a restart; each signs the line before it")
     func everyThousand() async throws {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()
@@ -26,7 +26,7 @@ struct JournalCheckpointTests {
             #expect(line.members["head"] as? String == head)
             #expect(line.members["through"] as? Int == line.seq - 1)
             #expect(line.members["format"] as? Int == 1)
-            // Written out once more, from the description alone.
+            // The signed text, written out from the format's description alone.
             let message = "notify-gateway journal\ncheckpoint\n\(line.seq - 1)\n\(head)\n\(time)\n"
             #expect(Fixture.key.publicKey.verifies(Array(signature), of: Array(message.utf8)))
         }
@@ -38,7 +38,7 @@ struct JournalCheckpointTests {
         #expect(report.signedThrough == report.last - 1)
     }
 
-    @Test("a call with more records than a checkpoint covers is signed within")
+    @Test("A call with more records than a checkpoint covers gets a checkpoint within")
     func withinACall() async throws {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()
@@ -48,7 +48,7 @@ struct JournalCheckpointTests {
         #expect(try fixture.verified().finding == nil)
     }
 
-    @Test("what has waited for a minute is signed with the next batch, and without one")
+    @Test("Records older than a minute are signed, with the next batch or without one")
     func everyMinute() async throws {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()
@@ -58,7 +58,7 @@ struct JournalCheckpointTests {
         #expect(try fixture.lines().count { $0.kind == "checkpoint" } == 0)
         fixture.hands.pass(seconds: 1)
         try await journal.record([Fixture.intent(3)])
-        // In the batch or, where the writer looked at the clock first, just before it.
+        // The checkpoint is in the batch or just before it, depending on when the writer read the clock.
         #expect(try fixture.lines().suffix(2).count { $0.kind == "checkpoint" } == 1)
         await journal.close()
 
@@ -70,7 +70,7 @@ struct JournalCheckpointTests {
         await quiet.close()
     }
 
-    @Test("each full segment ends with a checkpoint")
+    @Test("Each full segment ends with a checkpoint")
     func rotation() async throws {
         let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         let journal = try fixture.open()
@@ -83,7 +83,7 @@ struct JournalCheckpointTests {
         #expect(try fixture.verified().finding == nil)
     }
 
-    @Test("a segment that is a day old is changed, full or not")
+    @Test("A segment that is a day old is replaced, full or not")
     func daily() async throws {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()
@@ -98,7 +98,7 @@ struct JournalCheckpointTests {
     }
 
     @Test(
-        "checkpoints go to a second place, with or without it the journal is written, and cutting the end shows there")
+        "Checkpoints are copied, a failing copy does not block the journal, and the copy shows a cut end")
     func copies() async throws {
         let place = TemporaryDirectory()
         var fixture = JournalFixture(isSigned: true)
@@ -123,25 +123,25 @@ struct JournalCheckpointTests {
         let finding = try #require(try fixture.verified(copies: copies).finding)
         #expect(finding.number == good.last - 1)
         #expect(finding.what.contains("missing at the end"))
-        // Only what a known key signed counts.
+        // Only checkpoints signed by a known key count.
         let foreign = try CheckpointCopies(file: place("copy"), keys: [Fixture.key(9).publicKey])
         #expect(foreign.count == 0)
         #expect(foreign.unreadable == 3)
     }
 
-    @Test("a system's log gets the line as it stands, behind what it puts before")
+    @Test("The system log gets the line unchanged after its prefix")
     func syslog() async throws {
         let place = TemporaryDirectory()
         try PrivateFiles.makeDirectory(place.path)
         let log = try DatagramSocket(path: place("log"))
         let line = Array(#"{"seq":1,"at":"x"}"#.utf8) + [0x0A]
-        try CheckpointSyslog(path: place("log")).take(line)
+        try CheckpointSyslog(path: place("log")).store(line)
         let text = String(decoding: try #require(log.receive()), as: UTF8.self)
         #expect(text == #"<85>notify-gateway[\#(getpid())]: {"seq":1,"at":"x"}"#)
-        #expect(throws: FileFailure.self) { try CheckpointSyslog(path: place("none")).take(line) }
+        #expect(throws: FileFailure.self) { try CheckpointSyslog(path: place("none")).store(line) }
     }
 
-    @Test("a newer program's journal is refused with its number, and left as it is")
+    @Test("A journal of a newer version is rejected with its format number and stays unchanged")
     func newerFormat() async throws {
         for kind in ["start", "checkpoint"] {
             let fixture = JournalFixture(isSigned: true)
@@ -158,7 +158,7 @@ struct JournalCheckpointTests {
         }
     }
 
-    @Test("the key is made outside the journal's directory only, and is the same each time")
+    @Test("The key is created only outside the journal's directory, and stays the same")
     func keyFile() throws {
         let place = TemporaryDirectory()
         let key = try SigningKeyFile.open(place("keys/journal.key"), outside: place("journal"), mayCreate: true)
@@ -180,7 +180,7 @@ struct JournalCheckpointTests {
     }
 }
 
-/// A socket that a system's log would listen at.
+/// A socket in place of the system log's.
 private final class DatagramSocket {
     private let descriptor: CInt
 

@@ -8,12 +8,12 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-/// What somebody does to a file under a running gateway.
+/// Changes that another process makes to a file of a running gateway.
 enum Sabotage: CaseIterable, Sendable {
     case delete
     case cut
     case replace
-    /// As by an editor that writes a new file: the same bytes, another inode.
+    /// As an editor does that writes a new file: the same bytes, another inode.
     case exchange
 
     func carryOut(on path: String) throws {
@@ -39,7 +39,7 @@ struct JournalDamageTests {
         fixture.directory(try #require(try JournalReading.segments(in: fixture.directory).last))
     }
 
-    /// The calls with an intent in a whole line of a segment.
+    /// Returns the calls whose intent is in a complete line of a segment.
     private static func recorded(_ directory: TemporaryDirectory) throws -> Set<String> {
         var calls: Set<String> = []
         for name in try JournalReading.segments(in: directory) {
@@ -55,14 +55,14 @@ struct JournalDamageTests {
     }
 
     @Test(
-        "the call after the damage is refused and the next one recorded; verification tells what is lost",
+        "The call after the damage is rejected, the next one is recorded, and verification reports the loss",
         arguments: Sabotage.allCases)
     func open(sabotage: Sabotage) async throws {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()
         for number in 0..<10 { try await journal.record([Fixture.intent(number), Fixture.outcome(number)]) }
         try sabotage.carryOut(on: Self.newest(fixture))
-        // Where the journal itself looked first, the call is recorded already.
+        // Where the periodic check found the damage first, the call is already recorded.
         do throws(JournalUnavailable) {
             try await journal.record([Fixture.intent(10)])
         } catch {
@@ -79,17 +79,17 @@ struct JournalDamageTests {
             #expect(report.isGood)
             #expect(journal.loss == nil)
         } else {
-            // start, and ten intents with their outcomes
+            // One start, and ten intents with their outcomes.
             #expect(report.losses.map(\.lines) == [1...21])
             #expect(journal.loss?.hasPrefix("lines 1 to 21 are missing: journal-00000000000000000001.jsonl") == true)
             #expect(fixture.configuration.metrics.missingLines.value == 21)
         }
-        // And it is still told after a restart.
+        // Verification still reports the loss after a restart.
         await (try fixture.open()).close()
         #expect(try fixture.verified().losses == report.losses)
     }
 
-    @Test("under load: a send that begins after the damage and is acknowledged is on record")
+    @Test("Under load, an acknowledged send that began after the damage is recorded")
     func load() async throws {
         let fixture = JournalFixture(segmentBytes: 200_000, isSigned: true)
         let journal = try fixture.open()
@@ -97,7 +97,7 @@ struct JournalDamageTests {
         var refused = 0
         for round in 0..<TestRun.count(full: 100, otherwise: 12) {
             let sabotage = Sabotage.allCases[round % 3]
-            // Some rounds of calls before, some after; and one while it happens.
+            // Some rounds of calls before the damage, one during it, and some after it.
             for step in 0..<20 {
                 let calls = number..<(number + 8)
                 number = calls.upperBound
@@ -126,7 +126,7 @@ struct JournalDamageTests {
         #expect(!report.losses.isEmpty)
     }
 
-    @Test("without any call the damage is noticed by itself, and a look for readiness notices it at once")
+    @Test("Without calls the periodic check detects the damage, and a readiness check detects it at once")
     func idle() async throws {
         var fixture = JournalFixture(isSigned: true)
         fixture.configuration.watchInterval = .milliseconds(5)
@@ -147,7 +147,7 @@ struct JournalDamageTests {
         await other.close()
     }
 
-    @Test("closed segments that go or are cut are recorded, in one range where they follow each other")
+    @Test("Removed or truncated closed segments are recorded, as one range where they adjoin")
     func closedSegments() async throws {
         let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         let journal = try fixture.open()
@@ -163,12 +163,12 @@ struct JournalDamageTests {
         let report = try fixture.verified()
         #expect(report.finding == nil)
         #expect(report.losses.map(\.lines) == [firsts[2]...(firsts[4] - 1), (firsts[7] - 1)...(firsts[7] - 1)])
-        // Of another loss, after the stop, no record speaks.
+        // No record describes a loss after the stop.
         try FileManager.default.removeItem(atPath: fixture.directory(names[1]))
         #expect(try fixture.verified().finding?.number == firsts[1])
     }
 
-    @Test("a directory that vanishes is made again with its lock, and all that was in it is recorded as lost")
+    @Test("A deleted directory is created again with its lock, and its lines are recorded as lost")
     func directory() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         fixture.configuration.watchInterval = .seconds(600)
@@ -188,7 +188,7 @@ struct JournalDamageTests {
         #expect(report.losses.map(\.lines) == [1...UInt64(last)])
     }
 
-    @Test("a lock that is deleted is taken anew")
+    @Test("A deleted lock file is replaced")
     func lock() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -201,7 +201,7 @@ struct JournalDamageTests {
         await (try fixture.open()).close()
     }
 
-    @Test("damage that the stop finds is recorded before it")
+    @Test("Damage that is found at the stop is recorded before the `stop` line")
     func stop() async throws {
         let fixture = JournalFixture(isSigned: true)
         let journal = try fixture.open()
@@ -214,7 +214,7 @@ struct JournalDamageTests {
         #expect(report.last > 3)
     }
 
-    @Test("a loss that nobody signed for does not pass: the record in the journal has to hold together")
+    @Test("An unrecorded loss is a finding: a record of a loss must itself be valid")
     func forged() async throws {
         var fixture = JournalFixture(isSigned: true)
         fixture.configuration.watchInterval = .seconds(600)

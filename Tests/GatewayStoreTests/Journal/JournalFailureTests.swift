@@ -7,9 +7,9 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: when the disk fails", .timeLimit(.minutes(5)))
+@Suite("Journal: disk failures", .timeLimit(.minutes(5)))
 struct JournalFailureTests {
-    /// Records calls until each was acknowledged once; returns how many attempts were refused.
+    /// Records each call until it is acknowledged. Returns the number of rejected attempts.
     private static func persist(
         _ calls: Range<Int>, in journal: JournalFile
     ) async throws -> (done: Set<Int>, refused: Int) {
@@ -29,7 +29,7 @@ struct JournalFailureTests {
     }
 
     @Test(
-        "a failure at any call: what is acknowledged is on disk, what is refused is not in the journal",
+        "After a failure of any call, acknowledged records are on disk and rejected ones are not in the journal",
         arguments: 1...TestRun.count(full: 50, otherwise: 20))
     func oneFailure(call: Int) async throws {
         for leaving in [FaultyFileSystem.Leaving.half, .all, .nothing] {
@@ -51,13 +51,13 @@ struct JournalFailureTests {
             #expect(lines.filter { $0.kind == "outcome" }.compactMap(\.call).sorted() == intents.sorted())
             #expect(lines.contains { $0.result == "write-failed" })
             #expect(!fixture.files.state.withLock { $0.usedAfterFailure }, "a sealed segment was used again")
-            // The next start finds nothing to mend.
+            // The next start finds nothing to repair.
             await (try JournalFixture(fixture.directory).open()).close()
             #expect(try fixture.lines().suffix(2).map(\.kind) == ["start", "stop"])
         }
     }
 
-    @Test("several failures in a row, those of the new segments too")
+    @Test("Several failures in a row, including those of the new segments")
     func manyFailures() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         let journal = try fixture.open()
@@ -71,7 +71,7 @@ struct JournalFailureTests {
         #expect(lines.count { $0.kind == "outcome" } == done.count)
     }
 
-    @Test("during an outage calls are refused at once, outcomes are kept and written afterwards, once")
+    @Test("During an outage calls are rejected at once, and outcomes are kept and written once afterwards")
     func outage() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -92,7 +92,7 @@ struct JournalFailureTests {
         #expect(lines.count { $0.kind == "recovered" } == 1)
     }
 
-    @Test("a note whose batch fails is written to the next segment")
+    @Test("A note whose batch fails is written to the next segment")
     func noteInFailedBatch() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -104,7 +104,7 @@ struct JournalFailureTests {
         #expect(try fixture.lines().map(\.kind) == ["start", "intent", "recovered", "outcome", "stop"])
     }
 
-    /// Returns when everything that was noted before is on disk.
+    /// Returns once all notes queued before are on disk.
     private static func eventually(_ journal: JournalFile) async throws {
         while true {
             if (try? await journal.record([])) != nil { return }
@@ -112,7 +112,7 @@ struct JournalFailureTests {
         }
     }
 
-    @Test("closing during an outage ends, with or without a last success", arguments: [true, false])
+    @Test("Closing during an outage finishes, with or without a final successful write", arguments: [true, false])
     func closeDuringOutage(works: Bool) async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -130,7 +130,7 @@ struct JournalFailureTests {
     }
 
     @Test(
-        "each of the first 50 writes fails, whatever it leaves: nobody is told of it before the next good one",
+        "Each of the first 50 writes fails with any remainder: no caller resumes before the next successful one",
         arguments: [FaultyFileSystem.Leaving.half, .all, .nothing])
     func failedWrites(leaving: FaultyFileSystem.Leaving) async throws {
         for call in 1...50 {
@@ -147,7 +147,7 @@ struct JournalFailureTests {
                     hasFailed = true
                 }
                 if fixture.files.state.withLock({ $0.calls >= call }), !hasFailed {
-                    // What failed was none of the calls' own writes, or one after the last was answered.
+                    // The failed write belonged to none of the calls, or came after the last one resumed.
                     await journal.untilWell()
                     break
                 }
@@ -161,7 +161,7 @@ struct JournalFailureTests {
         }
     }
 
-    @Test("on a disk that takes no more, room is made as far as it goes, then calls are refused, and lines are whole")
+    @Test("On a full disk preallocation stops, then calls are rejected, and lines are complete")
     func fullDisk() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -169,10 +169,10 @@ struct JournalFailureTests {
         var done = 0
         while (try? await journal.record([Fixture.intent(done)])) != nil { done += 1 }
         #expect(journal.outage?.detail.contains("No space left") == true)
-        // Once to make room ahead, once for want of room; not before each line.
+        // Once for preallocation and once for the required room, but not before each line.
         #expect(fixture.files.state.withLock { $0.refusals } == 2)
         let name = try #require(try JournalReading.segments(in: fixture.directory).first)
-        // All of the disk was used before anything was refused.
+        // All of the disk was used before a call was rejected.
         #expect(JournalContent.end(of: try fixture.directory.bytes(name)) > 99_000)
         fixture.files.state.withLock { $0.capacity = .max }
         await journal.untilWell()
@@ -182,7 +182,7 @@ struct JournalFailureTests {
         #expect(calls == (0..<done).map(Fixture.call) + [Fixture.call(done + 1)])
     }
 
-    @Test("a journal that cannot be begun does not open", arguments: 1...4)
+    @Test("A journal whose first write fails does not open", arguments: 1...4)
     func failedOpen(call: Int) async throws {
         let fixture = JournalFixture()
         fixture.files.fail([call])

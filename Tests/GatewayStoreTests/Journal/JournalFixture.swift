@@ -6,28 +6,28 @@ import Testing
 
 @testable import GatewayStore
 
-/// A journal in a directory of its own, on files that can be made to fail.
+/// A journal in a separate directory, on a file system with injected faults.
 struct JournalFixture {
     let directory: TemporaryDirectory
     let files = FaultyFileSystem()
     let hands: Hands
-    /// What the journal logs.
+    /// The journal's log.
     let log = JournalLog()
     var configuration: JournalFile.Configuration
 
-    /// The hands of the journal's clocks.
+    /// The journal's clocks.
     final class Hands: Sendable {
         let nanoseconds = Mutex<Int64>(0)
 
-        /// By how many seconds the time of day is wrong.
+        /// The error of the wall clock in seconds.
         let error = Mutex<Int64>(0)
 
         func pass(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 
-        /// Sets the time of day and nothing else.
+        /// Sets the wall clock only.
         func setClock(ahead seconds: Int64) { error.withLock { $0 = seconds } }
 
-        /// The time of day.
+        /// The wall-clock time.
         var time: WallTime {
             let error = error.withLock { $0 }
             return WallTime(
@@ -57,14 +57,14 @@ struct JournalFixture {
         self.configuration = configuration
     }
 
-    /// The key that signs where anything is signed.
+    /// The signing key of the tests.
     static let key = key(1)
     static func key(_ byte: UInt8) -> Ed25519.PrivateKey {
-        // 32 bytes are a key.
+        // Any 32 bytes are a valid seed.
         Ed25519.PrivateKey(seed: Secret([UInt8](repeating: byte, count: 32)))!
     }
 
-    /// What the verification says of the journal.
+    /// Verifies the journal.
     func verified(
         copies: CheckpointCopies? = nil, keys: [Ed25519.PublicKey] = [key.publicKey]
     ) throws -> JournalVerification.Report {
@@ -73,7 +73,7 @@ struct JournalFixture {
 
     func open() throws(JournalUnavailable) -> JournalFile { try JournalFile(configuration, files: files) }
 
-    /// The journal's directory as a crash at this moment would leave it.
+    /// Returns a copy of the journal's directory as a crash at this moment would leave it.
     func afterCrash() throws -> JournalFixture {
         let copy = TemporaryDirectory()
         try FileManager.default.copyItem(atPath: directory.path, toPath: copy.path)
@@ -110,12 +110,12 @@ struct JournalFixture {
 }
 
 extension JournalFile {
-    /// Returns when records are taken again.
+    /// Returns once records are accepted again.
     func untilWell() async {
         while outage != nil { await Task.yield() }
     }
 
-    /// Returns when records are refused.
+    /// Returns once records are rejected.
     func untilIll() async {
         while outage == nil { await Task.yield() }
     }

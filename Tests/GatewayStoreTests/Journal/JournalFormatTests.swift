@@ -7,7 +7,7 @@ private typealias Fixture = JournalFixture
 
 @Suite("Journal: lines and segments", .timeLimit(.minutes(5)))
 struct JournalFormatTests {
-    @Test("every member in its place, absent ones left out")
+    @Test("Every member has its place, and absent ones are left out")
     func shape() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -51,7 +51,7 @@ struct JournalFormatTests {
                     + #""prev":"\#(prev)","hash":""#))
     }
 
-    @Test("an unverified name is cut at 64 bytes, never within a character's bytes")
+    @Test("An unverified name is cut at 64 bytes, never inside a character")
     func cut() {
         #expect(JournalLine.cut("short", to: 64) == "short")
         #expect(JournalLine.cut(String(repeating: "a", count: 65), to: 64).utf8.count == 64)
@@ -66,7 +66,7 @@ struct JournalFormatTests {
         #expect(JournalLine.cut(String(repeating: "\u{301}", count: 100), to: 64).utf8.count == 64)
     }
 
-    @Test("numbers of any size", arguments: [0, 1, -1, 10, Int.max, Int.min])
+    @Test("Numbers of any size", arguments: [0, 1, -1, 10, Int.max, Int.min])
     func numbers(number: Int) throws {
         let bytes = [UInt8](expecting: 1) { bytes in
             var line = JournalLine(bytes: bytes)
@@ -82,7 +82,7 @@ struct JournalFormatTests {
         "\u{FFFF}", "<script>", "%0a", String(repeating: "\u{0}", count: 300), "",
     ]
 
-    @Test("whatever a text holds, a record stays one line, valid JSON, and reads back the same", arguments: hostile)
+    @Test("A record with any text is one line of valid JSON and reads back unchanged", arguments: hostile)
     func hostileText(text: String) async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -93,7 +93,7 @@ struct JournalFormatTests {
         facts.audience = text
         facts.rule = text
         try await journal.record([JournalRecord(.intent, facts: facts, result: text)])
-        // The same line must also survive being read back after a crash.
+        // The line must also survive recovery after a crash.
         let crashed = try fixture.afterCrash()
         await journal.close()
         let lines = try fixture.lines()
@@ -107,7 +107,7 @@ struct JournalFormatTests {
         #expect(try crashed.lines()[2].members["rule"] as? String == text)
     }
 
-    @Test("directory, segments and lock are closed to others")
+    @Test("The directory, the segments and the lock are accessible to the owner only")
     func permissions() async throws {
         let fixture = JournalFixture()
         await (try fixture.open()).close()
@@ -116,7 +116,7 @@ struct JournalFormatTests {
         for name in try fixture.directory.names() { #expect(try fixture.directory.mode(name) == 0o600) }
     }
 
-    @Test("a second opener is refused, until the first has closed")
+    @Test("A second opening is rejected until the first is closed")
     func secondOpener() async throws {
         let fixture = JournalFixture()
         let first = try fixture.open()
@@ -127,7 +127,7 @@ struct JournalFormatTests {
         #expect(try fixture.lines().map(\.kind) == ["start", "stop", "start", "stop"])
     }
 
-    @Test("segments are changed at their length, each named by its first line, and the chain goes through")
+    @Test("Segments rotate at their maximum length, are named by their first line, and continue the chain")
     func rotation() async throws {
         let fixture = JournalFixture(segmentBytes: 1000)
         let journal = try fixture.open()
@@ -144,7 +144,7 @@ struct JournalFormatTests {
         }
     }
 
-    @Test("the tests' own verifier finds what is changed, missing or put in")
+    @Test("The tests' own verifier finds changed, missing and inserted lines")
     func verifier() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()

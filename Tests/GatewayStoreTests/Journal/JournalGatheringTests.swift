@@ -21,7 +21,7 @@ private final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// A number that threads share.
+/// A counter shared by threads.
 private final class Counter: Sendable {
     private let count = Atomic(0)
 
@@ -30,15 +30,15 @@ private final class Counter: Sendable {
     func add() { count.add(1, ordering: .acquiringAndReleasing) }
 }
 
-@Suite("Journal: what waits for what", .timeLimit(.minutes(5)))
+@Suite("Journal: batching", .timeLimit(.minutes(5)))
 struct JournalGatheringTests {
-    @Test("notes wait a moment for company, calls wait for nothing")
+    @Test("Notes wait briefly for other records, and calls do not wait")
     func gathering() async throws {
         let queue = JournalQueue(limit: 100)
         let clock = ContinuousClock()
         queue.note(Fixture.refusal(1))
         let alone = clock.measure { queue.waitForWork(atMost: nil) }
-        #expect(alone >= JournalQueue.longestGathering)
+        #expect(alone >= JournalQueue.longestBatchDelay)
         #expect(queue.take().items.count == 1)
 
         var shortest = Duration.seconds(60)
@@ -49,19 +49,19 @@ struct JournalGatheringTests {
             shortest = min(shortest, clock.measure { queue.waitForWork(atMost: nil) })
             let items = queue.take().items
             #expect(items.count == 2)
-            JournalWaiter.tell(.success(()), to: items)
+            JournalWaiter.resume(.success(()), for: items)
             await answer
         }
-        #expect(shortest < JournalQueue.longestGathering)
+        #expect(shortest < JournalQueue.longestBatchDelay)
     }
 
-    @Test("a call that comes while notes wait for company ends their wait, and so does the end")
+    @Test("A call or a close ends the wait of notes")
     func company() async throws {
         for isClosing in [false, true] {
             let queue = JournalQueue(limit: 100)
             let returned = Counter()
             let writer = Thread {
-                // As often as somebody ends the wait; what waits alone is not taken.
+                // Returns once for each wake-up; the notes alone are not taken.
                 queue.waitForWork(atMost: nil)
                 returned.add()
             }
@@ -69,7 +69,7 @@ struct JournalGatheringTests {
             queue.note(Fixture.refusal(1))
             async let answer: Void = isClosing ? queue.requestClose() : Self.record(2, in: queue)
             while returned.value == 0 { await Task.yield() }
-            JournalWaiter.tell(.success(()), to: queue.take().items)
+            JournalWaiter.resume(.success(()), for: queue.take().items)
             await answer
         }
     }
@@ -78,7 +78,7 @@ struct JournalGatheringTests {
         _ = await withCheckedContinuation { queue.add([Fixture.intent(number)], JournalWaiter($0)) }
     }
 
-    @Test("many callers of several event loops: each is told on its own loop, with its records on disk")
+    @Test("Callers of several event loops resume on their own loops, with their records on disk")
     func loops() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()

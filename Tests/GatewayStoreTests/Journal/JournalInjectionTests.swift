@@ -6,16 +6,16 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: strings that break naive programs", .timeLimit(.minutes(5)))
+@Suite("Journal: hostile strings", .timeLimit(.minutes(5)))
 struct JournalInjectionTests {
-    /// What ends lines, strings and terminals' patience, and bytes that are no UTF-8.
+    /// Strings that end lines or texts, control terminals, or are not valid UTF-8.
     private static let additions: [[UInt8]] = [
         [], [0x0D, 0x0A], [0x00], [0x1B, 0x5B, 0x32, 0x4A], [0xFF, 0xC0, 0xAF, 0xED, 0xA0, 0x80],
         Array("\r\n{\"seq\":1,\"kind\":\"intent\"}\n\u{0}\u{1B}]0;x\u{7}\u{85}\u{2028}".utf8),
     ]
 
     @Test(
-        "in every text that a record can hold: one record a line, valid JSON, and it reads back the same",
+        "Every text of a record stays one line of valid JSON and reads back unchanged",
         .enabled(if: !TestData.naughtyStrings.isEmpty, "no corpora here"))
     func naughtyStrings() async throws {
         let fixture = JournalFixture(isSigned: true)
@@ -23,7 +23,7 @@ struct JournalInjectionTests {
         var texts: [String] = []
         for text in TestData.naughtyStrings {
             for addition in Self.additions {
-                // As whatever comes from a socket becomes text: what is no UTF-8 is replaced.
+                // Decoded as text from a socket is: invalid UTF-8 is replaced.
                 texts.append(String(decoding: Array(text.utf8) + addition, as: UTF8.self))
                 texts.append(String(decoding: addition + Array(text.utf8), as: UTF8.self))
             }
@@ -38,7 +38,7 @@ struct JournalInjectionTests {
         let lines = try fixture.lines().filter { $0.kind == "refusal" }
         #expect(lines.count == texts.count)
         for (line, text) in zip(lines, texts) {
-            // Foundation, by which the lines were read, takes a byte order mark from a text's beginning.
+            // Foundation, which decoded the lines, removes a byte order mark at the start of a text.
             let record = try JSONParser().parse(Array(line.text.utf8).span)
             for member in ["peer", "authenticator", "audience", "rule", "result", "target"] {
                 #expect(record[member] == .string(text))
@@ -49,7 +49,7 @@ struct JournalInjectionTests {
         #expect(try fixture.verified().finding == nil)
     }
 
-    /// A record with the text wherever there is a text.
+    /// A record with the text in every text member.
     private static func record(_ text: String) -> JournalRecord {
         var facts = CallFacts(call: Fixture.facts(1).call, peer: Peer(address: .local, text: text))
         facts.attempted = PresentedName(text)

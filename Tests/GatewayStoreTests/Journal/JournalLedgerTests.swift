@@ -8,7 +8,7 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: the checkpoint that the ledger keeps", .timeLimit(.minutes(5)))
+@Suite("Journal: the checkpoint in the ledger", .timeLimit(.minutes(5)))
 struct JournalLedgerTests {
     private let place = TemporaryDirectory()
 
@@ -33,7 +33,7 @@ struct JournalLedgerTests {
         return try verification.run()
     }
 
-    @Test("the last checkpoint is in the ledger when the journal is closed, by number, hash and time")
+    @Test("After a close the ledger contains the last checkpoint's number, hash and time")
     func kept() async throws {
         let fixture = JournalFixture(isSigned: true)
         #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) == nil)
@@ -48,7 +48,7 @@ struct JournalLedgerTests {
     }
 
     @Test(
-        "a wiped journal is a finding; the next start goes on behind it and records what is missing",
+        "A deleted journal is a finding; the next start continues after it and records the missing lines",
         arguments: [false, true])
     func wiped(withDirectory: Bool) async throws {
         let fixture = JournalFixture(isSigned: true)
@@ -66,17 +66,18 @@ struct JournalLedgerTests {
         #expect(finding.what == "lines are missing at the end: the ledger has a checkpoint of line \(last)")
         let loss = try await run(fixture, calls: 5..<7)
         #expect(loss?.hasPrefix("lines 1 to \(last) are missing") == true)
-        #expect(fixture.log.lines(.error).contains { $0.contains("Journal is not the one that the ledger knows") })
+        #expect(
+            fixture.log.lines(.error).contains { $0.contains("Journal does not match the checkpoint in the ledger") })
         let report = try verified(fixture)
         #expect(report.finding == nil)
         #expect(report.first == last + 1)
         #expect(report.losses.map(\.lines) == [1...last])
-        // Once more: nothing new is missing, and what is stays told.
+        // A further start reports no new loss, and the first one stays recorded.
         #expect(try await run(fixture, calls: 7..<8) == nil)
         #expect(try verified(fixture).losses == report.losses)
     }
 
-    @Test("an older copy of the journal is a finding, and what it lacks is recorded at the next start")
+    @Test("An older copy of the journal is a finding, and the next start records the missing lines")
     func olderCopy() async throws {
         let fixture = JournalFixture(isSigned: true)
         _ = try await run(fixture, calls: 0..<5)
@@ -92,7 +93,7 @@ struct JournalLedgerTests {
         #expect(report.losses.map(\.lines) == [(first + 1)...last])
     }
 
-    @Test("another journal in its place is a finding, and the next start records that it is another one")
+    @Test("Another journal is a finding, and the next start records the mismatch")
     func exchanged() async throws {
         let fixture = JournalFixture(isSigned: true)
         _ = try await run(fixture, calls: 0..<5)
@@ -110,7 +111,7 @@ struct JournalLedgerTests {
         #expect(report.losses.map(\.lines) == [known.number...known.number])
     }
 
-    @Test("a ledger of the version before is brought up to date and knows no checkpoint yet")
+    @Test("A ledger of the previous version is migrated and has no checkpoint yet")
     func migration() async throws {
         do {
             let ledger = try ledger()
@@ -123,7 +124,7 @@ struct JournalLedgerTests {
         #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) != nil)
     }
 
-    @Test("a ledger that can be written says so, and one that cannot says why")
+    @Test("A check succeeds on a writable ledger, and gives the reason on another")
     func writable() async throws {
         let ledger = try ledger()
         #expect(await ledger.check() == nil)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Journal: a line as it was found")
+@Suite("Journal: reading one line")
 struct JournalLineReaderTests {
-    @Test("a line carries its own hash, and with any byte changed it does not")
+    @Test("A line matches its own hash, and with any byte changed it does not")
     func everyByteCounts() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -23,12 +23,12 @@ struct JournalLineReaderTests {
         }
     }
 
-    @Test("members are found by their whole names, and not within texts")
+    @Test("Members are found by their full names, and not inside texts")
     func members() {
         let text =
             #"{"seq":12,"at":"2026-11-21T07:00:00.000001Z","kind":"outcome","attempted":"x,\"user\":\"eve",""#
             + #"users":"all","user":"bob","ms":7,"status":200}"#
-        // Within other lines, as it is found.
+        // Inside a buffer with other lines, as on disk.
         let bytes = Array("\n\n\(text)\n".utf8)
         let line = JournalLineReader(bytes: bytes[2..<(bytes.count - 1)])
         #expect(line.sequence == 12)
@@ -41,7 +41,7 @@ struct JournalLineReaderTests {
         #expect(line.number("status") == 200)
         #expect(line.text("ms") == nil && line.number("user") == nil)
         for name in ["use", "ser", "seq", ""] as [StaticString] { #expect(line.text(name) == nil) }
-        // Cut anywhere, nothing is read from beyond the end.
+        // A truncated line is never read beyond its end.
         for end in 2..<bytes.count {
             let cut = JournalLineReader(bytes: bytes[2..<end])
             if let user = cut.text("user") { #expect(user == "bob") }

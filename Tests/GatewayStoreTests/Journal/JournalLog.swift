@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Remembers what is logged, and lets tests wait for a message.
+/// Collects log messages, and lets tests wait for one.
 final class JournalLog: Sendable {
     private struct State {
         var lines: [(level: Logger.Level, text: String)] = []
@@ -10,12 +10,12 @@ final class JournalLog: Sendable {
 
     private let state = Mutex(State())
 
-    /// The messages of the level, each with its metadata.
+    /// Returns the messages of the level, each with its metadata.
     func lines(_ level: Logger.Level) -> [String] {
         state.withLock { state in state.lines.filter { $0.level == level }.map(\.text) }
     }
 
-    /// Returns once a message that holds the text was logged.
+    /// Returns once a message that contains the text was logged.
     func waitFor(_ text: String) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

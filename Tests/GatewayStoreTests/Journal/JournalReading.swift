@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayStore
 
-/// A line of the journal as somebody without this program would read it.
+/// A line of the journal, parsed without the product's code.
 struct ReadLine {
     let text: String
     let members: [String: Any]
@@ -16,19 +16,19 @@ struct ReadLine {
     var recipient: String? { members["recipient"] as? String }
 }
 
-/// What is wrong with a journal.
+/// An error in a journal.
 struct JournalFault: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Reads a journal's segments and verifies the chain, from the description of the format alone.
+/// Reads a journal's segments and verifies the chain according to the format's description alone.
 enum JournalReading {
     static func segments(in directory: TemporaryDirectory) throws -> [String] {
         try directory.names().filter { $0.hasPrefix("journal-") && $0.hasSuffix(".jsonl") }
     }
 
-    /// All lines that count, in order. Throws at the first that breaks the chain.
+    /// Returns all valid lines in order. Throws at the first that breaks the chain.
     static func verified(_ directory: TemporaryDirectory) throws -> [ReadLine] {
         let segments = try segments(in: directory)
         var lines: [ReadLine] = []
@@ -36,7 +36,7 @@ enum JournalReading {
         for (place, name) in segments.enumerated() {
             let end = place + 1 < segments.count ? Int(segments[place + 1].dropFirst(8).dropLast(6)) ?? 0 : .max
             var bytes = try directory.bytes(name)
-            // What a segment is filled with ahead: line feeds behind the last line's own.
+            // Preallocated line feeds follow the last line's own.
             let content = bytes.lastIndex { $0 != 0x0A }.map { min($0 + 2, bytes.count) } ?? 0
             bytes.removeSubrange(content...)
             var parts = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)

@@ -9,7 +9,7 @@ private typealias Fixture = JournalFixture
 
 @Suite("Journal: after a restart", .timeLimit(.minutes(5)))
 struct JournalRecoveryTests {
-    @Test("the chain goes on over orderly restarts")
+    @Test("The chain continues over clean restarts")
     func restarts() async throws {
         let fixture = JournalFixture()
         for number in 0..<4 {
@@ -21,7 +21,7 @@ struct JournalRecoveryTests {
         #expect(lines.map(\.kind) == Array(repeating: ["start", "intent", "outcome", "stop"], count: 4).flatMap { $0 })
     }
 
-    @Test("a segment cut at any byte yields its complete lines, keeps the rest aside, and settles what is open")
+    @Test("A segment truncated at any byte keeps its complete lines, saves the rest, and completes open intents")
     func tornAnywhere() async throws {
         let origin = JournalFixture()
         let journal = try origin.open()
@@ -36,11 +36,11 @@ struct JournalRecoveryTests {
         for length in 0...whole.count {
             let fixture = JournalFixture()
             try PrivateFiles.makeDirectory(fixture.directory.path)
-            // With room that was made ahead behind it, and without.
+            // With and without preallocated line feeds after the cut.
             let filling = [UInt8](repeating: 0x0A, count: length % 2 == 0 ? 0 : whole.count - length + 5000)
             try fixture.directory.write(Array(whole[..<length]) + filling, to: name)
             await (try fixture.open()).close()
-            // A line that lacks nothing but its line feed is made whole by one that was there before.
+            // A line that lacks only its line feed is completed by a preallocated one.
             let kept = !filling.isEmpty && length < whole.count && whole[length] == 0x0A ? length + 1 : length
             let complete = whole[..<kept].count { $0 == 0x0A }
             let torn = kept - (whole[..<kept].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0)
@@ -60,8 +60,8 @@ struct JournalRecoveryTests {
         }
     }
 
-    /// In parts, side by side: each has a segment of its own, cut at every so manieth byte.
-    @Test("a segment of 200 records cut at every byte goes on behind its last complete one", arguments: 0..<16)
+    /// Split into parallel parts. Each has its own segment, truncated at every n-th byte.
+    @Test("A segment of 200 records truncated at every byte continues after its last complete line", arguments: 0..<16)
     func tornInManyRecords(part: Int) async throws {
         let origin = JournalFixture(isSigned: true)
         let journal = try origin.open()
@@ -102,7 +102,7 @@ struct JournalRecoveryTests {
         #expect(open.values.allSatisfy { $0 == 0 }, "\(open)")
     }
 
-    @Test("open intents are settled after a crash, each recipient's own, over segments, and once only")
+    @Test("Open intents get their outcomes after a crash, for each recipient, over segments, and only once")
     func unknownAfterCrash() async throws {
         let fixture = JournalFixture(segmentBytes: 1500)
         let journal = try fixture.open()
@@ -124,7 +124,7 @@ struct JournalRecoveryTests {
         #expect(settled.allSatisfy { $0.members["user"] as? String == "alice" && $0.kind == "outcome" })
     }
 
-    @Test("a crash during recovery loses no outcome")
+    @Test("A crash during recovery loses no outcome")
     func crashDuringRecovery() async throws {
         let origin = JournalFixture()
         let journal = try origin.open()
@@ -145,7 +145,7 @@ struct JournalRecoveryTests {
         }
     }
 
-    @Test("a crash soon after a failed write: void lines of the sealed segment count for nothing")
+    @Test("A crash soon after a failed write: void lines of the sealed segment do not count")
     func crashAfterFailure() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -161,7 +161,7 @@ struct JournalRecoveryTests {
         #expect(lines.filter { $0.result == "unknown-after-crash" }.map(\.call) == [Fixture.call(1)])
     }
 
-    @Test("zeros and rubbish after the last good line are a torn tail as well")
+    @Test("Zeros and garbage after the last valid line are removed as an incomplete end")
     func rubbish() async throws {
         for rubbish in [[UInt8](repeating: 0, count: 5000), Array("{}\n{\"seq\":3}\n\n".utf8), [0xFF, 0x0A]] {
             let fixture = JournalFixture()
@@ -171,12 +171,12 @@ struct JournalRecoveryTests {
             await (try fixture.open()).close()
             let lines = try fixture.lines()
             #expect(lines.map(\.kind) == ["start", "stop", "recovered", "start", "stop"])
-            // The line feeds at the end may be those that the segment was filled with.
+            // The line feeds at the end may be preallocated ones.
             #expect(lines[2].members["count"] as? Int == JournalContent.end(of: rubbish))
         }
     }
 
-    @Test("the line feeds that a segment was filled with are no torn tail, and go")
+    @Test("Preallocated line feeds are not an incomplete end, and are removed")
     func filling() async throws {
         for count in [1, 4096, 300_001] {
             let fixture = JournalFixture()
@@ -191,14 +191,14 @@ struct JournalRecoveryTests {
         }
         let fixture = JournalFixture()
         await (try fixture.open()).close()
-        // Made and filled, and then the power failed.
+        // A segment created and preallocated before a power failure.
         try fixture.directory.write([UInt8](repeating: 0x0A, count: 65_536), to: "journal-00000000000000000003.jsonl")
         #expect(try fixture.verified(keys: []).finding == nil)
         await (try fixture.open()).close()
         #expect(try fixture.lines().map(\.kind) == ["start", "stop", "start", "stop"])
     }
 
-    @Test("of a batch that a loss of power left with holes, only what is before the first hole counts")
+    @Test("Of a batch with holes after a power failure, only the lines before the first hole count")
     func holes() async throws {
         let origin = JournalFixture(isSigned: true)
         let journal = try origin.open()
@@ -214,7 +214,7 @@ struct JournalRecoveryTests {
         let whole = try crashed.directory.bytes(name)
         let ends = whole[..<JournalContent.endOfLines(in: whole)].indices.filter { whole[$0] == 0x0A }
         let all = try crashed.lines().map(\.text)
-        // Lines 1 to 4 are of batches before.
+        // Lines 1 to 4 belong to earlier batches.
         let batch = (ends[3] + 1)..<(ends[53] + 1)
         for start in stride(from: batch.lowerBound, to: batch.upperBound - 1, by: 97) {
             for length in [1, 512, 4096] {
@@ -235,7 +235,7 @@ struct JournalRecoveryTests {
         }
     }
 
-    @Test("damage that no crash explains is not mended away")
+    @Test("Damage that a crash does not explain is not repaired")
     func damage() async throws {
         let fixture = JournalFixture()
         try PrivateFiles.makeDirectory(fixture.directory.path)
@@ -246,7 +246,7 @@ struct JournalRecoveryTests {
         #expect(try fixture.directory.bytes("journal-00000000000000000001.jsonl").count == rubbish.count)
     }
 
-    @Test("other files in the directory are left alone")
+    @Test("Other files in the directory are not touched")
     func strangers() async throws {
         let fixture = JournalFixture()
         try PrivateFiles.makeDirectory(fixture.directory.path)

@@ -8,16 +8,16 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: what is removed", .timeLimit(.minutes(5)))
+@Suite("Journal: retention", .timeLimit(.minutes(5)))
 struct JournalRetentionTests {
-    /// A journal of some segments, each full.
+    /// A journal of some full segments.
     private static func filled(_ fixture: JournalFixture, calls: Range<Int> = 0..<40) async throws {
         let journal = try fixture.open()
         for number in calls { try await journal.record([Fixture.intent(number), Fixture.outcome(number)]) }
         await journal.close()
     }
 
-    @Test("beyond the size the oldest segments go, each with a signed line that verification begins at")
+    @Test("Beyond the maximum size the oldest segments are removed, and verification starts at their signed lines")
     func bySize() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         fixture.configuration.keepBytes = 10_000
@@ -31,14 +31,14 @@ struct JournalRetentionTests {
         #expect(names.first == JournalSegmentName(first: report.first).text)
     }
 
-    /// Lets an hour pass, and returns when segments were looked at.
+    /// Advances the clock by an hour, and returns after the retention check.
     private static func passHour(_ fixture: JournalFixture, _ journal: JournalFile) async throws {
         fixture.hands.pass(seconds: 3600)
-        // Segments are looked at behind a batch, so the second one comes after the look.
+        // The check follows a batch, so the second call ends after the check.
         for number in 1000..<1002 { try await journal.record([Fixture.refusal(number)]) }
     }
 
-    @Test("a segment goes when its last record is older than is kept, a tenth of them or one an hour, and not before")
+    @Test("Segments beyond the maximum age are removed, a tenth or one an hour, and not earlier")
     func byAge() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         fixture.configuration.keep = .seconds(90 * 86_400)
@@ -52,7 +52,7 @@ struct JournalRetentionTests {
         try await Self.passHour(fixture, journal)
         #expect(try JournalReading.segments(in: fixture.directory).prefix(before.count).elementsEqual(before))
         var left = before.count
-        // A look that reads one clock before an hour passes and the other behind it takes the clock for set, and waits an hour more.
+        // A check between the changes of the two clocks sees a set clock and waits for another hour.
         for _ in 0..<(8 * before.count) where left > 0 {
             let all = try JournalReading.segments(in: fixture.directory)
             try await Self.passHour(fixture, journal)
@@ -72,7 +72,7 @@ struct JournalRetentionTests {
         #expect(retired.last?.members["through"] as? Int == Int(report.first) - 1)
     }
 
-    @Test("a clock that is wrong at a start removes nothing, and the log says why; set right, nothing is gone")
+    @Test("A wrong clock at the start removes nothing and is logged; after its correction nothing is missing")
     func wrongClock() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         fixture.configuration.keep = .seconds(90 * 86_400)
@@ -91,7 +91,7 @@ struct JournalRetentionTests {
         #expect(try fixture.verified().isGood)
     }
 
-    @Test("a clock that jumps while the gateway runs removes nothing")
+    @Test("A clock that jumps at run time removes nothing")
     func jumpingClock() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         fixture.configuration.keep = .seconds(90 * 86_400)
@@ -107,7 +107,7 @@ struct JournalRetentionTests {
         #expect(try JournalReading.segments(in: fixture.directory).prefix(before.count).elementsEqual(before))
     }
 
-    @Test("bounds of nothing at all remove a tenth of the segments or one at a start, not the history")
+    @Test("Bounds of zero remove a tenth of the segments or one at a start, not the whole history")
     func atAStart() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         try await Self.filled(fixture, calls: 0..<80)
@@ -121,7 +121,7 @@ struct JournalRetentionTests {
         #expect(report.retiredThrough == report.first - 1)
     }
 
-    @Test("a segment before a gap is removed with a record of the gap, which goes on being told")
+    @Test("A segment before a gap is removed with a record of the gap, which verification still reports")
     func beforeAGap() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         try await Self.filled(fixture)
@@ -137,7 +137,7 @@ struct JournalRetentionTests {
         #expect(report.losses.map(\.lines) == [firsts[1]...(firsts[2] - 1)])
     }
 
-    @Test("segments that go without a word are a finding; so is a removal that another key signed")
+    @Test("Segments missing without a signed line are a finding, and so is a removal signed by another key")
     func withoutAWord() async throws {
         let fixture = JournalFixture(segmentBytes: 2000, isSigned: true)
         try await Self.filled(fixture)
@@ -160,7 +160,7 @@ struct JournalRetentionTests {
         #expect(try foreign.verified(keys: [Fixture.key.publicKey, Fixture.key(9).publicKey]).finding == nil)
     }
 
-    @Test("without a key nothing is removed")
+    @Test("Without a key nothing is removed")
     func unsigned() async throws {
         var fixture = JournalFixture(segmentBytes: 2000)
         fixture.configuration.keepBytes = 0
@@ -168,19 +168,19 @@ struct JournalRetentionTests {
         #expect(try fixture.verified(keys: []).first == 1)
     }
 
-    @Test("a failed write behind the last line that counts does not hide it, and a damaged end is kept")
+    @Test("A failed write after the last valid line does not hide it, and a damaged end is kept")
     func oddEnds() async throws {
         var fixture = JournalFixture(segmentBytes: 100_000, isSigned: true)
         fixture.configuration.keepBytes = 0
         let journal = try fixture.open()
         for number in 0..<3 { try await journal.record([Fixture.intent(number)]) }
-        // The line is in the file when synchronising fails: void, since the next segment has its number.
+        // The line is in the file when synchronizing fails. It is void, because the next segment reuses its number.
         fixture.files.fail([1], leaving: .all)
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(3)]) }
         await journal.untilWell()
         try await journal.record([Fixture.intent(4)])
         await journal.close()
-        // The second segment is the one that was in use when segments were looked at.
+        // The second segment was the one in use at the retention check.
         await (try fixture.open()).close()
         let report = try fixture.verified()
         #expect(report.finding == nil)

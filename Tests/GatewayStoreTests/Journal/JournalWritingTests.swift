@@ -7,9 +7,9 @@ import Testing
 
 private typealias Fixture = JournalFixture
 
-@Suite("Journal: batches, bounds and space", .timeLimit(.minutes(5)))
+@Suite("Journal: batches, limits and disk space", .timeLimit(.minutes(5)))
 struct JournalWritingTests {
-    @Test("a lone record costs one synchronisation; what comes during one is a single next batch")
+    @Test("A single record costs one synchronization; records that arrive during one form a single batch")
     func batches() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -19,7 +19,7 @@ struct JournalWritingTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             await Self.withDiskHeld(fixture) {
                 group.addTask { try await journal.record([Fixture.intent(1)]) }
-                // The writer has taken the first and cannot finish it.
+                // The writer has taken the first record and cannot finish it.
                 while journal.queue.load != (0, 2) { await Task.yield() }
                 for number in 2...500 { group.addTask { try await journal.record([Fixture.intent(number)]) } }
                 while journal.queue.load.queued < 499 { await Task.yield() }
@@ -33,7 +33,7 @@ struct JournalWritingTests {
         #expect(Set(calls).count == 501)
     }
 
-    @Test("records of one call stay together and in order, among those of others")
+    @Test("Records of one call stay together and in order among those of others")
     func together() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -56,7 +56,7 @@ struct JournalWritingTests {
         #expect(try fixture.lines().count { $0.kind == "outcome" } == 150)
     }
 
-    @Test("a file that takes few bytes at a time gets all of them")
+    @Test("A file system that writes few bytes at a time gets all of them")
     func shortWrites() async throws {
         let fixture = JournalFixture()
         fixture.files.state.withLock { $0.longestWrite = 7 }
@@ -66,7 +66,7 @@ struct JournalWritingTests {
         #expect(try fixture.lines().count == 3)
     }
 
-    @Test("a full queue refuses intents at once, and still has room for the outcome of each that it took")
+    @Test("A full queue rejects intents at once, and has room for the outcome of each accepted one")
     func fullQueue() async throws {
         let fixture = JournalFixture(queueLimit: 100)
         let journal = try fixture.open()
@@ -75,7 +75,7 @@ struct JournalWritingTests {
         try await Self.withDiskHeld(fixture) {
             journal.note(Fixture.outcome(0))
             while journal.queue.load.queued > 0 { await Task.yield() }
-            // 39 are expected; 30 intents with their outcomes take 60 of the 61 places that are left.
+            // 39 outcomes are expected. 30 intents with their outcomes need 60 of the remaining 61 places.
             async let admitted: Void = journal.record((100..<130).map { Fixture.intent($0) })
             while journal.queue.load.queued < 30 { await Task.yield() }
             await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(200)]) }
@@ -96,7 +96,7 @@ struct JournalWritingTests {
         #expect(dropped.members["count"] as? Int == 1)
     }
 
-    @Test("too little space refuses calls and drops refusals, but completes intents; it ends by itself")
+    @Test("Too little disk space rejects calls and drops rejections, but completes intents, and recovers by itself")
     func minimumFree() async throws {
         let fixture = JournalFixture(minimumFree: 1000)
         let journal = try fixture.open()
@@ -106,7 +106,7 @@ struct JournalWritingTests {
         fixture.hands.pass(seconds: 1)
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(4)]) }
         #expect(journal.outage?.detail.contains("999 bytes are free") == true)
-        #expect(fixture.log.lines(.error).contains { $0.contains("journal lacks space") })
+        #expect(fixture.log.lines(.error).contains { $0.contains("Journal is short of disk space") })
         #expect(fixture.configuration.metrics.freeBytes.value == 999)
         journal.note(Fixture.outcome(1))
         journal.note(Fixture.refusal(5))
@@ -123,7 +123,7 @@ struct JournalWritingTests {
         #expect(lines.contains { $0.result == "notes-dropped" })
     }
 
-    @Test("a closed journal writes what was noted, says stop last, and takes nothing more")
+    @Test("A closed journal writes its notes, then `stop`, and accepts nothing more")
     func close() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
@@ -138,7 +138,7 @@ struct JournalWritingTests {
         #expect(lines.last?.kind == "stop")
     }
 
-    /// Does something while no synchronisation can end.
+    /// Runs the body while no synchronization can finish.
     static func withDiskHeld(_ fixture: JournalFixture, _ body: () async throws -> Void) async rethrows {
         fixture.files.holdDisk()
         defer { fixture.files.releaseDisk() }

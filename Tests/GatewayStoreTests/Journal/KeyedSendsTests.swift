@@ -3,9 +3,9 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Sends with a key, found in the journal again", .timeLimit(.minutes(5)))
+@Suite("Sends with an idempotency key, read from the journal", .timeLimit(.minutes(5)))
 struct KeyedSendsTests {
-    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
+    private static let alice = UserName(canonical: "alice")!  // A valid name.
 
     private func facts(
         _ number: UInt64, key: UInt8?, to recipient: String = "bob", audience: String? = nil
@@ -21,7 +21,7 @@ struct KeyedSendsTests {
         return facts
     }
 
-    @Test("Intents and outcomes of one call are one send; calls without a key, replays and older ones are none")
+    @Test("Intents and outcomes of one call form one send; calls without a key, replays and older ones form none")
     func sends() async throws {
         let fixture = JournalFixture()
         var journal = try fixture.open()
@@ -36,7 +36,7 @@ struct KeyedSendsTests {
             JournalRecord(.refusal, facts: facts(4, key: 0xCD, to: "eve", audience: "team"), result: "rate-limited"))
         journal.note(JournalRecord(.outcome, facts: team[0], result: "backend-failed"))
         await journal.close()
-        // The outcome that is missing is written at the next start.
+        // The next start writes the missing outcome.
         journal = try fixture.open()
         try await journal.record([JournalRecord(.intent, facts: facts(5, key: 0xEF))])
         await journal.close()
@@ -55,7 +55,7 @@ struct KeyedSendsTests {
         #expect(try JournalFile.keyedSends(in: directory, since: sends[0].at).isEmpty)
     }
 
-    @Test("Nothing that a text says is taken for a key")
+    @Test("A text that looks like a member is not taken for a key")
     func forged() {
         var sends = KeyedSends(since: WallTime(seconds: 0))
         var facts = facts(1, key: nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Journal: which clock is believed")
+@Suite("Journal: trust in the wall clock")
 struct RetentionClockTests {
     private static let noon = WallTime(seconds: 1_795_000_000)
     private static let hour: Int64 = 3_600_000_000
@@ -19,15 +19,15 @@ struct RetentionClockTests {
             lastLine: last, newestFile: newest, startTime: noon.adding(hours * hour), start: instant(hours: 0))
     }
 
-    @Test("a clock that goes on from the journal's end is believed after an hour")
+    @Test("A clock that continues from the journal's end is trusted after an hour")
     func agreeing() {
         var clock = Self.clock(ahead: 5)
         #expect(clock.trust(now: Self.noon.adding(5 * Self.hour), at: Self.instant(hours: 0)) == .tooEarly)
-        #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 1)) == .believed)
+        #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 1)) == .trusted)
     }
 
     @Test(
-        "a clock far from the last line or from the newest file is doubted for a day",
+        "A clock far from the last line or the newest file is distrusted for a day",
         arguments: [-120 * 24, 49, 120 * 24])
     func disagreeing(hours: Int64) {
         for (last, newest) in [
@@ -37,7 +37,7 @@ struct RetentionClockTests {
             let start = Self.noon.adding(hours * Self.hour)
             for run in [0, 1, 23] as [Int64] {
                 guard
-                    case .doubted(let reason) = clock.trust(
+                    case .distrusted(let reason) = clock.trust(
                         now: start.adding(run * Self.hour), at: Self.instant(hours: run))
                 else {
                     Issue.record("believed after \(run) h")
@@ -45,30 +45,30 @@ struct RetentionClockTests {
                 }
                 #expect(reason.contains(start.description))
             }
-            #expect(clock.trust(now: start.adding(24 * Self.hour), at: Self.instant(hours: 24)) == .believed)
+            #expect(clock.trust(now: start.adding(24 * Self.hour), at: Self.instant(hours: 24)) == .trusted)
         }
     }
 
-    @Test("a clock that is set while the gateway runs has to prove itself anew")
+    @Test("A clock that is set at run time restarts the waiting time")
     func set() {
         var clock = Self.clock()
-        #expect(clock.trust(now: Self.noon.adding(2 * Self.hour), at: Self.instant(hours: 2)) == .believed)
+        #expect(clock.trust(now: Self.noon.adding(2 * Self.hour), at: Self.instant(hours: 2)) == .trusted)
         let wrong = Self.noon.adding(120 * 24 * Self.hour)
         #expect(clock.trust(now: wrong.adding(3 * Self.hour), at: Self.instant(hours: 3)) == .tooEarly)
-        guard case .doubted = clock.trust(now: wrong.adding(5 * Self.hour), at: Self.instant(hours: 5)) else {
+        guard case .distrusted = clock.trust(now: wrong.adding(5 * Self.hour), at: Self.instant(hours: 5)) else {
             Issue.record("believed")
             return
         }
-        // And set right again.
+        // The clock is corrected.
         #expect(clock.trust(now: Self.noon.adding(6 * Self.hour), at: Self.instant(hours: 6)) == .tooEarly)
-        #expect(clock.trust(now: Self.noon.adding(7 * Self.hour), at: Self.instant(hours: 7)) == .believed)
+        #expect(clock.trust(now: Self.noon.adding(7 * Self.hour), at: Self.instant(hours: 7)) == .trusted)
     }
 
-    @Test("the ends of time overflow nothing")
+    @Test("The extreme times do not overflow")
     func extremes() {
         for time in [WallTime(microseconds: .min), WallTime(microseconds: .max)] {
             var clock = Self.clock(last: time, newest: nil)
-            #expect(clock.trust(now: Self.noon, at: Self.instant(hours: 0)) != .believed)
+            #expect(clock.trust(now: Self.noon, at: Self.instant(hours: 0)) != .trusted)
             var start = RetentionClock(lastLine: nil, newestFile: nil, startTime: time, start: Self.instant(hours: 0))
             #expect(start.trust(now: Self.noon, at: Self.instant(hours: 0)) == .tooEarly)
         }

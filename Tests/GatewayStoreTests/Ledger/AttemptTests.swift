@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: updates whose outcome is not known", .timeLimit(.minutes(5)))
+@Suite("Ledger: updates of unknown outcome", .timeLimit(.minutes(5)))
 struct AttemptTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob
@@ -20,7 +20,7 @@ struct AttemptTests {
         register = try SessionRegister(fixture.ledger, clocks: ManualClock(wall: Fixture.noon).clocks)
     }
 
-    /// Begins an update and prepares it, and ends as the change says; nil is a process that was killed then.
+    /// Starts and prepares an update, and finishes it with the change; nil simulates a killed process.
     @discardableResult
     private func attempt(
         _ user: UserName, _ label: Int, _ handle: Int, under id: Int, ending change: LedgerChange? = nil,
@@ -40,7 +40,7 @@ struct AttemptTests {
         return try await fixture.ledger.finish(claim, with: change ?? .deleted(Fixture.id(id)), now: time)
     }
 
-    @Test("A first registration that was cut off is unknown, bound, and deleted with its user")
+    @Test("An interrupted first registration is unknown and bound, and is deleted with its user")
     func first() async throws {
         try await attempt(alice, 9, 1, under: 1)
         #expect(try await fixture.content() == ["1-1-1 alice unknown"])
@@ -50,7 +50,7 @@ struct AttemptTests {
         #expect(try await fixture.ledger.doomed(limit: 9) == [Fixture.id(1)])
     }
 
-    @Test("A hand-over that was cut off is the former owner's and the new one's: either revocation deletes it")
+    @Test("An interrupted transfer belongs to both owners: a revocation of either deletes it")
     func handOver() async throws {
         for revoked in [alice, bob] {
             let fixture = try LedgerFixture()
@@ -67,14 +67,14 @@ struct AttemptTests {
         }
     }
 
-    @Test("Several users' attempts count until one of them succeeds, those of the last minutes after that too")
+    @Test("Attempts of several users count until one succeeds, and recent ones after that too")
     func several() async throws {
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
         try await attempt(bob, 1, 1, under: 1, ending: .unresolved(Fixture.id(1)))
         try await attempt(eve, 1, 1, under: 1, ending: .unresolved(Fixture.id(1)))
         let soon = Fixture.noon.adding(1_000_000)
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1), at: soon)
-        // The backend may carry bob's and eve's out yet.
+        // The backend may still carry out bob's and eve's updates.
         #expect(try await fixture.content() == ["1-1-1 alice unknown"])
         let later = Fixture.noon.adding(LedgerTables.lateness)
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1), at: later)
@@ -84,19 +84,19 @@ struct AttemptTests {
         #expect(try await fixture.content() == ["1-1-1 alice live"])
     }
 
-    @Test("The user's own next update settles it")
+    @Test("The user's own next update resolves it")
     func settled() async throws {
         try await attempt(alice, 9, 1, under: 1, ending: .unresolved(Fixture.id(1)))
         #expect(try await fixture.update(alice, Fixture.id(9), Fixture.handle(1)) == .own(Fixture.id(1)))
         #expect(try await fixture.content() == ["1-1-1 alice live"])
-        // A renewal without an answer leaves a live one in doubt, and the next one settles that too.
+        // A renewal without a response makes the outcome unknown, and the next one resolves it too.
         try await attempt(alice, 1, 1, under: 1, ending: .unresolved(Fixture.id(1)))
         #expect(try await fixture.content() == ["1-1-1 alice unknown"])
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1))
         #expect(try await fixture.content() == ["1-1-1 alice live"])
     }
 
-    @Test("What the backend surely did not do leaves the ledger as it was")
+    @Test("An update that the backend did not carry out leaves the ledger unchanged")
     func undone() async throws {
         let first = try #require(try await attempt(alice, 9, 1, under: 1))
         #expect(first.undo == .reserve)
@@ -117,13 +117,13 @@ struct AttemptTests {
             try await fixture.ledger.finish(claim, with: .undone(attempt), now: Fixture.noon)
             #expect(try await fixture.content().last == "2-2-1 bob live")
         }
-        // An earlier doubt is not settled by a later attempt that surely failed.
+        // A later attempt that certainly failed does not resolve an earlier unknown outcome.
         try await attempt(alice, 2, 2, under: 2, ending: .unresolved(Fixture.id(2)))
         let again = try #require(try await attempt(alice, 2, 2, under: 2))
         #expect(again.undo == .nothing)
     }
 
-    @Test("A revoked caller prepares nothing, and what it registered is marked in the same transaction")
+    @Test("A revoked caller prepares nothing, and its registrations are marked in the same transaction")
     func revokedCaller() async throws {
         #expect(try await attempt(alice, 9, 1, under: 1, isRevoked: { true }) == nil)
         #expect(try await fixture.content().isEmpty)
@@ -139,7 +139,7 @@ struct AttemptTests {
         #expect(try await fixture.content() == ["1-1-1 alice deleting"])
     }
 
-    @Test("What a late update may bring back stays marked until that can no longer happen")
+    @Test("A registration that a late update may recreate stays marked until that is impossible")
     func late() async throws {
         try await attempt(alice, 9, 1, under: 1, ending: .unresolved(Fixture.id(1)))
         try await register.revoke(alice)
@@ -160,7 +160,7 @@ struct AttemptTests {
         #expect(try await fixture.content() == ["1-1-1 alice deleting"])
         #expect(try await sweep(1, change, at: Fixture.noon.adding(SQLiteLedger.confirmationPeriod)))
         #expect(try await fixture.content().isEmpty)
-        // The same for one that was only reserved.
+        // The same for a reserved registration.
         _ = try await fixture.create(bob, nil, given: Fixture.id(2))
         try await register.revoke(bob)
         let orphan = LedgerChange.unconfirmed(Fixture.id(2))
@@ -169,7 +169,7 @@ struct AttemptTests {
         #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
     }
 
-    @Test("A sweep waits for no call, and goes ahead of one whose caller is revoked")
+    @Test("A sweep waits for no call, and deletes the registration of a call whose caller is revoked")
     func ahead() async throws {
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
         let isRevoked = Atomic(false)
@@ -177,7 +177,7 @@ struct AttemptTests {
             .update(user: alice, label: Fixture.id(1), handle: Fixture.handle(1)), now: Fixture.noon,
             isRevoked: { isRevoked.load(ordering: .relaxed) })
         _ = try await fixture.ledger.revoke(Fixture.id(1))
-        // Whoever registers it now may keep it.
+        // A user who registers it now keeps it.
         #expect(try await fixture.look(.sweep(Fixture.id(1))) == .spared)
         isRevoked.store(true, ordering: .relaxed)
         #expect(fixture.ledger.isClaimed(Fixture.id(1)))
@@ -190,7 +190,7 @@ struct AttemptTests {
         #expect(try await fixture.content().isEmpty)
     }
 
-    @Test("A device that an import binds while it is being registered is not taken from its owner unseen")
+    @Test("A device that an import binds during its registration is not taken from its owner")
     func imported() async throws {
         let claim = try await fixture.ledger.begin(
             .update(user: alice, label: Fixture.id(9), handle: Fixture.handle(1)), now: Fixture.noon)
@@ -208,7 +208,7 @@ struct AttemptTests {
         #expect(try await fixture.content() == ["1-1-1 bob live"])
     }
 
-    @Test("A rotation that was cut off is deleted when the backend has its id for another device")
+    @Test("An interrupted rotation is deleted when the backend has its id for another device")
     func outdated() async throws {
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
         try await fixture.ledger.dropOutdated(Fixture.id(1), now: Fixture.noon)
@@ -220,7 +220,7 @@ struct AttemptTests {
             try await fixture.look(.sweep(Fixture.id(1))) == .doomed(Fixture.id(1), owner: alice, because: .superseded))
     }
 
-    @Test("An id that was tried in vain stays to be deleted when the device is registered under another")
+    @Test("An id of a failed attempt stays marked when the device is registered under another")
     func superseded() async throws {
         let claim = try await fixture.ledger.begin(
             .update(user: alice, label: Fixture.id(9), handle: Fixture.handle(1)), now: Fixture.noon)
@@ -232,7 +232,7 @@ struct AttemptTests {
             try await fixture.look(.sweep(Fixture.id(1))) == .doomed(Fixture.id(1), owner: alice, because: .superseded))
     }
 
-    @Test("The account of an attempt is looked at like that of a registration")
+    @Test("The account of an attempt is checked like that of a registration")
     func account() async throws {
         let account = Account(user: alice, login: LoginName("alice"), authenticator: "pam")
         try await fixture.update(bob, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))

@@ -11,7 +11,7 @@ struct ClaimTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob
 
-    @Test("the second waits for the first and finds what it wrote")
+    @Test("The second call waits for the first and finds its changes")
     func decidesAnew() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -25,7 +25,7 @@ struct ClaimTests {
         #expect(fixture.ledger.claims.heldKeys == 0)
     }
 
-    @Test("a claim that is dropped lets the next one in, unchanged")
+    @Test("A dropped claim lets the next one continue without a change")
     func drop() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -44,7 +44,7 @@ struct ClaimTests {
 
     private static func drop(_ claim: consuming LedgerClaim) {}
 
-    @Test("a rotation and a deletion meet at the registration, though only one names a handle")
+    @Test("A rotation and a deletion wait for the same registration, though only one names a handle")
     func meetAtRegistration() async throws {
         let fixture = try LedgerFixture()
         try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
@@ -57,7 +57,7 @@ struct ClaimTests {
         #expect(try await fixture.content() == ["2-2-1 alice live"])
     }
 
-    @Test("naming another's handle does not make its owner wait")
+    @Test("Naming another user's handle does not delay its owner")
     func noHostage() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -67,58 +67,58 @@ struct ClaimTests {
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
     }
 
-    @Test("first come, first served")
+    @Test("Waiters acquire a key in the order of their requests")
     func order() async throws {
         let table = ClaimTable(waitersPerKey: 64, waitersInAll: 64)
         let key = ClaimTable.Key.registration(Fixture.id(1))
-        let first = table.open()
-        try await table.hold(key, for: first)
+        let first = table.makeClaim()
+        try await table.acquire(key, for: first)
         let served = Served()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for turn in 1...20 {
-                let claim = table.open()
+                let claim = table.makeClaim()
                 group.addTask {
-                    try await table.hold(key, for: claim)
+                    try await table.acquire(key, for: claim)
                     served.claims.withLock { $0.append(claim) }
-                    table.end(claim)
+                    table.releaseAll(claim)
                 }
                 while table.waiting < turn { await Task.yield() }
             }
-            table.end(first)
+            table.releaseAll(first)
             try await group.waitForAll()
         }
         #expect(served.claims.withLock { $0 } == Array(first + 1...first + 20))
         #expect(table.heldKeys == 0)
     }
 
-    @Test("waiting is bounded, for a key and in all, and whoever is turned away holds nothing")
+    @Test("Waiting is limited for a key and in all, and a rejected call holds nothing")
     func bounds() async throws {
         let table = ClaimTable(waitersPerKey: 2, waitersInAll: 3)
         let keys = [1, 2].map { ClaimTable.Key.registration(Fixture.id($0)) }
-        let holders = [table.open(), table.open()]
-        for (key, holder) in zip(keys, holders) { try await table.hold(key, for: holder) }
+        let holders = [table.makeClaim(), table.makeClaim()]
+        for (key, holder) in zip(keys, holders) { try await table.acquire(key, for: holder) }
         await withTaskGroup(of: Void.self) { group in
             for key in [keys[0], keys[0], keys[1]] {
-                let claim = table.open()
+                let claim = table.makeClaim()
                 group.addTask {
-                    try? await table.hold(key, for: claim)
-                    table.end(claim)
+                    try? await table.acquire(key, for: claim)
+                    table.releaseAll(claim)
                 }
             }
             while table.waiting < 3 { await Task.yield() }
             for key in keys {
                 let error = await #expect(throws: LedgerUnavailable.self) {
-                    try await table.hold(key, for: table.open())
+                    try await table.acquire(key, for: table.makeClaim())
                 }
                 #expect(error?.isFull == true)
             }
-            for holder in holders { table.end(holder) }
+            for holder in holders { table.releaseAll(holder) }
         }
         #expect(table.waiting == 0)
         #expect(table.heldKeys == 0)
     }
 
-    @Test("a cancelled call leaves the line; the others go on")
+    @Test("A cancelled call leaves the queue, and the others continue")
     func cancellation() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -135,7 +135,7 @@ struct ClaimTests {
         #expect(fixture.ledger.claims.heldKeys == 0)
     }
 
-    @Test("many calls at once on few handles all end, and leave each handle with one registration")
+    @Test("Many concurrent calls on few handles all finish, and each handle has one registration")
     func contention() async throws {
         var limits = SQLiteLedger.Limits()
         limits.handOvers = .max
@@ -164,7 +164,7 @@ struct ClaimTests {
 }
 
 extension LedgerFixture {
-    /// Returns when so many calls wait.
+    /// Returns once the number of calls wait.
     func untilWaiting(_ count: Int) async {
         while ledger.claims.waiting < count { await Task.yield() }
     }

@@ -8,13 +8,13 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-/// Ledgers whose file was damaged while nobody had it open, in every way that a disk has of doing so.
+/// Ledgers whose file was damaged while it was closed, in many ways in which disks fail.
 @Suite("Damaged ledgers", .timeLimit(.minutes(10)))
 struct DamagedLedgerTests {
     private static let file = "ledger.sqlite"
     private static let page = 4096
 
-    /// A ledger of some size, closed in order, with everything in it that a gateway writes; and what it held.
+    /// A cleanly closed ledger with all kinds of rows, and its content.
     private static func sound() async throws -> (TemporaryDirectory, content: [String], older: [UInt8]) {
         let directory = TemporaryDirectory()
         let fixture = try Fixture(directory)
@@ -52,7 +52,7 @@ struct DamagedLedgerTests {
             String(repeating: "A", count: 60) + String(repeating: "0", count: 4 - digits.count) + digits, of: .apns)
     }
 
-    /// Everything that can be asked of a ledger. Throws where it cannot be read.
+    /// Reads everything from a ledger. Throws where it cannot be read.
     private static func content(_ ledger: SQLiteLedger) async throws -> [String] {
         var lines = try await ledger.allRegistrations(limit: 10_000).map { "\($0)" }
         for number in 0..<50 {
@@ -72,7 +72,7 @@ struct DamagedLedgerTests {
         return lines
     }
 
-    /// The file with one of the kinds of damage.
+    /// Returns the file with one kind of damage.
     private static func damaged(
         _ bytes: [UInt8], older: [UInt8], by random: inout SplitMix
     ) -> (bytes: [UInt8], how: String) {
@@ -111,14 +111,14 @@ struct DamagedLedgerTests {
         }
     }
 
-    @Test("None of 400 damaged ledgers ends the process, and none with other content is used without a word")
+    @Test("None of 400 damaged ledgers crashes the process, and none with changed content is used silently")
     func damage() async throws {
         let (directory, content, older) = try await Self.sound()
         let sound = try directory.bytes(Self.file)
         let key = try directory.bytes(Self.file + ".key")
         let state = try directory.bytes(Self.file + ".state")
         #expect(String(decoding: state, as: UTF8.self).hasPrefix("closed "))
-        // Else every ledger below would have other content, damaged or not.
+        // Otherwise every ledger below would have other content, damaged or not.
         let whole = TemporaryDirectory()
         try PrivateFiles.makeDirectory(whole.path)
         for (name, content) in [("", sound), (".key", key), (".state", state)] {
@@ -133,7 +133,7 @@ struct DamagedLedgerTests {
             let place = TemporaryDirectory()
             try PrivateFiles.makeDirectory(place.path)
             let (bytes, how) = Self.damaged(sound, older: older, by: &random)
-            // After half of them the gateway had ended in order.
+            // For half of them the gateway had stopped cleanly.
             let text = number.isMultiple(of: 2) ? state : Array("open".utf8) + state.dropFirst("closed".utf8.count)
             for (name, content) in [("", bytes), (".key", key), (".state", text)] {
                 try PrivateFiles.write(content, toNew: place(Self.file + name))
@@ -152,14 +152,14 @@ struct DamagedLedgerTests {
             if damage != nil {
                 found += 1
                 #expect(ledger.fault != nil)
-                // Who wants to register is refused from now on.
+                // Registrations are rejected from now on.
                 await #expect(throws: LedgerUnavailable.self) {
                     _ = try await ledger.begin(.create(user: Fixture.eve, handle: nil), now: Fixture.noon)
                 }
             } else if read == content {
                 unharmed += 1
             } else {
-                // What no check of SQLite's can see: single bytes within a value, still of its type and in order.
+                // SQLite's checks cannot detect single bytes changed inside a value that keeps its type and order.
                 #expect(
                     how.contains("flipped") || how.contains("torn") || how.contains("sector") || read == nil, "\(how)")
             }
@@ -169,7 +169,7 @@ struct DamagedLedgerTests {
         #expect(refused > 100 && found > 20 && unharmed > 0)
     }
 
-    @Test("A ledger that was in use and is empty or gone is not taken for a new one")
+    @Test("A ledger that was in use and is empty or missing is not opened as a new one")
     func lost() throws {
         let directory = TemporaryDirectory()
         try Fixture(directory).ledger.close()
@@ -183,7 +183,7 @@ struct DamagedLedgerTests {
         _ = try Fixture(directory)
     }
 
-    @Test("NULL and values of other types in any column are errors, and never the end of the process")
+    @Test("NULL and values of other types in any column are errors and do not crash the process")
     func values() async throws {
         let fixture = try Fixture()
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))

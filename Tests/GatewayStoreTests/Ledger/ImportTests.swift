@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Registrations from before the gateway, in the ledger") struct ImportTests {
+@Suite("Imported registrations in the ledger") struct ImportTests {
     private func entry(
         _ number: Int, of owner: UserName? = LedgerFixture.alice, _ handle: DeviceHandle?, content: String = ""
     ) -> ImportEntry {
@@ -13,7 +13,7 @@ import Testing
             id: LedgerFixture.id(number), judgement: judgement, content: Array("\(number)\(content)".utf8))
     }
 
-    @Test("What is sound is its owner's, as if it had been registered through the gateway")
+    @Test("A valid registration belongs to its owner, as if registered through the gateway")
     func bound() async throws {
         let fixture = try LedgerFixture()
         #expect(try await fixture.ledger.migration() == .notImported)
@@ -33,7 +33,7 @@ import Testing
         #expect(delete.decision == .notOwned)
     }
 
-    @Test("A second import changes nothing, not even what has been deleted meanwhile")
+    @Test("A second import changes nothing, and does not restore deleted registrations")
     func again() async throws {
         let fixture = try LedgerFixture()
         let entries = try [
@@ -50,7 +50,7 @@ import Testing
             try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == [.known, .known, .known])
         #expect(try await fixture.ledger.allRegistrations().isEmpty)
         #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
-        // Another export in which one of them is there again is another matter.
+        // Another export that contains one of them again has other content.
         let back = try [entry(2, of: nil, LedgerFixture.handle(2), content: "anew")]
         #expect(try await fixture.ledger.take(back, purging: true, now: LedgerFixture.noon) == [.purged])
     }
@@ -61,7 +61,7 @@ import Testing
         try await fixture.ledger.finish(claim, with: .deleted(LedgerFixture.id(number)), now: LedgerFixture.noon)
     }
 
-    @Test("What is unsound is marked by a later import that purges, and swept until it is gone")
+    @Test("A rejected registration is marked by a later import that purges, and swept until it is deleted")
     func purged() async throws {
         let fixture = try LedgerFixture()
         let entries = try [entry(1, of: nil, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(1))]
@@ -72,7 +72,7 @@ import Testing
         try await fixture.ledger.noteImport(now: LedgerFixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0))
         #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
-        // One that the backend would not delete stays marked.
+        // A registration that the backend did not delete stays marked.
         let claim = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
         try await fixture.ledger.finish(claim, with: .deleting(LedgerFixture.id(1)), now: LedgerFixture.noon)
         #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
@@ -82,11 +82,11 @@ import Testing
         #expect(gone.decision == .spared)
     }
 
-    @Test("What the gateway knows is newer than any export")
+    @Test("The gateway's data is newer than any export")
     func newer() async throws {
         let fixture = try LedgerFixture()
         _ = try await fixture.ledger.take([entry(1, LedgerFixture.handle(1))], purging: false, now: LedgerFixture.noon)
-        // bob's by now, and under that id; and a second registration of the handle, which is sound by itself.
+        // The id belongs to bob by now. The handle has a second registration, which is valid by itself.
         let taken = try await fixture.ledger.begin(
             .update(user: LedgerFixture.bob, label: LedgerFixture.id(1), handle: LedgerFixture.handle(1)),
             now: LedgerFixture.noon)
@@ -109,7 +109,7 @@ import Testing
         #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(2)])
     }
 
-    @Test("A device that registers anew under the id is spared; while it is deleted, the device waits")
+    @Test("A device that registers again under the id is kept; during the deletion the device waits")
     func spared() async throws {
         let fixture = try LedgerFixture()
         _ = try await fixture.ledger.take(
@@ -126,7 +126,7 @@ import Testing
         }
         for await _ in began {}
         while fixture.ledger.claims.waiting == 0 { await Task.yield() }
-        // Not deleted after all: the phone comes first now.
+        // The registration was not deleted; the device's call comes first now.
         try await fixture.ledger.finish(sweep, with: .deleting(LedgerFixture.id(1)), now: LedgerFixture.noon)
         try await waiting.value
         #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)

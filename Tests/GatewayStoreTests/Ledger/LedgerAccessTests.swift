@@ -8,11 +8,11 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: what is asked while it is at work", .timeLimit(.minutes(5)))
+@Suite("Ledger: batched reads and writes", .timeLimit(.minutes(5)))
 struct LedgerAccessTests {
     private let alice = Fixture.alice
 
-    @Test("gathers while something is under way, and nothing is left behind")
+    @Test("Work that arrives while other work runs is collected, and none is left behind")
     func gathering() {
         let gathering = Gathering<Int>()
         #expect(gathering.add(1))
@@ -27,7 +27,7 @@ struct LedgerAccessTests {
         #expect(gathering.count == 0)
     }
 
-    @Test("changes that come during a commit are committed together, and in their order")
+    @Test("Changes that arrive during a commit are committed together, in order")
     func groupCommit() async throws {
         let fixture = try LedgerFixture()
         let commits = Commits()
@@ -40,7 +40,7 @@ struct LedgerAccessTests {
         #expect(commits.count == 1)
     }
 
-    @Test("those that came with a change that fails still go together")
+    @Test("The changes beside a failing one are still committed together")
     func togetherAgain() async throws {
         let fixture = try LedgerFixture()
         let commits = Commits()
@@ -56,11 +56,11 @@ struct LedgerAccessTests {
             }
         }
         #expect(try await fixture.notes() == (1...20).filter { $0 != 10 })
-        // Those before it, and those behind it.
+        // Those before it, and those after it.
         #expect(commits.count == 2)
     }
 
-    @Test("a change that only the commit shows to be wrong takes no other with it")
+    @Test("A change that fails only at the commit does not fail the others")
     func failedCommit() async throws {
         let fixture = try LedgerFixture()
         let results = await fixture.whileBusy { ledger in
@@ -68,7 +68,7 @@ struct LedgerAccessTests {
                 {
                     await ledger.write { tables in
                         try tables.note(number)
-                        // That a label's registration exists is looked at when all is written.
+                        // The registration of a label is a deferred constraint, checked at the commit.
                         guard number == 3 else { return }
                         try tables.remember(Fixture.id(1), of: Fixture.bob, as: Fixture.id(2), now: Fixture.noon)
                     }
@@ -79,7 +79,7 @@ struct LedgerAccessTests {
         #expect(try await fixture.notes().sorted() == [1, 2, 4, 5, 6, 7])
     }
 
-    @Test("what waits when the ledger is closed is written first")
+    @Test("Changes that wait when the ledger is closed are written first")
     func closing() async throws {
         let directory = TemporaryDirectory()
         let fixture = try LedgerFixture(directory)
@@ -92,7 +92,7 @@ struct LedgerAccessTests {
         #expect((try? await fixture.notes()) == nil)
     }
 
-    @Test("a change that fails takes no other with it")
+    @Test("A change that fails does not fail the others")
     func failure() async throws {
         let fixture = try LedgerFixture()
         let results = await fixture.whileBusy { ledger in
@@ -109,7 +109,7 @@ struct LedgerAccessTests {
         #expect(try await fixture.notes() == [2, 4, 6])
     }
 
-    @Test("a database without room fails all that wait, and takes changes again when there is room")
+    @Test("A full database fails all waiting changes, and accepts changes again when there is space")
     func full() async throws {
         let fixture = try LedgerFixture()
         let size = try await fixture.ledger.database.writeWithoutTransaction { database in
@@ -128,7 +128,7 @@ struct LedgerAccessTests {
         #expect(try await fixture.notes() == [6])
     }
 
-    @Test("whoever asks while others are answered sees what was written meanwhile")
+    @Test("A read requested while others run sees the changes written meanwhile")
     func groupRead() async throws {
         let fixture = try LedgerFixture()
         let ledger = fixture.ledger
@@ -143,7 +143,7 @@ struct LedgerAccessTests {
         }
         await Task.detached { begun.wait() }.value
         try await ledger.write { try $0.note(1) }.get()
-        // Those that come meanwhile are answered together, and one that fails takes no other with it.
+        // Reads that arrive meanwhile run together, and one that fails does not fail the others.
         let others = (1...6).map { number in
             Task {
                 try await ledger.read { tables in
@@ -160,21 +160,21 @@ struct LedgerAccessTests {
         }
     }
 
-    @Test("a device that comes again costs one page, whatever the row's indexes hold")
+    @Test("A device that registers again costs one page, whatever the row's indexes contain")
     func renewal() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
         try fixture.emptyLog()
         try await fixture.update(alice, Fixture.id(1), handle, at: Fixture.noon.adding(7))
-        // The log's head, and a frame with its own.
+        // The header of the log, and one frame with its own header.
         #expect(try fixture.directory.bytes("ledger.sqlite-wal").count == 32 + 24 + 4096)
         let seen = try await fixture.ledger.registrations(of: alice)
         #expect(seen.map(\.lastSeen) == [Fixture.noon.adding(7)])
         #expect(seen.map(\.created) == [Fixture.noon])
     }
 
-    @Test("a registration to be deleted that comes again is live, and no longer to be deleted")
+    @Test("A marked registration that registers again is live and no longer marked")
     func renewalOfDoomed() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -185,7 +185,7 @@ struct LedgerAccessTests {
         #expect(try await fixture.ledger.doomed(limit: 10) == [])
     }
 
-    @Test("a registration to be deleted stays that when its device only asks for its id")
+    @Test("A marked registration stays marked when its device only requests its id")
     func reservationOfDoomed() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -198,19 +198,19 @@ struct LedgerAccessTests {
         #expect(try await fixture.ledger.registrations(of: alice).map(\.lastSeen) == [Fixture.noon.adding(7)])
     }
 
-    @Test("a device that comes again under its own id means itself by it")
+    @Test("A device that registers again under its own id gets its own registration")
     func renewalOfLabel() async throws {
         let fixture = try LedgerFixture()
         try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
         try await fixture.update(alice, Fixture.id(2), try Fixture.handle(2), fresh: Fixture.id(2))
-        // The first device under the second's id.
+        // The first device registers under the second one's id.
         try await fixture.update(alice, Fixture.id(2), try Fixture.handle(1))
         #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(2))) == .owned(Fixture.id(1)))
         try await fixture.update(alice, Fixture.id(2), try Fixture.handle(2))
         #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(2))) == .owned(Fixture.id(2)))
     }
 
-    @Test("where a user may have fewer registrations than before, the next that comes marks the others")
+    @Test("After the limit of registrations was lowered, the next registration marks the surplus")
     func lowered() async throws {
         let fixture = try LedgerFixture()
         for number in 1...4 {
@@ -240,7 +240,7 @@ private final class Commits: TransactionObserver, Sendable {
 extension LedgerFixture {
     fileprivate typealias Outcome = Result<Void, LedgerUnavailable>
 
-    /// The outcomes of writes that are all asked for, one after the other, before the first is carried out.
+    /// Requests writes one after the other before the first one runs, and returns their outcomes.
     fileprivate func whileBusy(
         closing: Bool = false, _ writes: (SQLiteLedger) -> [@Sendable () async -> Outcome]
     ) async -> [Outcome] {
@@ -261,21 +261,21 @@ extension LedgerFixture {
 
     fileprivate func notes() async throws -> [Int] { try await ledger.read { try $0.notes() } }
 
-    /// Merges what SQLite's log holds into the database.
+    /// Copies the write-ahead log into the database.
     func emptyLog() throws {
         try ledger.database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 }
 
 extension LedgerTables {
-    /// Something that is easy to see again.
+    /// Writes a row that is easy to find.
     fileprivate func note(_ number: Int, _ text: String = "") throws {
         try execute(
             sql: "INSERT INTO property (name, value) VALUES (?, ?)",
             arguments: ["note \(number) \(text)", Data([0])])
     }
 
-    /// In the order in which they were written.
+    /// Returns the notes in the order in which they were written.
     fileprivate func notes() throws -> [Int] {
         try String.fetchAll(database, sql: "SELECT name FROM property WHERE name LIKE 'note %' ORDER BY rowid")
             .compactMap { Int($0.split(separator: " ")[1]) }

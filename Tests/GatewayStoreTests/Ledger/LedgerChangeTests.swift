@@ -6,12 +6,12 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: what a change writes", .timeLimit(.minutes(5)))
+@Suite("Ledger: the effects of changes", .timeLimit(.minutes(5)))
 struct LedgerChangeTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob
 
-    @Test("healing: every label that meant the lost registration means the new one")
+    @Test("Healing: every label of the lost registration refers to the new one")
     func healing() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -31,7 +31,7 @@ struct LedgerChangeTests {
         }
     }
 
-    @Test("a hand-over whose registration was lost moves owner and binding together")
+    @Test("A transfer of a lost registration moves the owner and the binding together")
     func healedHandOver() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -42,7 +42,7 @@ struct LedgerChangeTests {
         #expect(try await fixture.look(.delete(user: bob, label: Fixture.id(1))) == .owned(Fixture.id(2)))
     }
 
-    @Test("a POST that brings another id for one's own handle moves the binding")
+    @Test("A POST that returns another id for the user's own handle moves the binding")
     func bindingMoves() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -55,7 +55,7 @@ struct LedgerChangeTests {
         #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(1))) == .owned(Fixture.id(2)))
     }
 
-    @Test("an id that is another device's is refused, and nothing changes")
+    @Test("An id that belongs to another device is rejected, and nothing changes")
     func heldElsewhere() async throws {
         let fixture = try LedgerFixture()
         try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
@@ -67,7 +67,7 @@ struct LedgerChangeTests {
         #expect(try await fixture.look(.create(user: alice, handle: try Fixture.handle(1))) == .askWithHandle)
     }
 
-    @Test("changes that do not fit their claim are refused")
+    @Test("Changes that do not fit their claim are rejected")
     func misfits() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -92,7 +92,7 @@ struct LedgerChangeTests {
         #expect(fixture.ledger.claims.heldKeys == 0)
     }
 
-    @Test("what may still be at the backend stays its owner's and can be tried again or registered anew")
+    @Test("A registration that may still be at the backend stays its owner's, and can be retried or registered again")
     func deleting() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -108,7 +108,7 @@ struct LedgerChangeTests {
         #expect(try await fixture.delete(alice, Fixture.id(1)) == .notOwned)
     }
 
-    @Test("a user takes a device over so often within a day, and again the next day")
+    @Test("A user may take over a device a limited number of times within a day, and again the next day")
     func handOverLimit() async throws {
         var limits = SQLiteLedger.Limits()
         limits.handOvers = 3
@@ -128,7 +128,7 @@ struct LedgerChangeTests {
             try await fixture.update(bob, Fixture.id(1), handle, at: nextDay) == .handOver(Fixture.id(1), from: alice))
     }
 
-    @Test("two accounts that know a handle do not lock its owner out, however long they go on")
+    @Test("Two accounts that know a handle cannot lock out its owner, however long they try")
     func quarrel() async throws {
         var limits = SQLiteLedger.Limits()
         limits.handOvers = 3
@@ -137,7 +137,7 @@ struct LedgerChangeTests {
         let eve = Fixture.eve
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
         var takenBack = 0
-        // Three days of it, every hour; the first hand-over is long forgotten at the end.
+        // Every hour for three days. The first transfer has expired at the end.
         for hour in 0..<72 {
             let time = Fixture.noon.adding(Int64(hour) * 3_600_000_000)
             for other in [bob, eve] {
@@ -154,7 +154,7 @@ struct LedgerChangeTests {
         #expect(try await fixture.content() == ["1-1-1 alice live"])
     }
 
-    @Test("whoever is revoked is no more the owner from before")
+    @Test("A revoked user is no longer the original owner")
     func quarrelOfRevoked() async throws {
         var limits = SQLiteLedger.Limits()
         limits.handOvers = 1
@@ -170,7 +170,7 @@ struct LedgerChangeTests {
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .tooManyHandOvers)
     }
 
-    @Test("reservations and labels of a user are bounded, the oldest go")
+    @Test("A user's reservations and labels are limited, and the oldest are removed")
     func bounds() async throws {
         var limits = SQLiteLedger.Limits()
         limits.reservations = 3
@@ -192,7 +192,7 @@ struct LedgerChangeTests {
         #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(10))) == .owned(Fixture.id(10)))
     }
 
-    @Test("any sequence of calls leaves each handle with one registration and each id with one row")
+    @Test("Any sequence of calls leaves one registration for each handle and one row for each id")
     func invariants() async throws {
         var limits = SQLiteLedger.Limits()
         limits.handOvers = .max
@@ -200,7 +200,7 @@ struct LedgerChangeTests {
         var random = SplitMix(seed: 42)
         let users = [Fixture.alice, Fixture.bob, Fixture.eve]
         var fresh = 100
-        /// The registration of each handle, as a model has it.
+        /// The expected registration of each handle.
         var model: [DeviceHandle: (id: RegistrationID, owner: UserName)] = [:]
         for _ in 0..<400 {
             let user = users[Int.random(in: 0..<3, using: &random)]

@@ -7,9 +7,9 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: its files", .timeLimit(.minutes(5)))
+@Suite("Ledger: files", .timeLimit(.minutes(5)))
 struct LedgerFileTests {
-    @Test("everything is still there after a restart, for labels and handles alike")
+    @Test("All data is kept over a restart, for labels and handles alike")
     func restart() async throws {
         let directory = TemporaryDirectory()
         let handle = try Fixture.handle(1)
@@ -24,11 +24,11 @@ struct LedgerFileTests {
         #expect(try await fixture.look(.delete(user: Fixture.alice, label: Fixture.id(7))) == .owned(Fixture.id(1)))
     }
 
-    @Test("a ledger that was closed is whole in its one file, and leaves nothing in its log")
+    @Test("A closed ledger is complete in its one file, with an empty log")
     func wholeFile() async throws {
         let fixture = try LedgerFixture()
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
-        // With readers open.
+        // With open readers.
         #expect(try await fixture.content() == ["1-1-1 alice live"])
         try fixture.ledger.close()
         #expect(((try? fixture.directory.bytes("ledger.sqlite-wal")) ?? []).isEmpty)
@@ -40,7 +40,7 @@ struct LedgerFileTests {
         #expect(try await LedgerFixture(copy).content() == ["1-1-1 alice live"])
     }
 
-    @Test("all files are closed to others, and a handle is in none of them")
+    @Test("All files are accessible to the owner only, and none contains a handle")
     func privacy() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1, .wns)
@@ -56,7 +56,7 @@ struct LedgerFileTests {
         }
     }
 
-    @Test("commits are durable: WAL and synchronous=FULL on the connection that writes")
+    @Test("Commits are durable: WAL and synchronous=FULL on the writing connection")
     func durability() throws {
         let fixture = try LedgerFixture()
         let (synchronous, mode) = try fixture.ledger.database.writeWithoutTransaction { database in
@@ -66,7 +66,7 @@ struct LedgerFileTests {
         #expect(mode == "wal")
     }
 
-    @Test("a ledger of a later program is refused with its version")
+    @Test("A ledger of a newer version is rejected with its version number")
     func newerSchema() throws {
         let directory = TemporaryDirectory()
         do {
@@ -75,14 +75,14 @@ struct LedgerFileTests {
             try fixture.ledger.close()
         }
         let error = #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
-        // In these words the gateway says why it does not start.
+        // The gateway shows this message when it does not start.
         let version = LedgerSchema.version
         #expect(
             error.map { "\($0)" }
-                == "the ledger has schema version 7; this program knows versions up to \(version)")
+                == "the ledger has schema version 7; this program reads versions up to \(version)")
     }
 
-    @Test("a database of something else is refused")
+    @Test("A database of another program is rejected")
     func foreignDatabase() throws {
         let directory = TemporaryDirectory()
         try PrivateFiles.makeDirectory(directory.path)
@@ -93,7 +93,7 @@ struct LedgerFileTests {
         #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }
     }
 
-    @Test("a second opener is refused until the first is gone")
+    @Test("A second opening is rejected until the first is closed")
     func secondOpener() throws {
         let directory = TemporaryDirectory()
         do {
@@ -105,7 +105,7 @@ struct LedgerFileTests {
         _ = try LedgerFixture(directory)
     }
 
-    @Test("a file that others may read is refused", arguments: ["ledger.sqlite", "ledger.sqlite.key"])
+    @Test("A file that others may read is rejected", arguments: ["ledger.sqlite", "ledger.sqlite.key"])
     func openFile(name: String) throws {
         let directory = TemporaryDirectory()
         do { try LedgerFixture(directory).ledger.close() }
@@ -114,7 +114,7 @@ struct LedgerFileTests {
         #expect(error?.detail.contains("0600") == true)
     }
 
-    @Test("without its key, with another or half a key a ledger does not open, since every handle would look unbound")
+    @Test("A ledger without its own complete key does not open, because every handle would look unbound")
     func key() throws {
         let directory = TemporaryDirectory()
         do { try LedgerFixture(directory).ledger.close() }
@@ -127,7 +127,7 @@ struct LedgerFileTests {
         #expect(try !directory.names().contains("ledger.sqlite.key"))
     }
 
-    @Test("after it was closed the ledger says so")
+    @Test("After a close the ledger reports that it is closed")
     func closed() async throws {
         let fixture = try LedgerFixture()
         let claim = try await fixture.ledger.begin(.create(user: Fixture.alice, handle: nil), now: Fixture.noon)
@@ -141,7 +141,7 @@ struct LedgerFileTests {
         }
     }
 
-    @Test("a backup opens as a ledger, with its key, and replaces nothing")
+    @Test("A backup opens as a ledger with its key, and replaces no file")
     func backup() async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
@@ -155,7 +155,7 @@ struct LedgerFileTests {
         }
     }
 
-    @Test("the rules of names are kept, and read with the owners while the ledger is open")
+    @Test("The rules of names are stored, and read with the owners while the ledger is open")
     func nameRules() async throws {
         let directory = TemporaryDirectory()
         #expect(try LedgerNames(file: directory("ledger.sqlite")) == nil)
@@ -179,7 +179,7 @@ struct LedgerFileTests {
         #expect(throws: LedgerUnavailable.self) { try LedgerNames(file: directory("other.sqlite")) }
     }
 
-    @Test("everything can be listed in pages")
+    @Test("All registrations can be listed in pages")
     func pages() async throws {
         let fixture = try LedgerFixture()
         for number in 1...7 { _ = try await fixture.create(Fixture.alice, nil, given: Fixture.id(number)) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayStore
 
-/// A ledger in a directory of its own, and the words that the tests speak.
+/// A ledger in a separate directory, with helpers for the tests.
 struct LedgerFixture {
     let directory: TemporaryDirectory
     let ledger: SQLiteLedger
@@ -14,14 +14,14 @@ struct LedgerFixture {
         proofLifetime: Duration = .seconds(86_400)
     ) throws {
         self.directory = directory
-        // A commit proves for as long as any test runs that the next succeeds, so that none depends on how fast it runs.
+        // A commit counts as a proof for the whole test, so that no test depends on its speed.
         ledger = try SQLiteLedger(
             file: directory("ledger.sqlite"), limits: limits, now: Self.noon, proofLifetime: proofLifetime)
     }
 
-    static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
-    static let bob = UserName(canonical: "bob")!  // In the alphabet of names.
-    static let eve = UserName(canonical: "eve")!  // In the alphabet of names.
+    static let alice = UserName(canonical: "alice")!  // A valid name.
+    static let bob = UserName(canonical: "bob")!  // A valid name.
+    static let eve = UserName(canonical: "eve")!  // A valid name.
     static let noon = WallTime(seconds: 1_795_000_000)
 
     static func id(_ number: Int) -> RegistrationID {
@@ -35,7 +35,7 @@ struct LedgerFixture {
         }
     }
 
-    /// What a POST decides; the backend gives the id.
+    /// Makes a POST; the backend returns the given id.
     func create(
         _ user: UserName, _ handle: DeviceHandle?, given id: RegistrationID, at time: WallTime = noon
     ) async throws -> LedgerDecision {
@@ -46,7 +46,7 @@ struct LedgerFixture {
         return decision
     }
 
-    /// What a PUT decides; `fresh` is what the backend would give where it has to be asked.
+    /// Makes a PUT; `fresh` is the id that the backend returns where it is asked for one.
     @discardableResult
     func update(
         _ user: UserName, _ label: RegistrationID, _ handle: DeviceHandle, by account: Account? = nil,
@@ -73,14 +73,14 @@ struct LedgerFixture {
         return decision
     }
 
-    /// What stands at a request, given up at once.
+    /// Returns the decision on a request and releases the claim at once.
     func look(_ request: LedgerRequest, at time: WallTime = noon) async throws -> LedgerDecision {
         let claim = try await ledger.begin(request, now: time)
         return claim.decision
     }
 
-    /// Takes everything out of a ledger that schema version 5 has added, so that the next start migrates it. All of
-    /// `LedgerSchema.tablesSince5` belongs here.
+    /// Removes everything that schema version 5 has added, so that the next start migrates the ledger. Must cover all
+    /// of `LedgerSchema.tablesSince5`.
     static func undoSchema5(_ database: Database) throws {
         try database.execute(
             sql: """
@@ -98,7 +98,7 @@ struct LedgerFixture {
                 """)
     }
 
-    /// Ids, owners and states of everything, as text.
+    /// The ids, owners and states of all registrations, as text.
     func content() async throws -> [String] {
         try await ledger.allRegistrations().map { "\($0.id) \($0.owner) \($0.state)" }
     }

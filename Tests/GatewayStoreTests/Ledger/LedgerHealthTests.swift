@@ -6,16 +6,16 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Whether a ledger can be used")
+@Suite("Ledger: availability")
 struct LedgerHealthTests {
-    /// Nothing can be written from now on, as on a full disk; or it can again.
+    /// Makes all writes fail as on a full disk, or succeed again.
     private func fill(_ ledger: SQLiteLedger, _ isFull: Bool) async throws {
         try await ledger.database.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA query_only = \(isFull ? 1 : 0)")
         }
     }
 
-    @Test("Where the ledger cannot be written no call gets as far as the backend, and afterwards it does again")
+    @Test("While the ledger cannot be written no call reaches the backend, and afterwards calls do")
     func unwritable() async throws {
         let fixture = try Fixture(proofLifetime: .zero)
         let handle = try Fixture.handle(1)
@@ -34,7 +34,7 @@ struct LedgerHealthTests {
         }
         #expect(fixture.ledger.claims.heldKeys == 0)
         try await fill(fixture.ledger, false)
-        // A test write finds out, without a call that comes first.
+        // A test write detects it without an earlier call.
         await fixture.ledger.testWrite()
         #expect(fixture.ledger.fault == nil)
         try await fixture.update(Fixture.alice, Fixture.id(1), handle)
@@ -55,7 +55,7 @@ struct LedgerHealthTests {
         }
     }
 
-    @Test("An error of a change is none of the ledger")
+    @Test("An error of a change does not make the ledger unavailable")
     func changeErrors() async throws {
         let fixture = try Fixture()
         let failed = await fixture.ledger.write { _ in throw LedgerUnavailable("not this one") }
@@ -63,7 +63,7 @@ struct LedgerHealthTests {
         #expect(fixture.ledger.fault == nil)
     }
 
-    @Test("A sound ledger is found to be sound while it is used, and damage in it is found and stays")
+    @Test("A check passes on a valid ledger in use, and reports damage permanently")
     func integrity() async throws {
         let fixture = try Fixture()
         for number in 1...60 {
@@ -74,7 +74,7 @@ struct LedgerHealthTests {
         #expect(try await fixture.ledger.checkIntegrity() == nil)
         #expect(fixture.ledger.fault == nil)
         try await fixture.ledger.database.writeWithoutTransaction { database in
-            // An index that lacks a row: its handle would be anybody's.
+            // An index lacks a row, so that its handle would look unbound.
             try database.execute(
                 sql: """
                     PRAGMA writable_schema = 1;
@@ -95,7 +95,7 @@ struct LedgerHealthTests {
         #expect(fixture.ledger.fault?.hasPrefix("damaged: ") == true)
     }
 
-    @Test("Registrations are counted by state, and test writes are no changes")
+    @Test("Registrations are counted by state, and test writes do not count as changes")
     func counts() async throws {
         let fixture = try Fixture()
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))

@@ -5,7 +5,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: who owns a device (contract: ownership)", .timeLimit(.minutes(5)))
+@Suite("Ledger: ownership of devices (contract: ownership)", .timeLimit(.minutes(5)))
 struct OwnershipTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob
@@ -14,7 +14,7 @@ struct OwnershipTests {
 
     init() throws { fixture = try LedgerFixture() }
 
-    @Test("a phone registers, and again without a change")
+    @Test("A phone registers, and registers again without a change")
     func registers() async throws {
         let handle = try Fixture.handle(1)
         #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .askWithHandle)
@@ -25,7 +25,7 @@ struct OwnershipTests {
         #expect(try await fixture.content() == ["1-1-1 alice live"])
     }
 
-    @Test("a phone changes hands, with the id that it kept")
+    @Test("A phone with its id moves to another user")
     func handOver() async throws {
         let handle = try Fixture.handle(1)
         _ = try await fixture.create(alice, handle, given: Fixture.id(1))
@@ -37,7 +37,7 @@ struct OwnershipTests {
         #expect(try await fixture.ledger.registrations(of: bob).isEmpty)
     }
 
-    @Test("a shared phone's token is rotated: the former owner's registration is not touched")
+    @Test("A shared phone's token is rotated: the previous owner's registration does not change")
     func sharedPhone() async throws {
         let old = try Fixture.handle(1)
         let new = try Fixture.handle(2)
@@ -53,7 +53,7 @@ struct OwnershipTests {
         #expect(try await fixture.look(.create(user: eve, handle: newer)) == .askWithoutHandle)
     }
 
-    @Test("a restored phone: its old id and a new handle are a rotation while the old phone is silent")
+    @Test("A restored phone: its old id with a new handle is a rotation while the old phone is silent")
     func restoredPhone() async throws {
         let old = try Fixture.handle(1)
         let new = try Fixture.handle(2)
@@ -64,7 +64,7 @@ struct OwnershipTests {
         #expect(try await fixture.content() == ["1-1-1 alice live"])
     }
 
-    @Test("a foreign id, a guessed id and one that nobody has lead nowhere", arguments: [1, 7])
+    @Test("A foreign, guessed or unknown id has no effect", arguments: [1, 7])
     func foreignID(number: Int) async throws {
         let handle = try Fixture.handle(1)
         _ = try await fixture.create(alice, handle, given: Fixture.id(1))
@@ -78,7 +78,7 @@ struct OwnershipTests {
             try await fixture.look(.update(user: alice, label: Fixture.id(1), handle: handle)) == .own(Fixture.id(1)))
     }
 
-    @Test("a fresh id with a known handle uses what the handle leads to, and is remembered")
+    @Test("A new id with a known handle uses the handle's registration, and is stored as a label")
     func freshIDKnownHandle() async throws {
         let handle = try Fixture.handle(1)
         _ = try await fixture.create(alice, handle, given: Fixture.id(1))
@@ -89,7 +89,7 @@ struct OwnershipTests {
         #expect(try await fixture.delete(alice, Fixture.id(2)) == .owned(Fixture.id(1)))
     }
 
-    @Test("a Windows client names no handle when it asks for its id")
+    @Test("A Windows client requests its id without a handle")
     func noHandleAtPost() async throws {
         let channel = try Fixture.handle(1, .wns)
         #expect(try await fixture.create(alice, nil, given: Fixture.id(1)) == .askWithoutHandle)
@@ -99,7 +99,7 @@ struct OwnershipTests {
         #expect(try await fixture.update(alice, Fixture.id(1), try Fixture.handle(2, .wns)) == .rotation(Fixture.id(2)))
     }
 
-    @Test("a reservation gives no right over the handle, nor to delete")
+    @Test("A reservation gives no right to the handle or to a deletion")
     func reservationIsNoOwnership() async throws {
         let handle = try Fixture.handle(1)
         _ = try await fixture.create(eve, handle, given: Fixture.id(1))
@@ -110,7 +110,7 @@ struct OwnershipTests {
         #expect(try await fixture.create(eve, handle, given: Fixture.id(5)) == .askWithoutHandle)
     }
 
-    @Test("a handle's service is part of it")
+    @Test("A handle includes its push service")
     func servicesAreApart() async throws {
         _ = try await fixture.create(alice, try Fixture.handle(1, .apns), given: Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1, .apns))
@@ -120,7 +120,7 @@ struct OwnershipTests {
         #expect(try await !fixture.ledger.isHeld(Fixture.id(2), forAnotherThan: try Fixture.handle(1, .apns)))
     }
 
-    @Test("an adopted device keeps the id that the backend has for its handle")
+    @Test("An adopted device keeps the backend's id for its handle")
     func adoption() async throws {
         let handle = try Fixture.handle(1)
         #expect(try await fixture.update(alice, Fixture.id(3), handle, fresh: Fixture.id(3)) == .unplaced)
@@ -129,7 +129,7 @@ struct OwnershipTests {
     }
 }
 
-@Suite("Channels under several spellings, in the ledger")
+@Suite("Ledger: several spellings of a channel")
 struct ChannelSpellingTests {
     private static let host = "https://db5.notify.windows.com/?token="
 
@@ -137,7 +137,7 @@ struct ChannelSpellingTests {
         try HandleRules().handle(Self.host + token, of: .wns)
     }
 
-    @Test("A second account cannot bind another's channel under another spelling beside it")
+    @Test("A second account cannot bind another user's channel under another spelling")
     func oneOwner() async throws {
         let fixture = try LedgerFixture()
         try await fixture.update(
@@ -152,11 +152,11 @@ struct ChannelSpellingTests {
         }
     }
 
-    @Test("What an earlier version bound under a spelling of its own is found, by that spelling and by the usual one")
+    @Test("A handle stored by an earlier version under its spelling is found by that spelling and the canonical one")
     func formerSpelling() async throws {
         for presented in ["A%2BB%3D", "A%2bB%3d"] {
             let fixture = try LedgerFixture()
-            // As the earlier version did: the digest of the text as the client wrote it.
+            // The earlier version stored the digest of the client's spelling.
             let written = try fixture.ledger.digester.formerKeys(of: channel("A%2BB%3D"))
             let former = try #require(written.first)
             try await fixture.ledger.write { tables in

@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledgers that were restored from a copy")
+@Suite("Ledgers restored from a copy")
 struct RestoredLedgerTests {
     private let clock = ManualClock(wall: Fixture.noon)
     private static let names = ["ledger.sqlite", "ledger.sqlite.key"]
@@ -24,7 +24,7 @@ struct RestoredLedgerTests {
         return register
     }
 
-    @Test("A session that was ended after the copy was made does not come back with it")
+    @Test("A session that ended after the copy was made is not restored")
     func endedSession() async throws {
         let directory = TemporaryDirectory()
         do {
@@ -39,7 +39,7 @@ struct RestoredLedgerTests {
             try FileManager.default.moveItem(atPath: directory(copy), toPath: directory(name))
         }
         for _ in 0..<2 {
-            // A command, or a start that a crash ended, takes nothing of it away.
+            // A command, or a start that crashed, does not clear the mark.
             let fixture = try Fixture(directory)
             #expect(try fixture.ledger.isRestored())
             try fixture.ledger.close()
@@ -49,7 +49,7 @@ struct RestoredLedgerTests {
         #expect(settled == LedgerRestore(endedSessions: 1, markedRegistrations: 0))
         #expect(try SessionRegister(fixture.ledger, clocks: clock.clocks).allSessions.isEmpty)
         #expect(try !fixture.ledger.isRestored())
-        // From here on it is a ledger like any other.
+        // From here on it is an ordinary ledger.
         _ = try await startSession(fixture, 2)
         try fixture.ledger.close()
         let again = try Fixture(directory)
@@ -57,7 +57,7 @@ struct RestoredLedgerTests {
         #expect(try SessionRegister(again.ledger, clocks: clock.clocks).allSessions.map(\.id) == [session(2).id])
     }
 
-    @Test("A file that was copied by other means is told by its generation")
+    @Test("A file that was copied by other means is detected by its generation")
     func plainCopy() async throws {
         let directory = TemporaryDirectory()
         try Fixture(directory).ledger.close()
@@ -67,14 +67,14 @@ struct RestoredLedgerTests {
         #expect(try Fixture(directory).ledger.isRestored())
     }
 
-    @Test("Neither a restart nor a crash makes a ledger a restored one, nor does the first start of a newer version")
+    @Test("No restart, crash or first start of a newer version counts as a restore")
     func notRestored() throws {
         let directory = TemporaryDirectory()
         try Fixture(directory).ledger.close()
         #expect(try !Fixture(directory).ledger.isRestored())
-        // Not closed by the one before.
+        // The previous process did not close it.
         #expect(try !Fixture(directory).ledger.isRestored())
-        // A crash before the ledger got its next generation, and one after.
+        // A crash before the ledger got its next generation, and one after it.
         for isBefore in [true, false] {
             try Fixture(directory).ledger.close()
             let present = try #require(try LedgerState.read(directory("ledger.sqlite.state"))).generations
@@ -89,7 +89,7 @@ struct RestoredLedgerTests {
     }
 
     @Test(
-        "What the journal says was deleted, handed over or made after the copy is deleted at the backend, and the revoked are revoked"
+        "Registrations deleted, transferred or made after the copy are deleted at the backend; revocations apply again"
     )
     func journaled() async throws {
         let directory = TemporaryDirectory()

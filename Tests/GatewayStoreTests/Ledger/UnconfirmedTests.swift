@@ -17,16 +17,16 @@ struct UnconfirmedTests {
             content: Array("\(number)".utf8))
     }
 
-    /// A ledger that keeps what is unconfirmed for a day.
+    /// A ledger that keeps unconfirmed registrations for a day.
     private func fixture(_ directory: TemporaryDirectory = TemporaryDirectory()) throws -> Fixture {
         var limits = SQLiteLedger.Limits()
         limits.confirmation = .seconds(86_400)
         return try Fixture(directory, limits: limits)
     }
 
-    /// A gateway that runs from one time to the other.
+    /// Runs a gateway from one time to the other.
     ///
-    /// - Returns: how many registrations were marked meanwhile.
+    /// - Returns: The number of registrations marked meanwhile.
     @discardableResult
     private func run(_ fixture: Fixture, from start: WallTime, for period: Int64) async throws -> Int {
         var marked = 0
@@ -44,7 +44,7 @@ struct UnconfirmedTests {
         #expect(listed.map(\.unconfirmedSince) == [Fixture.noon, Fixture.noon])
         #expect(fixture.ledger.confirmationEnd(listed[0]) == Fixture.noon.adding(Self.day))
         #expect(try await run(fixture, from: Fixture.noon, for: Self.day - 10 * Self.minute) == 0)
-        // To ask for an id is not to register.
+        // A request for an id is not a registration.
         _ = try await fixture.create(Fixture.alice, Fixture.handle(1), given: Fixture.id(1))
         _ = try await fixture.create(Fixture.alice, Fixture.handle(2), given: Fixture.id(8))
         #expect(try await fixture.ledger.migration() == .notImported)
@@ -58,13 +58,13 @@ struct UnconfirmedTests {
         #expect(
             try await fixture.look(.sweep(Fixture.id(8)))
                 == .doomed(Fixture.id(8), owner: Fixture.alice, because: .unconfirmed))
-        // Registered between the mark and the sweep, the device is spared.
+        // A device that registers between the mark and the sweep is kept.
         try await fixture.update(Fixture.alice, Fixture.id(8), Fixture.handle(2))
         #expect(try await fixture.look(.sweep(Fixture.id(8))) == .spared)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 0))
     }
 
-    @Test("A device that registers for another user is that user's, and confirmed")
+    @Test("A device that registers for another user becomes that user's, and is confirmed")
     func handOver() async throws {
         let fixture = try fixture()
         _ = try await fixture.ledger.take([entry(1)], purging: false, now: Fixture.noon)
@@ -75,7 +75,7 @@ struct UnconfirmedTests {
         #expect(try await fixture.ledger.registrations(of: Fixture.eve).map(\.unconfirmedSince) == [nil])
     }
 
-    @Test("Time counts while a gateway runs: neither a pause nor a wrong clock deletes anything")
+    @Test("Only time with a running gateway counts: neither a pause nor a wrong clock deletes anything")
     func pauses() async throws {
         let fixture = try fixture()
         _ = try await fixture.ledger.take([entry(1)], purging: false, now: Fixture.noon)
@@ -83,14 +83,14 @@ struct UnconfirmedTests {
         // Stopped for a month.
         let later = Fixture.noon.adding(30 * Self.day)
         #expect(try await run(fixture, from: later, for: Self.day / 4) == 0)
-        // The clock a year ahead, and back.
+        // The clock is a year ahead, then corrected.
         #expect(try await run(fixture, from: Fixture.noon.adding(400 * Self.day), for: 20 * Self.minute) == 0)
         let again = later.adding(Self.day / 4)
         #expect(try await run(fixture, from: again, for: Self.day / 4 - 60 * Self.minute) == 0)
         #expect(try await run(fixture, from: again.adding(Self.day / 4), for: 120 * Self.minute) == 1)
     }
 
-    @Test("An operator may vouch for an export, now or with a later import")
+    @Test("An operator may confirm an export, at once or with a later import")
     func confirmed() async throws {
         let fixture = try fixture()
         #expect(
@@ -112,7 +112,7 @@ struct UnconfirmedTests {
     }
 
     @Test(
-        "In an older ledger what an import bound and no device has confirmed since becomes unconfirmed, and nothing else"
+        "In an older ledger, imported and never confirmed registrations become unconfirmed, and no others"
     )
     func olderLedger() async throws {
         let directory = TemporaryDirectory()
@@ -130,7 +130,7 @@ struct UnconfirmedTests {
         #expect(unconfirmed.first?.unconfirmedSince == Fixture.noon)
     }
 
-    @Test("Where nothing is unconfirmed, to look costs no write")
+    @Test("A check without unconfirmed registrations writes nothing")
     func nothing() async throws {
         let fixture = try fixture()
         try await fixture.update(Fixture.bob, Fixture.id(3), Fixture.handle(3), fresh: Fixture.id(3))

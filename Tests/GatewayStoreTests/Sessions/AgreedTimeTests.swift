@@ -4,14 +4,14 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("The time that both clocks agree on")
+@Suite("The confirmed time of both clocks")
 struct AgreedTimeTests {
     private let clock = ManualClock()
     private static let day = Duration.seconds(86_400)
 
-    @Test("It is the wall clock's while both go on together, and follows it back at once")
+    @Test("It equals the wall clock while both clocks advance together, and follows it backwards at once")
     func together() {
-        var time = AgreedTime(keptFrom: nil, clocks: clock.clocks)
+        var time = AgreedTime(stored: nil, clocks: clock.clocks)
         for _ in 0..<100 {
             clock.advance(by: Self.day)
             #expect(time.advance(clock.clocks) == clock.clocks.wall())
@@ -20,9 +20,9 @@ struct AgreedTimeTests {
         #expect(time.advance(clock.clocks) == WallTime(seconds: 1_000_000))
     }
 
-    @Test("A jump ahead is believed at once up to a day, and beyond that after a week that it has lasted")
+    @Test("A jump ahead is accepted at once up to a day, and a longer one after a week")
     func ahead() {
-        var time = AgreedTime(keptFrom: nil, clocks: clock.clocks)
+        var time = AgreedTime(stored: nil, clocks: clock.clocks)
         let start = clock.clocks.wall()
         clock.setWall(WallTime(seconds: start.seconds + 86_400))
         #expect(time.advance(clock.clocks) == clock.clocks.wall())
@@ -36,9 +36,9 @@ struct AgreedTimeTests {
         #expect(time.advance(clock.clocks) == clock.clocks.wall())
     }
 
-    @Test("A jump that changes begins its week again")
+    @Test("A further jump restarts the week")
     func changes() {
-        var time = AgreedTime(keptFrom: nil, clocks: clock.clocks)
+        var time = AgreedTime(stored: nil, clocks: clock.clocks)
         let start = clock.clocks.wall()
         for hours in 1...400 as ClosedRange<Int64> {
             clock.advance(by: .seconds(3600))
@@ -47,13 +47,13 @@ struct AgreedTimeTests {
         }
     }
 
-    @Test("After a restart the time goes on from what was kept, however far the wall clock is ahead")
+    @Test("After a restart the time continues from the stored one, however far the wall clock is ahead")
     func restart() {
         let start = clock.clocks.wall()
         clock.setWall(WallTime(seconds: start.seconds + 3600))
-        #expect(AgreedTime(keptFrom: start, clocks: clock.clocks).time == clock.clocks.wall())
+        #expect(AgreedTime(stored: start, clocks: clock.clocks).time == clock.clocks.wall())
         clock.setWall(WallTime(seconds: start.seconds + 120 * 86_400))
-        var time = AgreedTime(keptFrom: start, clocks: clock.clocks)
+        var time = AgreedTime(stored: start, clocks: clock.clocks)
         #expect(time.time == start)
         clock.advance(by: Self.day)
         #expect(time.advance(clock.clocks).seconds == start.seconds + 86_400)

@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Accounts that registrations were made by", .timeLimit(.minutes(5)))
+@Suite("The accounts that made registrations", .timeLimit(.minutes(5)))
 struct RegisteringAccountTests {
     private let account = Account(user: Fixture.alice, login: LoginName("EXAMPLE\\alice"), authenticator: "pam")
     private let fixture: LedgerFixture
@@ -18,7 +18,7 @@ struct RegisteringAccountTests {
         register = try SessionRegister(fixture.ledger, clocks: ManualClock().clocks)
     }
 
-    @Test("Each once, as the newest registration of the device has it, and only while the registration is live")
+    @Test("Each account once, from the device's newest registration, while the registration is live")
     func accounts() async throws {
         let (first, second) = (try Fixture.handle(1), try Fixture.handle(2))
         try await fixture.update(Fixture.alice, Fixture.id(1), first, by: account, fresh: Fixture.id(1))
@@ -26,19 +26,19 @@ struct RegisteringAccountTests {
         try await fixture.update(Fixture.bob, Fixture.id(3), Fixture.handle(3), fresh: Fixture.id(3))
         #expect(try await register.registeringAccounts() == [account])
 
-        // One device comes again by another login, the other with a credential that nobody has to look at.
+        // One device registers again with another login, the other with a credential that needs no recheck.
         let renamed = Account(user: Fixture.alice, login: LoginName("alice"), authenticator: "pam")
         try await fixture.update(Fixture.alice, Fixture.id(1), first, by: renamed)
         #expect(try await Set(register.registeringAccounts()) == [account, renamed])
         try await fixture.update(Fixture.alice, Fixture.id(2), second)
         #expect(try await register.registeringAccounts() == [renamed])
 
-        // Asking for an id again changes nothing of it, and neither does coming again.
+        // Another request for an id, or another registration, does not change the account.
         _ = try await fixture.create(Fixture.alice, first, given: Fixture.id(4))
         try await fixture.update(Fixture.alice, Fixture.id(4), first, by: renamed)
         #expect(try await register.registeringAccounts() == [renamed])
 
-        // The device changes hands, and what it was registered by goes with it.
+        // The device is transferred, and its account with it.
         try await fixture.update(Fixture.bob, Fixture.id(4), first)
         #expect(try await register.registeringAccounts().isEmpty)
         try await fixture.update(Fixture.alice, Fixture.id(4), first, by: renamed)
@@ -46,7 +46,7 @@ struct RegisteringAccountTests {
         #expect(try await register.registeringAccounts().isEmpty)
     }
 
-    @Test("Asking by a user and asking for all accounts read an index alone")
+    @Test("The queries for one user and for all accounts read only an index")
     func indexes() async throws {
         func plan(_ query: String, _ arguments: StatementArguments = StatementArguments()) async throws -> String {
             try await fixture.ledger.database.read { database in

@@ -19,7 +19,7 @@ struct SessionRegisterTests {
             ends: WallTime(seconds: now.seconds + 86_400), renewed: now)
     }
 
-    /// What another start of the program finds.
+    /// Returns the register that another start reads.
     private func reopened(_ fixture: Fixture) throws -> (Fixture, SessionRegister) {
         try fixture.ledger.close()
         let fixture = try Fixture(fixture.directory)
@@ -27,7 +27,7 @@ struct SessionRegisterTests {
     }
 
     @Test(
-        "A clock that jumps ahead and back forgets no revocation, over a restart neither", arguments: [8, 400],
+        "A clock that jumps ahead and back expires no revocation, over a restart too", arguments: [8, 400],
         [false, true])
     func clockJumps(days: Int64, restarts: Bool) async throws {
         var fixture = try Fixture()
@@ -55,13 +55,13 @@ struct SessionRegisterTests {
             try await register.forgetEnded()
             (fixture, register) = try reopened(fixture)
         }
-        // Time that passes for both clocks ends it.
+        // Time that passes on both clocks expires it.
         clock.advance(by: .seconds(9 * 86_400))
         try await register.forgetEnded()
         #expect(!register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: week), of: Fixture.bob))
     }
 
-    @Test("A session is there after a restart as it was, and an ended one is not")
+    @Test("A session is unchanged after a restart, and an ended one is removed")
     func restart() async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -84,10 +84,10 @@ struct SessionRegisterTests {
         let token = TokenReference(
             id: "t", session: nil, issued: WallTime(seconds: 1_795_000_000), expires: WallTime(seconds: 1_795_000_060))
         #expect(register.isRevoked(token, of: Fixture.bob))
-        // Time passes, and nothing of it matters any more.
+        // Time passes, and all records expire.
         clock.advance(by: .seconds(86_400))
         #expect(register.session(kept.id) == nil)
-        // What has ended is kept for a day more, in case the clock was wrong.
+        // Expired records are kept for another day in case the clock was wrong.
         clock.advance(by: .seconds(86_400))
         try await register.forgetEnded()
         let rows = try await fixture.ledger.database.read { database in
@@ -97,7 +97,7 @@ struct SessionRegisterTests {
         #expect(rows == 0)
     }
 
-    @Test("A revoked user has nothing left, in memory at once and on disk, and others keep theirs")
+    @Test("A revoked user loses everything, in memory at once and on disk, and others keep theirs")
     func revokedUser() async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -115,7 +115,7 @@ struct SessionRegisterTests {
             #expect(register.isRevoked(old, of: Fixture.alice))
             #expect(!register.isRevoked(old, of: Fixture.bob))
             let doomed = try await fixture.ledger.doomed(limit: 10)
-            // What was only reserved may have been registered all the same, by a program before this one.
+            // An earlier version may have registered a device that is only reserved here.
             #expect(doomed == [Fixture.id(1), Fixture.id(3)])
             let left = try await fixture.ledger.allRegistrations()
             #expect(left.map(\.id) == [Fixture.id(1), Fixture.id(2)])
@@ -126,7 +126,7 @@ struct SessionRegisterTests {
         }
     }
 
-    @Test("Who was revoked after the password was judged gets no session, in memory or on disk")
+    @Test("A user revoked after the password was verified gets no session, in memory or on disk")
     func overtaken() async throws {
         let fixture = try Fixture()
         let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -134,7 +134,7 @@ struct SessionRegisterTests {
         try await register.revoke(Fixture.alice)
         let started = try await register.start(session(1), since: epoch)
         #expect(!started)
-        // Written in the midst of it, and then the power failed.
+        // Written during the revocation, followed by a power failure.
         let session = session(2)
         try await fixture.ledger.write { try $0.put(session) }.get()
         let (_, later) = try reopened(fixture)
@@ -144,7 +144,7 @@ struct SessionRegisterTests {
         #expect(again)
     }
 
-    @Test("What is marked is swept once, unless its device registers again before")
+    @Test("A marked registration is swept once, unless its device registers again before")
     func sweep() async throws {
         let fixture = try Fixture()
         let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -169,7 +169,7 @@ struct SessionRegisterTests {
         #expect(one == [Fixture.id(1)])
     }
 
-    @Test("Beyond the limit the registration goes that was not seen for longest, and says so")
+    @Test("Beyond the limit, the registration not seen for the longest time is marked with its reason")
     func surplus() async throws {
         var limits = SQLiteLedger.Limits()
         limits.registrations = 3
@@ -190,14 +190,14 @@ struct SessionRegisterTests {
         #expect(doomed == [Fixture.id(12), Fixture.id(2)])
         let standing = try await fixture.look(.sweep(Fixture.id(2)))
         #expect(standing == .doomed(Fixture.id(2), owner: Fixture.alice, because: .surplus))
-        // Whoever registers again is welcome, and another goes.
+        // A device that registers again is accepted, and another registration is marked.
         try await fixture.update(
             Fixture.alice, Fixture.id(2), Fixture.handle(2), at: WallTime(seconds: 1_795_000_200))
         let after = try await fixture.ledger.doomed(limit: 10)
         #expect(after == [Fixture.id(12), Fixture.id(3)])
     }
 
-    @Test("Accounts are settled, and those that ended or have another password lose what they had")
+    @Test("Account changes are stored, and ended accounts or those with another password lose their grants")
     func accounts() async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -225,14 +225,14 @@ struct SessionRegisterTests {
         #expect(none.isEmpty)
     }
 
-    @Test("A ledger of the first version is brought up to date, after a copy")
+    @Test("A ledger of the first version is migrated after a copy")
     func migration() async throws {
         let directory = TemporaryDirectory()
         let file = directory("ledger.sqlite")
         do {
             let fixture = try Fixture(directory)
             try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
-            // As the first version had it.
+            // As the first version wrote it.
             try await fixture.ledger.database.write { database in
                 try Fixture.undoSchema5(database)
                 for table in ["session", "revoked_token", "revoked_user", "account", "imported", "stray"] {
@@ -264,7 +264,7 @@ struct SessionRegisterTests {
             )
         }
         #expect(version == 1 && rows == 1)
-        // And it takes what only the newest version has.
+        // The migrated ledger accepts the newest version's data.
         let account = Account(user: Fixture.alice, login: LoginName("alice"), authenticator: "pam")
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), by: account)
         #expect(try await register.registeringAccounts() == [account])

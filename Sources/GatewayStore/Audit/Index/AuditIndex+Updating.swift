@@ -3,12 +3,12 @@ internal import GRDB
 internal import GatewayCore
 
 extension AuditIndex {
-    /// Brings the index up to what the segments hold: reads what was appended since, forgets what was removed, and reads
-    /// anew what is not as it was. Blocks: some seconds for a million new records, next to nothing where there are none.
+    /// Updates the index from the segments: reads appended lines, removes the entries of removed segments, and reads
+    /// changed segments again. Blocks for some seconds per million new records, and for almost no time where there are
+    /// none.
     ///
-    /// - Parameters:
-    ///   - progress: Told now and then how many bytes of how many have been read.
-    ///   - isWanted: Asked before each block; where it is wanted no longer, the rest is left for the next time.
+    /// - Parameters: - progress: Receives the bytes read so far and the total, before each segment and at the end. -
+    ///   isWanted: Checked before each block. Where it returns false, the update stops and a later update continues.
     public func update(
         progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
     ) throws(Failure) {
@@ -16,9 +16,10 @@ extension AuditIndex {
             let segments = try files.list()
             let total = segments.reduce(0) { $0 + $1.size }
             var done: UInt64 = 0
-            // Where nothing was appended nothing is written: whoever only asks leaves the database as it was closed.
+            // Write nothing where nothing was appended, so that a process that only queries leaves the clean shutdown
+            // marker valid.
             if try database.read({ try AuditUpdate($0, files).isComplete(segments) }) { return progress(total, total) }
-            try write { try AuditUpdate($0, files).forget(allBut: segments) }
+            try write { try AuditUpdate($0, files).removeEntries(except: segments) }
             for (index, segment) in segments.enumerated() {
                 progress(done, total)
                 let end = index + 1 < segments.count ? segments[index + 1].name.first : nil
@@ -34,7 +35,7 @@ extension AuditIndex {
     }
 }
 
-/// One transaction that brings the index closer to the segments.
+/// One transaction that updates part of the index from the segments.
 struct AuditUpdate {
     private let database: Database
     private let files: SegmentFiles
@@ -44,37 +45,37 @@ struct AuditUpdate {
         self.files = files
     }
 
-    /// What the index has of a segment.
+    /// The index's row for a segment.
     private struct Known {
         let first: UInt64
         let bytes: Int
         let lastPlace: Int
         let lastHash: [UInt8]
 
-        /// Throws where the row holds what was never written.
+        /// Throws where the row holds values that the index never writes.
         init(_ row: Row) throws {
             let first = try row.decode(Int64.self, forColumn: "first")
             bytes = try row.decode(Int.self, forColumn: "bytes")
             lastPlace = try row.decode(Int.self, forColumn: "last_place")
             lastHash = Array(try row.decode(Data.self, forColumn: "last_hash"))
             guard first >= 0, lastPlace >= 0, bytes >= lastPlace else {
-                throw AuditIndex.Failure("the index names an impossible place in a segment", isDamage: true)
+                throw AuditIndex.Failure("the index contains an invalid position in a segment", isDamage: true)
             }
             self.first = UInt64(first)
         }
     }
 
-    /// Whether the index has all that the segments hold, and nothing else.
+    /// Returns whether the index covers exactly these segments up to their present sizes.
     func isComplete(_ segments: [SegmentFiles.Found]) throws -> Bool {
         let known = try known()
         guard known.map(\.first) == segments.map(\.name.first),
             zip(known, segments).allSatisfy({ UInt64($0.bytes) == $1.size })
         else { return false }
-        return try known.last.map { try isAsItWas($0, in: segments, reading: true) } ?? true
+        return try known.last.map { try isUnchanged($0, in: segments, reading: true) } ?? true
     }
 
-    /// Forgets segments that are gone, and all from the first one on that is not as it was read.
-    func forget(allBut segments: [SegmentFiles.Found]) throws {
+    /// Removes the entries of segments that no longer exist, and of all segments from the first changed one on.
+    func removeEntries(except segments: [SegmentFiles.Found]) throws {
         let known = try known()
         let present = Set(segments.map(\.name.first))
         if let first = segments.first.map({ Int64(clamping: $0.name.first) }) {
@@ -83,25 +84,26 @@ struct AuditUpdate {
         }
         for (place, segment) in known.enumerated() where segment.first >= segments.first?.name.first ?? 0 {
             let isGone = !present.contains(segment.first)
-            // Only the last one grows; the others are looked at by their length alone.
+            // Only the last segment grows. The size is the only check of the others.
             let isLast = place == known.count - 1
-            if try isGone || !isAsItWas(segment, in: segments, reading: isLast) {
-                try forget(from: segment.first)
+            if try isGone || !isUnchanged(segment, in: segments, reading: isLast) {
+                try removeEntries(from: segment.first)
                 return
             }
         }
     }
 
-    /// Reads a block of what the segment has and the index lacks. False where there is no whole line more.
+    /// Indexes the next block of the segment. Returns false where no complete line is left.
     func readBlock(of segment: SegmentFiles.Found, before end: UInt64?) throws -> Bool {
         let first = segment.name.first
         let known = try known(first)
-        // What a failed write left in the segment before has this one's numbers, and is void.
+        // A failed write may leave lines in the previous segment that reuse this segment's numbers. Those lines are
+        // void.
         if known == nil {
             try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
         }
         let start = known?.bytes ?? 0
-        // Only the last segment is written to.
+        // Only the last segment is still written to.
         guard segment.size > UInt64(start),
             let bytes = try files.ifPresent({ () throws(FileFailure) in
                 try files.block(of: segment, from: start, isGrowing: end == nil)
@@ -124,15 +126,16 @@ struct AuditUpdate {
         return true
     }
 
-    /// The end of a line by which it is recognised: its hash.
+    /// The length of a line's tail that identifies it. The tail contains the hash.
     private static let hashTail = 66
 
-    private func isAsItWas(_ known: Known, in segments: [SegmentFiles.Found], reading: Bool) throws -> Bool {
+    private func isUnchanged(_ known: Known, in segments: [SegmentFiles.Found], reading: Bool) throws -> Bool {
         guard let found = segments.first(where: { $0.name.first == known.first }),
             found.size >= UInt64(known.bytes)
         else { return false }
         guard reading, !known.lastHash.isEmpty else { return true }
-        // As long as no line is missing, one of the same hash means that all before it are the same.
+        // If the last known line has the same hash, the lines before it are the same, because each hash covers the
+        // previous one.
         let bytes = try files.ifPresent { () throws(FileFailure) in
             try files.read(found.name, from: known.lastPlace, count: known.bytes - known.lastPlace)
         }
@@ -140,7 +143,7 @@ struct AuditUpdate {
         return bytes[..<end].suffix(Self.hashTail).elementsEqual(known.lastHash)
     }
 
-    private func forget(from first: UInt64) throws {
+    private func removeEntries(from first: UInt64) throws {
         try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
         try database.execute(sql: "DELETE FROM segment WHERE first >= ?", arguments: [Int64(clamping: first)])
     }

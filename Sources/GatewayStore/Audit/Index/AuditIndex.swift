@@ -3,23 +3,23 @@ internal import GRDB
 internal import GatewayCore
 internal import Synchronization
 
-/// Finds lines of the journal by what they say: a SQLite file beside the segments, made from them and from nothing else.
+/// A SQLite index of the journal's lines, stored beside the segments and built from them only.
 ///
-/// Never the truth: it says where a line lies, and the line itself is read from its segment. It can be thrown away at any time.
-/// A database that was not closed in order, or does not fit the segments, is removed and made anew. Every function throws where the
-/// database is damaged, and none traps; ``AuditTrail`` then answers from the segments. Safe to use from any thread, and from several
-/// processes at once.
+/// The index holds positions, not content: each line is read from its segment, and the index can be deleted at any
+/// time. A database that was not closed cleanly, or does not match the segments, is removed and rebuilt. Every function
+/// throws where the database is damaged, and ``AuditTrail`` then reads the segments instead. Safe to use from any
+/// thread, and from several processes at once.
 public final class AuditIndex: Sendable {
     let files: SegmentFiles
     let database: DatabaseQueue
     private let place: IndexFiles
     private let isDamaged = Atomic(false)
 
-    /// The index cannot be used, or the journal cannot be read.
+    /// The error thrown where the index cannot be used or the journal cannot be read.
     public struct Failure: Error, Sendable, CustomStringConvertible {
-        /// What was tried, and what the system or SQLite says of it.
+        /// The failed operation, and the message of the system or of SQLite.
         public let description: String
-        /// Whether the database is at fault, so that one made anew would do.
+        /// Whether the database itself is damaged, so that a rebuilt one would work.
         let isDamage: Bool
 
         init(_ error: any Error) {
@@ -42,17 +42,17 @@ public final class AuditIndex: Sendable {
             self.isDamage = isDamage
         }
 
-        /// The result codes that say nothing against the database: a full disk, another process that takes long.
+        /// The result codes that do not show damage, such as a full disk or a lock held by another process.
         private static let passing: [ResultCode] = [
             .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM,
             .SQLITE_INTERRUPT, .SQLITE_ABORT,
         ]
     }
 
-    /// Its file in the journal's directory.
+    /// The name of the database file in the journal's directory.
     static let fileName = "index.sqlite"
 
-    /// Opens the index of the journal in the directory, or makes an empty one. Blocks.
+    /// Opens the index of the journal in the directory, or creates an empty one. Blocks.
     public convenience init(directory: String) throws(Failure) {
         try self.init(SegmentFiles(directory: directory))
     }
@@ -62,7 +62,7 @@ public final class AuditIndex: Sendable {
         do {
             (place, database) = try Self.open(files.directory)
         } catch  where Failure(error).isDamage {
-            // Closed as damaged by the first attempt, and so removed unless another process uses it.
+            // The first attempt closed the database as damaged, which removes it unless another process uses it.
             do { (place, database) = try Self.open(files.directory) } catch { throw Failure(error) }
         } catch {
             throw Failure(error)
@@ -71,25 +71,26 @@ public final class AuditIndex: Sendable {
 
     deinit { close() }
 
-    /// Waits for work under way, closes the file, and says on disk that it was closed in order. A damaged one is removed. Blocks.
+    /// Waits for running operations, closes the database, and writes the clean shutdown marker. Removes a damaged
+    /// database. Blocks.
     public func close() {
         var isGood = !isDamaged.load(ordering: .acquiring)
         do { try database.close() } catch { isGood = false }
         place.close(keeping: isGood) { [path = place.database] in
-            // A process that was killed leaves its log.
+            // A killed process leaves its write-ahead log behind.
             let queue = try DatabaseQueue(path: path)
             defer { try? queue.close() }
             try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         }
     }
 
-    /// Remembers that the database is damaged: `close` removes it.
+    /// Marks the database as damaged, so that ``close()`` removes it.
     func markDamaged() { isDamaged.store(true, ordering: .releasing) }
 
     /// Whether this or another process found the database damaged.
     var isMarkedDamaged: Bool { isDamaged.load(ordering: .acquiring) || place.isMarkedDamaged }
 
-    /// Writes within one transaction.
+    /// Runs the change in one write transaction.
     func write<Result>(_ change: (Database) throws -> Result) throws -> Result {
         try place.beginWriting()
         return try database.write(change)
@@ -110,11 +111,12 @@ public final class AuditIndex: Sendable {
         if try PrivateFiles.makeFile(path) { IndexFiles.giveToOwner(path) }
         var configuration = Configuration()
         configuration.label = "audit"
-        // Another process may be bringing the index up to date, which takes a while the first time.
+        // Another process may be updating the index. The first update takes a while.
         configuration.busyMode = .timeout(60)
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
-            // Set here and not by a pool, which writes to each database that it opens: whoever only asks leaves it as it was.
+            // GRDB's pool would set WAL mode with a write to each database that it opens. A process that only queries
+            // must not write.
             try database.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// Puts lines into the index, within one transaction.
+/// Inserts lines into the index within one transaction.
 final class AuditInserter {
     private let insertion: Statement
     private let words: AuditWords
@@ -18,13 +18,13 @@ final class AuditInserter {
         words = try AuditWords(database)
     }
 
-    /// Adds the line; what is none of the journal's is left out.
+    /// Inserts the line. Skips lines without a valid time, kind and number.
     func insert(_ line: JournalLineReader, _ number: UInt64, segment: UInt64, place: Int) throws {
         guard let at = clock.time(of: line), let kind = line.text("kind"), let seq = Int64(exactly: number),
             let first = Int64(exactly: segment)
         else { return }
         let count = line.count
-        // As many as there are question marks.
+        // The arguments are unchecked: their number must equal the number of placeholders.
         insertion.setUncheckedArguments([
             seq, first, place, line.bytes.count, at, try words.number(of: kind),
             line.bytes(of: "call").map { Data($0) }, try id("action", line), try id("user", line),
@@ -38,14 +38,14 @@ final class AuditInserter {
     }
 }
 
-/// The numbers of words: of users, actions, results and so on.
+/// Assigns numbers to the words in the `word` table: users, actions, results, kinds.
 final class AuditWords {
     private let database: Database
     private let selection: Statement
     private let insertion: Statement
     private var known: [String: Int64] = [:]
 
-    /// How many are remembered between look-ups.
+    /// The number of cached words. The cache is emptied when it is full.
     private static let capacity = 50_000
 
     init(_ database: Database) throws {
@@ -54,7 +54,7 @@ final class AuditWords {
         insertion = try database.makeStatement(sql: "INSERT INTO word (text) VALUES (?)")
     }
 
-    /// The number of the word, a new one where it has none.
+    /// Returns the word's number; adds the word to the table where it is new.
     func number(of word: String) throws -> Int64 {
         if let number = known[word] { return number }
         if known.count >= Self.capacity { known.removeAll() }

@@ -2,12 +2,12 @@ internal import GRDB
 
 /// The tables of the index.
 enum AuditSchema {
-    /// Their version, in `user_version`. An index of another version is made anew.
+    /// The schema version, stored in `user_version`. An index of another version is rebuilt.
     static let version = 2
-    /// What `application_id` says of the file: "NGai".
+    /// The file's `application_id`: "NGai".
     static let application = 0x4E47_6169
 
-    /// Whether the database is empty. Throws where it holds anything but the tables of this version.
+    /// Returns whether the database is empty. Throws where it holds other tables than those of this version.
     static func isMissing(in database: Database) throws -> Bool {
         let found = try String.fetchAll(database, sql: "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
         let version = try Int.fetchOne(database, sql: "PRAGMA user_version")
@@ -16,12 +16,12 @@ enum AuditSchema {
         guard version == Self.version, application == Self.application,
             found.map(normalized).sorted() == statements.map(normalized).sorted()
         else {
-            throw AuditIndex.Failure("the index has other tables, or is of version \(version ?? 0)", isDamage: true)
+            throw AuditIndex.Failure("unexpected tables, or schema version \(version ?? 0)", isDamage: true)
         }
         return false
     }
 
-    /// Makes the tables, unless another process has done so meanwhile.
+    /// Creates the tables, unless another process has just created them.
     static func prepare(_ database: Database) throws {
         guard try isMissing(in: database) else { return }
         for statement in statements { try database.execute(sql: statement) }
@@ -33,8 +33,8 @@ enum AuditSchema {
         sql.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// Words (users, results, kinds …) stand once in `word`; a record names them by number, so that a million records take some
-    /// 150 MiB. The index by recipient answers who notified whom without a look at the records.
+    /// Each word (user, result, kind …) is stored once in `word`, and records refer to it by number. A million records
+    /// take about 150 MiB. The index by recipient covers the query for senders, which therefore reads no record rows.
     private static let statements = [
         "CREATE TABLE word (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
         """

@@ -1,39 +1,40 @@
 internal import GatewayCore
 internal import Glibc
 
-/// The statement `index.clean`: the last process that used the index closed it in order, and the database has not changed since.
+/// The clean shutdown marker `index.clean`. It states that the last process closed the database cleanly and that the
+/// database has not changed since.
 ///
-/// The statement names the size, inode and time stamps of the database and a digest of its first page. A database that was
-/// written to, cut, replaced or copied back later has other values, and so does the one that a loss of power leaves behind. The
-/// statement is written after the database is on disk and is removed, durably, before the database is written to again.
+/// The marker contains the database's size, inode and time stamps, and a digest of its first page. A database that was
+/// written, truncated, replaced or restored later has other values, and so has a database after a power failure. The
+/// marker is written after the database is on disk. It is removed, durably, before the next write to the database.
 struct CleanEnd {
-    /// The database.
+    /// The path of the database.
     let database: String
 
-    /// Where the statement lies.
+    /// The path of the marker.
     var path: String { PrivateFiles.parent(of: database) + "/index.clean" }
 
     private static let title = "notify-gateway audit index, closed in order\n"
     private static let longest = 1024
     private static let pageBytes = 4096
 
-    /// Whether the statement is there, whole, and about the database as it is now.
-    var holds: Bool {
+    /// Whether the marker exists, is complete, and matches the database as it is now.
+    var isValid: Bool {
         guard let text = try? PrivateFiles.read(path, atMost: Self.longest),
             let statement = try? statement(durably: false)
         else { return false }
         return text == statement
     }
 
-    /// Whether there is a statement, whatever it says.
+    /// Whether the marker exists, with any content.
     var exists: Bool { access(path, F_OK) == 0 }
 
-    /// Puts the database on disk, and then the statement.
+    /// Synchronizes the database to disk, then writes the marker.
     func write() throws(FileFailure) {
         try PrivateFiles.write(try statement(durably: true), toNew: path)
     }
 
-    /// Takes the statement away for good.
+    /// Removes the marker durably.
     func remove() throws(FileFailure) {
         guard unlink(path) == 0 else {
             if errno == ENOENT { return }
@@ -52,7 +53,7 @@ struct CleanEnd {
             throw FileFailure(unfit: database, "is not a private file")
         }
         if durably, !Self.waitUntilLater(than: status.st_ctim) {
-            throw FileFailure(unfit: database, "was changed later than now")
+            throw FileFailure(unfit: database, "has a change time in the future")
         }
         var page = [UInt8](repeating: 0, count: Self.pageBytes)
         let count = page.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
@@ -67,8 +68,8 @@ struct CleanEnd {
         return text
     }
 
-    /// The system takes time stamps from a clock that moves every few milliseconds. Waits until any later change of the file gets
-    /// another stamp. False where that does not happen in time: the clock was set back.
+    /// Waits until a later change of the file gets another time stamp. The kernel stamps files from a clock that
+    /// advances every few milliseconds. Returns false after 100 ms, which means that the clock was set back.
     private static func waitUntilLater(than changed: timespec) -> Bool {
         for _ in 0..<100 {
             var now = timespec()

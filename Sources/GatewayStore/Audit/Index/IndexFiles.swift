@@ -2,11 +2,12 @@ internal import GatewayCore
 internal import Glibc
 internal import Synchronization
 
-/// The files of the index in the journal's directory, and the processes that use them.
+/// The files of the index in the journal's directory, and the lock that its processes share.
 ///
-/// A process that uses the index holds a shared lock (flock(2)) on `index.lock`. A process that finds itself alone at the opening
-/// keeps the database only where ``CleanEnd`` vouches for it, and removes all files of the index otherwise: SQLite writes it
-/// without synchronising, so a loss of power may leave it in any state. The last process that closes it vouches for it anew.
+/// A process that uses the index holds a shared lock (flock(2)) on `index.lock`. A process that opens the index alone
+/// keeps the database only where ``CleanEnd`` is valid, and removes all files of the index otherwise. SQLite writes the
+/// database without synchronizing, so a power failure may leave it in any state. The last process that closes the
+/// database writes a new marker.
 final class IndexFiles: Sendable {
     /// The path of the database.
     let database: String
@@ -22,7 +23,7 @@ final class IndexFiles: Sendable {
     private static let attempts = 10_000
     private static let pauseMicroseconds: UInt32 = 2000
 
-    /// Acquires the shared lock; removes a database that nobody vouches for. Blocks.
+    /// Acquires the shared lock, and removes a database without a valid marker where no other process uses it. Blocks.
     init(directory: String) throws(FileFailure) {
         database = directory + "/" + AuditIndex.fileName
         cleanEnd = CleanEnd(database: database)
@@ -31,7 +32,7 @@ final class IndexFiles: Sendable {
         do throws(FileFailure) {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, !isTrustworthy { try removeAll() }
             var attempt = 0
-            // Another process may be deciding at this moment.
+            // Another process may hold the exclusive lock for a moment while it checks the marker.
             while flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
                 attempt += 1
                 guard errno == EWOULDBLOCK || errno == EINTR, attempt < Self.attempts else {
@@ -54,13 +55,14 @@ final class IndexFiles: Sendable {
                 giveToOwner(lock)
                 return descriptor
             }
-            // Another user's: in a directory of ours it can be replaced.
+            // The file belongs to another user. The directory is ours, so the file can be replaced.
             guard errno == EACCES, unlink(lock) == 0 else { break }
         }
         throw FileFailure("open", lock)
     }
 
-    /// Gives a file that root made to the owner of the directory: the gateway, which runs as that user, has to open it.
+    /// Changes the owner of a file that root created to the directory's owner. The gateway runs as that user and must
+    /// be able to open the file.
     static func giveToOwner(_ path: String) {
         var (directory, file) = (stat(), stat())
         guard geteuid() == 0, stat(PrivateFiles.parent(of: path), &directory) == 0, lstat(path, &file) == 0,
@@ -69,28 +71,28 @@ final class IndexFiles: Sendable {
         _ = lchown(path, directory.st_uid, directory.st_gid)
     }
 
-    /// Says that the database is about to be written to: from now on nobody vouches for it. Called before each write.
+    /// Removes the clean shutdown marker before the first write. Callers call it before each write.
     func beginWriting() throws(FileFailure) {
         guard !state.withLock({ $0.hasWritten }) else { return }
         try cleanEnd.remove()
         state.withLock { $0.hasWritten = true }
     }
 
-    /// Whether some process found the database damaged while others used it.
+    /// Whether a process marked the database as damaged while other processes used it.
     var isMarkedDamaged: Bool { access(damagePath, F_OK) == 0 }
 
-    /// Has the database removed by the next process that finds itself alone with it.
+    /// Creates a file that makes the next process that opens the database alone remove it.
     func markDamaged() {
         try? cleanEnd.remove()
         let mark = Glibc.open(damagePath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if mark >= 0 { Glibc.close(mark) }
     }
 
-    /// Gives the lock up, after the database was closed. The last user vouches for the database, or removes one that is damaged.
+    /// Releases the lock after the database was closed. The last process writes the marker, or removes a damaged
+    /// database.
     ///
-    /// - Parameters:
-    ///   - keeping: whether the database is good as far as this process knows.
-    ///   - carryOver: carries changes that lie beside the database over into it; called where nobody else uses it.
+    /// - Parameters: - keeping: Whether this process found no damage. - carryOver: Copies the write-ahead log into the
+    ///   database. Called only where no other process uses the database.
     func close(keeping: Bool, _ carryOver: () throws -> Void = {}) {
         let (isFirst, hasWritten) = state.withLock { state in
             defer { state.isClosed = true }
@@ -101,7 +103,7 @@ final class IndexFiles: Sendable {
             if !keeping || isMarkedDamaged {
                 try? removeAll()
             } else if hasWritten || !cleanEnd.exists {
-                // Where this fails the database is made anew next time, which is always right.
+                // A failure here only means that the next process rebuilds the database.
                 if !hasNoLog { try? carryOver() }
                 if hasNoLog, (try? cleanEnd.write()) != nil { Self.giveToOwner(cleanEnd.path) }
             }
@@ -113,9 +115,9 @@ final class IndexFiles: Sendable {
 
     private var damagePath: String { PrivateFiles.parent(of: database) + "/index.damaged" }
 
-    private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && cleanEnd.holds }
+    private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && cleanEnd.isValid }
 
-    /// Whether no change waits beside the database to be carried over into it.
+    /// Whether the write-ahead log and the rollback journal are missing or empty.
     private var hasNoLog: Bool {
         ["-wal", "-shm", "-journal"].allSatisfy { suffix in
             var status = stat()
@@ -124,8 +126,8 @@ final class IndexFiles: Sendable {
         }
     }
 
-    /// Removes the database and what belongs to it; the statement first, so that nobody vouches for what is left. A directory in the
-    /// place of a file is removed only where it is empty.
+    /// Removes the database and its files. The marker goes first, so that it never describes remaining files. A
+    /// directory with the name of a file is removed only where it is empty.
     private func removeAll() throws(FileFailure) {
         try cleanEnd.remove()
         for path in ["", "-wal", "-shm", "-journal"].map({ database + $0 }) + [damagePath] {

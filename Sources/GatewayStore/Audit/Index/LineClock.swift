@@ -1,13 +1,14 @@
 internal import GatewayCore
 
-/// Reads the times of lines, in microseconds. Most lines are of the same second as the one before.
+/// Parses the times of consecutive lines, in microseconds. Caches the last second, because most lines share it with the
+/// line before.
 struct LineClock {
     private var second: (text: [UInt8], microseconds: Int64) = ([], 0)
 
-    /// When the line was written; nil where it does not say.
+    /// Returns the time at which the line was written; nil where the line has no valid time.
     mutating func time(of line: JournalLineReader) -> Int64? {
         guard let bytes = line.bytes(of: "at") else { return nil }
-        // `2026-11-21T07:00:00.000000Z`
+        // The format is `2026-11-21T07:00:00.000000Z`.
         guard bytes.count == 27 else { return line.time?.microseconds }
         if !bytes.starts(with: second.text) || second.text.isEmpty {
             guard let time = line.time else { return nil }
@@ -23,6 +24,6 @@ struct LineClock {
 }
 
 extension JournalLineReader {
-    /// How many like it the line stands for. Bounded, so that sums of forged counts fit their type.
+    /// The number of events that the line stands for. Limited to 2^40, so that sums of forged counts cannot overflow.
     var count: Int64 { Int64(min(number("count") ?? 1, 1 << 40)) }
 }

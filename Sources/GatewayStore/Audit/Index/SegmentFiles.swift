@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// The segments of a journal for whoever only reads them.
+/// Read-only access to the segments of a journal.
 struct SegmentFiles: Sendable {
-    /// A segment, and how long it was when it was looked at.
+    /// A segment and its size when it was listed.
     struct Found: Sendable, Hashable {
         let name: JournalSegmentName
         let size: UInt64
     }
 
     let directory: String
-    /// How much of a segment is read at once where it can be. Little: what brings the index up to date rests between blocks, and
-    /// not within one (``BackgroundPace``).
+    /// The initial size of a block, in bytes. It is small because an index update pauses between blocks and not within
+    /// one (``BackgroundPace``).
     var blockBytes = 1 << 18
 
-    /// The segments in order. One that is removed meanwhile is left out.
+    /// Returns the segments in ascending order. Skips a segment that is removed while they are listed.
     func list() throws(FileFailure) -> [Found] {
         let files = SystemFileSystem()
         var found: [Found] = []
@@ -27,7 +27,8 @@ struct SegmentFiles: Sendable {
         return found
     }
 
-    /// What the body reads of a segment; nil where the segment has been removed, as retention does at any time.
+    /// Runs the body and returns its result; nil where the segment has been removed. Retention may remove a segment at
+    /// any time.
     func ifPresent<Result>(_ body: () throws(FileFailure) -> Result?) throws(FileFailure) -> Result? {
         do throws(FileFailure) {
             return try body()
@@ -36,10 +37,11 @@ struct SegmentFiles: Sendable {
         }
     }
 
-    /// Some lines from the offset on, which must be where one begins: a block of them, or one that is longer than a block. Nil
-    /// where none is there in full. Keeps what a long journal takes in memory small.
+    /// Returns complete lines from the offset on: about one block, or one line that is longer than a block. Nil where
+    /// no complete line is left. Reading by blocks bounds the memory used.
     ///
-    /// - Parameter isGrowing: whether the segment may be being written.
+    /// - Parameters: - start: The offset of a line's first byte. - isGrowing: Whether the segment may still be written
+    ///   to.
     func block(of segment: Found, from start: Int, isGrowing: Bool) throws(FileFailure) -> [UInt8]? {
         var count = blockBytes
         while true {
@@ -59,23 +61,25 @@ struct SegmentFiles: Sendable {
         }
     }
 
-    /// The lines from the offset on, which must be where one begins, of a segment that may be being written; without those that
-    /// are not there in full yet, and without one that goes beyond so many bytes.
+    /// Returns the complete lines from the offset on, of a segment that may still be written to. Leaves out incomplete
+    /// lines and lines that reach beyond `count` bytes.
+    ///
+    /// - Parameter start: The offset of a line's first byte.
     func lines(_ name: JournalSegmentName, from start: Int, atMost count: Int = .max) throws(FileFailure) -> [UInt8] {
         for _ in 1..<Self.attempts {
             let found = WholeLines(try read(name, from: start, count: count))
             if !found.hasGap { return found.bytes }
-            // What is written while it is read may be seen in part, and lines behind it in full.
+            // A read during a write may return a partial line in front of complete lines. Try again.
             usleep(Self.pauseMicroseconds)
         }
-        // A gap that stays is damage, for verification to name.
+        // A gap that persists is damage, which verification reports.
         return WholeLines(try read(name, from: start, count: count), mayHaveGaps: true).bytes
     }
 
     private static let attempts = 3
     private static let pauseMicroseconds: UInt32 = 2000
 
-    /// The bytes from the offset on, so many at most.
+    /// Returns at most `count` bytes from the offset on.
     func read(_ name: JournalSegmentName, from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
         let reader = try SegmentReader(path(name))
         defer { reader.close() }
@@ -85,7 +89,7 @@ struct SegmentFiles: Sendable {
     func path(_ name: JournalSegmentName) -> String { directory + "/" + name.text }
 }
 
-/// One segment, open to be read.
+/// A segment that is open for reading.
 struct SegmentReader {
     private let path: String
     private let descriptor: CInt
@@ -98,7 +102,7 @@ struct SegmentReader {
 
     func close() { _ = Glibc.close(descriptor) }
 
-    /// The bytes from the offset on, so many at most.
+    /// Returns at most `count` bytes from the offset on.
     func read(from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }

@@ -1,12 +1,15 @@
-/// The lines at the beginning of some bytes that are there in full: of a segment that is being written, the last ones may be seen
-/// in part.
+/// The complete lines at the start of a byte array. The last lines of a segment that is still written to may be
+/// incomplete.
 struct WholeLines {
     /// The lines, each with its line feed.
     let bytes: [UInt8]
-    /// Whether there are whole lines behind one that is not.
+    /// Whether complete lines follow an incomplete one.
     let hasGap: Bool
 
-    /// - Parameter mayHaveGaps: whether lines go up to the last whole one, whatever is between.
+    /// Creates the lines.
+    ///
+    /// - Parameter mayHaveGaps: Whether ``bytes`` reaches to the last complete line even where incomplete lines lie in
+    ///   between.
     init(_ found: [UInt8], mayHaveGaps: Bool = false) {
         var offset = 0
         var end = 0
@@ -14,7 +17,7 @@ struct WholeLines {
         var hasGap = false
         let content = JournalContent.endOfLines(in: found)
         while offset < content, let feed = ChainCheck.endOfLine(in: found, from: offset), feed < content {
-            if CheckedLine.isShaped(found, offset..<feed) {
+            if CheckedLine.isWellFormed(found, offset..<feed) {
                 hasGap = hasGap || isBehindAGap
                 if !isBehindAGap || mayHaveGaps { end = feed + 1 }
             } else {

@@ -1,9 +1,9 @@
 internal import GRDB
 internal import GatewayCore
 
-/// The conditions of a query: those that the index has columns for, and the rest, which only the line itself answers.
+/// The conditions of a query: those on columns of the index, and the others, for which the line itself is read.
 struct AuditFilter: Sendable {
-    /// A member of the line that must have the text, and the column of its word.
+    /// A condition on a member of the line, and the index column that holds its word.
     private struct Word: Sendable {
         let member: StaticString
         let column: String
@@ -15,14 +15,14 @@ struct AuditFilter: Sendable {
     private let since: Int64
     private let until: Int64
     private let hidesCheckpoints: Bool
-    private let rest: [Rest]
+    private let otherConditions: [Rest]
 
     private enum Rest: Sendable {
-        /// A member that must have the text as it is written in the line.
+        /// The member must have this text, in the escaped form of the line.
         case member(StaticString, [UInt8])
-        /// The limit that refused the call, or would have.
+        /// The limit with this name rejected the call, or would have as a shadow limit.
         case limit(String)
-        /// Some limit in trial would have refused the call.
+        /// At least one shadow limit would have rejected the call.
         case wouldLimit
     }
 
@@ -35,31 +35,31 @@ struct AuditFilter: Sendable {
         add("user", "user", query.user?.text)
         add("recipient", "recipient", query.to?.text)
         add("action", "action", query.action?.rawValue ?? (query.from == nil ? nil : Action.send.rawValue))
-        var rest: [Rest] = []
+        var otherConditions: [Rest] = []
         switch query.result {
-        case AuditQuery.wouldRefuse?: rest.append(.member("rule", Array(AuditQuery.wouldRefuse.utf8)))
-        case AuditQuery.wouldLimit?: rest.append(.wouldLimit)
+        case AuditQuery.wouldRefuse?: otherConditions.append(.member("rule", Array(AuditQuery.wouldRefuse.utf8)))
+        case AuditQuery.wouldLimit?: otherConditions.append(.wouldLimit)
         case let result: add("result", "result", result)
         }
-        if let rule = query.rule { rest.append(.member("rule", Self.written(rule))) }
-        if let peer = query.peer { rest.append(.member("peer", Self.written(peer))) }
-        if let limit = query.limit { rest.append(.limit(limit)) }
+        if let rule = query.rule { otherConditions.append(.member("rule", Self.written(rule))) }
+        if let peer = query.peer { otherConditions.append(.member("peer", Self.written(peer))) }
+        if let limit = query.limit { otherConditions.append(.limit(limit)) }
         self.words = words
-        self.rest = rest
+        self.otherConditions = otherConditions
         call = query.call.map { Array($0.utf8) }
         since = query.since?.microseconds ?? .min
         until = query.until?.microseconds ?? .max
         hidesCheckpoints = query.hidesCheckpoints
     }
 
-    /// No line before this time fits.
+    /// The earliest time of a matching line, in microseconds.
     var earliest: Int64 { since }
 
-    /// Whether lines have to be read to tell whether they fit.
-    var hasRest: Bool { !rest.isEmpty }
+    /// Whether lines must be read to decide whether they match.
+    var hasOtherConditions: Bool { !otherConditions.isEmpty }
 
-    /// Whether the line fits all that the index has columns for.
-    func fitsColumns(_ line: JournalLineReader, at time: Int64) -> Bool {
+    /// Returns whether the line matches the conditions on columns of the index.
+    func matchesColumns(_ line: JournalLineReader, at time: Int64) -> Bool {
         guard time >= since, until == .max || time < until else { return false }
         guard words.allSatisfy({ line.bytes(of: $0.member)?.elementsEqual($0.text.utf8) ?? false }) else {
             return false
@@ -69,9 +69,9 @@ struct AuditFilter: Sendable {
         return true
     }
 
-    /// Whether the line fits the rest.
-    func fitsRest(_ line: JournalLineReader) -> Bool {
-        rest.allSatisfy { condition in
+    /// Returns whether the line matches the conditions that the index has no columns for.
+    func matchesOtherConditions(_ line: JournalLineReader) -> Bool {
+        otherConditions.allSatisfy { condition in
             switch condition {
             case .member(let name, let text): line.bytes(of: name)?.elementsEqual(text) ?? false
             case .wouldLimit: line.bytes.endOfMemberName("would-limit") != nil
@@ -80,7 +80,7 @@ struct AuditFilter: Sendable {
         }
     }
 
-    /// The condition on rows of the index; nil where a word in it occurs nowhere.
+    /// Returns the SQL condition on rows of the index; nil where a word of the query occurs in no record.
     func condition(_ database: Database) throws -> (sql: String, arguments: StatementArguments)? {
         var conditions: [String] = []
         var arguments: StatementArguments = []
@@ -110,7 +110,7 @@ struct AuditFilter: Sendable {
         return (conditions.map { " AND \($0)" }.joined(), arguments)
     }
 
-    /// The limits that the line names: the one that refused, and those in trial.
+    /// The names of the limits in the line: the limit that rejected the call, and the shadow limits.
     private static func limits(of line: JournalLineReader) -> [String] {
         guard line.bytes.endOfMemberName("limit") != nil || line.bytes.endOfMemberName("would-limit") != nil,
             let record = try? JSONParser().parse(Array(line.bytes).span)
@@ -123,7 +123,7 @@ struct AuditFilter: Sendable {
         return names
     }
 
-    /// The text as it is written in a line, without its quotation marks.
+    /// The text in the escaped form of a line, without quotation marks.
     private static func written(_ text: String) -> [UInt8] {
         Array(JSONWriter.bytes(of: .string(text)).dropFirst().dropLast())
     }

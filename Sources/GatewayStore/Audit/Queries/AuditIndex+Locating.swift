@@ -3,10 +3,10 @@ internal import GRDB
 internal import GatewayCore
 
 extension AuditIndex {
-    /// Hands over the lines that fit, in the journal's order; each as it stands in its segment, without its line feed. Blocks.
+    /// Passes the matching lines to `onLine` in the journal's order, without their line feeds. Blocks.
     ///
-    /// - Parameter limit: How many at most; where there are more, the newest.
-    /// - Returns: Whether there are more than the limit.
+    /// - Parameter limit: The maximum number of lines. Where more match, the newest are returned.
+    /// - Returns: Whether more lines match than the limit.
     @discardableResult
     public func lines(
         _ query: AuditQuery, limit: Int = .max, onLine: ([UInt8]) throws -> Void
@@ -20,7 +20,7 @@ extension AuditIndex {
 }
 
 extension AuditIndex: AuditLocating {
-    /// How many rows are read in one transaction. What is done with them is done outside, so that nobody waits for it.
+    /// The number of rows read in one transaction. Visitors run outside the transaction, so that they delay no writer.
     private static let rowsAtOnce = 2000
 
     func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws {
@@ -60,7 +60,7 @@ extension AuditIndex: AuditLocating {
         }
     }
 
-    /// Reads within one transaction; whatever goes wrong is a `Failure`.
+    /// Runs the body in one read transaction and converts every error to ``Failure``.
     func guarded<Result>(_ body: (Database) throws -> Result) throws(Failure) -> Result {
         do {
             return try database.read(body)
@@ -71,14 +71,14 @@ extension AuditIndex: AuditLocating {
 }
 
 extension AuditLocation {
-    /// The place that a row of the index names. Throws where it cannot be one.
+    /// Decodes the location in a row of the index. Throws where the values are out of range.
     init(_ row: Row) throws {
         let number = try row.decode(Int64.self, forColumn: "seq")
         let segment = try row.decode(Int64.self, forColumn: "segment")
         let place = try row.decode(Int.self, forColumn: "place")
         let length = try row.decode(Int.self, forColumn: "length")
         guard number >= 0, segment >= 0, place >= 0, (1...AuditLocation.longestLine).contains(length) else {
-            throw AuditIndex.Failure("the index names an impossible place for line \(number)", isDamage: true)
+            throw AuditIndex.Failure("the index contains an invalid position for line \(number)", isDamage: true)
         }
         self.init(
             number: UInt64(number), segment: JournalSegmentName(first: UInt64(segment)), place: place, length: length,

@@ -2,7 +2,7 @@ internal import GRDB
 internal import GatewayCore
 
 extension AuditIndex {
-    /// The newest sends to the user that the backend may have seen. Blocks.
+    /// Returns the newest sends to the user that may have reached the backend. Blocks.
     func received(by user: UserName, since: WallTime, limit: Int) throws(Failure) -> [ReceivedNotification] {
         try guarded { database in
             guard let recipient = try Self.wordNumber(user.text, database),

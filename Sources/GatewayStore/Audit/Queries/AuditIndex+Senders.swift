@@ -2,7 +2,7 @@ internal import GRDB
 public import GatewayCore
 
 extension AuditIndex {
-    /// Who notified the user since then, who most often first. Blocks.
+    /// Returns the senders who notified the user since the time, most frequent first. Blocks.
     public func senders(to user: UserName, since: WallTime) throws(Failure) -> [SenderSummary] {
         try guarded { database in
             guard let recipient = try Self.wordNumber(user.text, database),
@@ -22,12 +22,13 @@ extension AuditIndex {
         }
     }
 
-    /// The word's number; one that no record has where there is none, since a comparison with NULL is neither true nor false.
+    /// The word's number. Returns -1, which no record has, for an unknown word: SQL comparisons with NULL are neither
+    /// true nor false.
     private static func known(_ word: String, _ database: Database) throws -> Int64 {
         try wordNumber(word, database) ?? -1
     }
 
-    /// Intents count, less those of which the outcome says that the backend never saw them.
+    /// Counts intents, minus the outcomes that state that the send never reached the backend.
     private static let sendersQuery = """
         SELECT
             (SELECT text FROM word WHERE id = user) AS sender,

@@ -1,4 +1,4 @@
-/// Lists lines and calls that fit a filter, whatever finds them.
+/// Lists the lines and calls that match a filter. Works with either source of locations.
 struct AuditListing {
     let locator: any AuditLocating
     let filter: AuditFilter
@@ -10,46 +10,46 @@ struct AuditListing {
         source = AuditLineSource(files)
     }
 
-    /// Hands over the lines that fit, in the journal's order.
+    /// Passes the matching lines to `onLine` in the journal's order.
     ///
-    /// - Parameter limit: How many at most; where there are more, the newest.
-    /// - Returns: Whether there are more than the limit.
+    /// - Parameter limit: The maximum number of lines. Where more match, the newest are returned.
+    /// - Returns: Whether more lines match than the limit.
     func lines(limit: Int, onLine: (UInt64, [UInt8]) throws -> Void) throws -> Bool {
         if limit == .max {
             try locator.locate(filter, newestFirst: false) { location in
-                if let line = try fitting(location) { try onLine(location.number, line) }
+                if let line = try matchingLine(location) { try onLine(location.number, line) }
                 return true
             }
             return false
         }
         var found: [AuditLocation] = []
         try locator.locate(filter, newestFirst: true) { location in
-            if try !filter.hasRest || fitting(location) != nil { found.append(location) }
+            if try !filter.hasOtherConditions || matchingLine(location) != nil { found.append(location) }
             return found.count <= limit
         }
         let isMore = found.count > limit
         for location in found.prefix(limit).reversed() {
-            if let line = try fitting(location) { try onLine(location.number, line) }
+            if let line = try matchingLine(location) { try onLine(location.number, line) }
         }
         return isMore
     }
 
-    /// Hands over the calls of which a line fits, each with all its lines, in the order of those that fit. A line that is about no
-    /// call stands alone.
+    /// Passes each call with a matching line to `onCall`, with all lines of the call, ordered by the oldest matching
+    /// line. A line without a call is passed alone.
     ///
-    /// - Parameter limit: How many at most; where there are more, the newest.
-    /// - Returns: Whether there are more than the limit.
+    /// - Parameter limit: The maximum number of calls. Where more match, the newest are returned.
+    /// - Returns: Whether more calls match than the limit.
     func calls(limit: Int, onCall: (UInt64, [[UInt8]]) throws -> Void) throws -> Bool {
         var found: [AuditLocation] = []
         var places: [[UInt8]: Int] = [:]
         var isMore = false
         try locator.locate(filter, newestFirst: true) { location in
             if let call = location.call, let place = places[call] {
-                // The oldest line that fits gives the call its place.
-                if try !filter.hasRest || fitting(location) != nil { found[place] = location }
+                // The oldest matching line determines the call's position.
+                if try !filter.hasOtherConditions || matchingLine(location) != nil { found[place] = location }
                 return true
             }
-            guard try !filter.hasRest || fitting(location) != nil else { return true }
+            guard try !filter.hasOtherConditions || matchingLine(location) != nil else { return true }
             guard found.count < limit else {
                 isMore = true
                 return false
@@ -67,14 +67,15 @@ struct AuditListing {
         return isMore
     }
 
-    /// The line, where it is there and fits. Throws where the index says that a line fits which does not.
-    private func fitting(_ location: AuditLocation) throws -> [UInt8]? {
+    /// Returns the line where it exists and matches; nil otherwise. Throws where the line contradicts its row in the
+    /// index.
+    private func matchingLine(_ location: AuditLocation) throws -> [UInt8]? {
         guard let bytes = try source.line(at: location) else { return nil }
         let line = JournalLineReader(bytes: bytes[...])
         var clock = LineClock()
-        guard let time = clock.time(of: line), filter.fitsColumns(line, at: time) else {
-            throw AuditIndex.Failure("line \(location.number) is not what the index says", isDamage: true)
+        guard let time = clock.time(of: line), filter.matchesColumns(line, at: time) else {
+            throw AuditIndex.Failure("line \(location.number) does not match its index entry", isDamage: true)
         }
-        return filter.fitsRest(line) ? bytes : nil
+        return filter.matchesOtherConditions(line) ? bytes : nil
     }
 }

@@ -1,32 +1,33 @@
-/// Where a line lies.
+/// The position of a line in the journal.
 struct AuditLocation: Sendable, Hashable {
     /// The line's number.
     let number: UInt64
-    /// The first number of its segment.
+    /// The name of the segment, which is its first number.
     let segment: JournalSegmentName
-    /// The place of its first byte in the segment.
+    /// The offset of the line's first byte in the segment.
     let place: Int
-    /// Its length in bytes, without the line feed.
+    /// The length in bytes, without the line feed.
     let length: Int
-    /// The id of its call, if it is about one.
+    /// The id of the line's call; nil for a line without one.
     let call: [UInt8]?
 
-    /// No line is longer; a longer one in the index is damage.
+    /// The maximum length of a line, in bytes. A longer one in the index is damage.
     static let longestLine = 1 << 26
 }
 
-/// Finds the lines that fit a filter: the index, or a scan of the segments.
+/// A source of the locations of matching lines: the index, or a scan of the segments.
 protocol AuditLocating {
-    /// Visits the lines that fit the filter in the order of their numbers, or in the opposite one, until `visit` returns false.
+    /// Visits the locations of matching lines in ascending or descending order of their numbers, until `visit` returns
+    /// false.
     ///
-    /// Lines that do not fit the filter's rest may be among them.
+    /// The index checks only the conditions on its columns, so it may also visit lines that do not match the others.
     func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws
 
-    /// The lines of the calls, in the order of their numbers.
+    /// Returns the locations of the calls' lines, in ascending order of their numbers.
     func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [AuditLocation]]
 }
 
-/// Reads lines from their segments, one segment open at a time. Belongs to one thread.
+/// Reads lines from the segments and keeps one segment open at a time. Confined to one thread.
 final class AuditLineSource {
     private let files: SegmentFiles
     private var open: (name: JournalSegmentName, reader: SegmentReader)?
@@ -35,7 +36,8 @@ final class AuditLineSource {
 
     deinit { open?.reader.close() }
 
-    /// The line at the place; nil where its segment has been removed. Throws where another line lies there.
+    /// Returns the line at the location; nil where its segment has been removed. Throws where another line is found
+    /// there.
     func line(at location: AuditLocation) throws -> [UInt8]? {
         if open?.name != location.segment {
             open?.reader.close()
@@ -48,7 +50,7 @@ final class AuditLineSource {
         }
         let line = try open?.reader.read(from: location.place, count: location.length) ?? []
         guard line.count == location.length, JournalLineReader(bytes: line[...]).sequence == location.number else {
-            throw AuditIndex.Failure("line \(location.number) is not where the index says", isDamage: true)
+            throw AuditIndex.Failure("line \(location.number) is not at its index position", isDamage: true)
         }
         return line
     }

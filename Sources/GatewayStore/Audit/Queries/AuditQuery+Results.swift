@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension AuditQuery {
-    /// The words that `result` takes: those that records of any kind have, and the two for what a trial would have refused.
+    /// The words accepted for `result`: the results of all record kinds, and the two words for shadow rejections.
     public static let resultWords: [String] = {
         let words =
             CallResult.allCases.map(\.rawValue) + RefusalCode.allCases.map(\.rawValue)
@@ -10,7 +10,7 @@ extension AuditQuery {
         return Set(words).sorted()
     }()
 
-    /// Words of records that are made elsewhere: an operator's change that was not made, refusals of several kinds together, failed
-    /// logins, and peers or users that were kept out for a while.
+    /// Results of records that other code writes: a failed operator change, several coalesced rejections, failed
+    /// logins, and the start and end of a ban.
     private static let otherWords = ["failed", "several", "login-failed", "banned", "ban-ended"]
 }

@@ -1,53 +1,54 @@
 public import GatewayCore
 
-/// Which lines of the journal are asked for: those that fit all that is given.
+/// A query for lines of the journal. A line must match every condition that is set.
 public struct AuditQuery: Sendable, Hashable {
-    /// Who sent; sends only.
+    /// The sender. Matches sends only.
     public var from: UserName?
-    /// Whom a send is for, or from whom a device was handed over.
+    /// The recipient of a send, or the former owner of a transferred device.
     public var to: UserName?
-    /// Who called, or whom an operator's change is about.
+    /// The caller, or the subject of an operator's change.
     public var user: UserName?
-    /// What the call does.
+    /// The action of the call.
     public var action: Action?
-    /// How it ended: a word of the journal's, or one of the two words for what a trial would have refused.
+    /// The result: one of ``resultWords``.
     public var result: String?
-    /// The rule of the policy that decided.
+    /// The policy rule that decided.
     public var rule: String?
-    /// The peer's address, as it is recorded.
+    /// The peer's address as recorded.
     public var peer: String?
-    /// The limit that refused the call, or would have.
+    /// The limit that rejected the call, or would have as a shadow limit.
     public var limit: String?
-    /// Not before this time.
+    /// The earliest time, inclusive.
     public var since: WallTime?
-    /// Before this time.
+    /// The latest time, exclusive.
     public var until: WallTime?
     /// The call's id.
     public var call: String?
     /// Whether checkpoints are left out.
     public var hidesCheckpoints = false
 
-    /// The result word for calls that a policy in trial would have refused; in the journal a `rule`.
+    /// The result word for calls that a shadow policy would have rejected. The journal stores it in `rule`.
     public static let wouldRefuse = "would-refuse"
-    /// The result word for calls that a limit in trial would have refused; in the journal the member `would-limit`.
+    /// The result word for calls that a shadow limit would have rejected. The journal stores the limits in
+    /// `would-limit`.
     public static let wouldLimit = "would-limit"
 
-    /// All lines.
+    /// Creates a query that matches every line.
     public init() {}
 }
 
-/// Who notified a user within a time, and how often.
+/// The sends of one sender to a user within a period.
 public struct SenderSummary: Sendable, Hashable {
-    /// Who.
+    /// The sender.
     public let sender: UserName
-    /// How many sends were handed to the backend; those that it certainly never saw are not among them.
+    /// The number of sends, without those that never reached the backend.
     public let count: Int
-    /// The time of the first of them; nil where there is none.
+    /// The time of the first send; nil where all calls were rejected.
     public let first: WallTime?
-    /// The time of the last.
+    /// The time of the last send; nil where all calls were rejected.
     public let last: WallTime?
-    /// The services that they went through, in alphabetical order.
+    /// The push services of the sends, in alphabetical order.
     public let platforms: [String]
-    /// How many were refused.
+    /// The number of rejected calls.
     public let refused: Int
 }

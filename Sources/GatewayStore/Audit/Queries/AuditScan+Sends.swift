@@ -1,10 +1,10 @@
 internal import GatewayCore
 
 extension AuditScan {
-    /// The results of outcomes that say that the backend never saw the send.
+    /// The outcome results that state that the send never reached the backend.
     private static let unsent = [CallResult.backendUnreachable.rawValue, CallResult.overloaded.rawValue]
 
-    /// See `AuditIndex.received(by:since:limit:)`.
+    /// Returns the same result as `AuditIndex.received(by:since:limit:)`.
     func received(by user: UserName, since: WallTime, limit: Int) throws -> [ReceivedNotification] {
         var newest: [ReceivedNotification?] = []
         for (segment, end) in try segments(since: since.microseconds).reversed() {
@@ -12,7 +12,7 @@ extension AuditScan {
             var found: [ReceivedNotification?] = []
             try visit(segment, before: end) { line in
                 guard line.time >= since.microseconds, isSend(line, to: user), line.reader.kind == .outcome,
-                    !Self.unsent.contains(where: { line.says("result", $0) })
+                    !Self.unsent.contains(where: { line.hasMember("result", $0) })
                 else { return }
                 let sender = line.reader.text("user").flatMap(UserName.init(canonical:))
                 let service = line.reader.text("pns").flatMap(PushService.init(rawValue:))
@@ -29,7 +29,7 @@ extension AuditScan {
         return newest.compactMap(\.self)
     }
 
-    /// See `AuditIndex.senders(to:since:)`.
+    /// Returns the same result as `AuditIndex.senders(to:since:)`.
     func senders(to user: UserName, since: WallTime) throws -> [SenderSummary] {
         var parts: [String: Parts] = [:]
         for (segment, end) in try segments(since: since.microseconds) {
@@ -49,7 +49,7 @@ extension AuditScan {
         }
     }
 
-    /// What is known of one sender.
+    /// The totals of one sender.
     private struct Parts {
         var sent = 0
         var first: Int64?
@@ -65,7 +65,7 @@ extension AuditScan {
                 last = max(last ?? line.time, line.time)
                 if let service = line.reader.text("pns") { platforms.insert(service) }
             case .outcome:
-                if AuditScan.unsent.contains(where: { line.says("result", $0) }) { sent -= 1 }
+                if AuditScan.unsent.contains(where: { line.hasMember("result", $0) }) { sent -= 1 }
             case .refusal:
                 refused += line.reader.count
             case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, nil:
@@ -75,6 +75,6 @@ extension AuditScan {
     }
 
     private func isSend(_ line: Line, to user: UserName) -> Bool {
-        line.says("recipient", user.text) && line.says("action", Action.send.rawValue)
+        line.hasMember("recipient", user.text) && line.hasMember("action", Action.send.rawValue)
     }
 }

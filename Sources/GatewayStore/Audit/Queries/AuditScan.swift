@@ -1,25 +1,26 @@
 internal import GatewayCore
 
-/// Answers from the segments alone, as the index would: for the time in which there is no index that can be used.
+/// Answers queries from the segments alone, with the results of the index. Used while no index is usable.
 ///
-/// Reads every line of the segments concerned, block by block. Slower than the index by orders of magnitude.
+/// Reads every line of the relevant segments, block by block. Slower than the index by orders of magnitude.
 struct AuditScan {
     private let files: SegmentFiles
-    /// How many bytes of segments may be read; beyond it `Failure` is thrown.
+    /// The number of bytes that may still be read. A scan that needs more throws `Failure`.
     private let budget: Budget
-    /// Asked before each block; where it returns false the scan ends with a `Failure`.
+    /// Checked before each block. Where it returns false, the scan throws `Failure`.
     private let isWanted: () -> Bool
 
-    /// How much a scan has read. Belongs to one thread.
+    /// The remaining bytes of a scan. Confined to one thread.
     private final class Budget {
         var bytes: UInt64
         init(_ bytes: UInt64) { self.bytes = bytes }
     }
 
     private static let blockBytes = 1 << 20
-    /// How far times may go back within a journal, in microseconds: a clock that was set. Older segments are not read for what is newer.
+    /// The largest backward step of the clock that a journal may contain, in microseconds. A segment whose last line is
+    /// older than the queried time by more than this is skipped.
     private static let longestStepBack: Int64 = 86_400_000_000
-    /// How much of a segment's end is read for the time of its last line.
+    /// The number of bytes at a segment's end that are searched for the time of its last line.
     private static let tailBytes = 64 << 10
 
     init(_ files: SegmentFiles, limit: UInt64 = .max, isWanted: @escaping () -> Bool = { true }) {
@@ -28,19 +29,20 @@ struct AuditScan {
         self.isWanted = isWanted
     }
 
-    /// A line, and what every line that counts says.
+    /// A valid line with its parsed number and time.
     struct Line {
         let reader: JournalLineReader
         let number: UInt64
         let time: Int64
         let location: AuditLocation
 
-        func says(_ member: StaticString, _ text: String) -> Bool {
+        func hasMember(_ member: StaticString, _ text: String) -> Bool {
             reader.bytes(of: member)?.elementsEqual(text.utf8) ?? false
         }
     }
 
-    /// The segments that may hold lines since then, in order, and for each the number that the next one begins with.
+    /// Returns the segments that may contain lines since the time, in order, each with the first number of the next
+    /// segment.
     func segments(since: Int64) throws -> [(segment: SegmentFiles.Found, end: UInt64?)] {
         let found = try files.list()
         return try found.indices.compactMap { index in
@@ -54,7 +56,7 @@ struct AuditScan {
         }
     }
 
-    /// Visits the lines of a segment that count, in order.
+    /// Visits the valid lines of a segment in order. Lines from `end` on are void.
     func visit(_ segment: SegmentFiles.Found, before end: UInt64?, _ body: (Line) throws -> Void) throws {
         var clock = LineClock()
         var start = 0
@@ -65,7 +67,8 @@ struct AuditScan {
             }
             guard let bytes else { return }
             guard UInt64(bytes.count) <= budget.bytes else {
-                throw AuditIndex.Failure("the journal is too long to be read through; its index is being made")
+                throw AuditIndex.Failure(
+                    "the journal exceeds the scan limit while its index is being built; try again later")
             }
             budget.bytes -= UInt64(bytes.count)
             var offset = 0
@@ -104,7 +107,7 @@ extension AuditScan: AuditLocating {
         for (segment, end) in newestFirst ? segments.reversed() : segments {
             var found: [AuditLocation] = []
             try self.visit(segment, before: end) { line in
-                if filter.fitsColumns(line.reader, at: line.time), filter.fitsRest(line.reader) {
+                if filter.matchesColumns(line.reader, at: line.time), filter.matchesOtherConditions(line.reader) {
                     found.append(line.location)
                 }
             }

@@ -2,10 +2,10 @@ internal import Foundation
 public import GatewayCore
 internal import Synchronization
 
-/// Answers questions about a journal: from its index where that can be used, otherwise from the segments.
+/// Answers queries about a journal: from its index where that is usable, otherwise from the segments.
 ///
-/// The answers are the same either way. A damaged index is closed, removed, and made anew by the next `update`. Blocks; belongs to one
-/// thread at a time.
+/// Both sources give the same results. A damaged index is closed, removed, and rebuilt by the next `update`. Functions
+/// block. Confined to one thread at a time.
 public final class AuditTrail: Sendable {
     private let files: SegmentFiles
     private let state = Mutex(State())
@@ -15,18 +15,17 @@ public final class AuditTrail: Sendable {
         var obstacle: AuditIndex.Failure?
     }
 
-    /// The trail of the journal in the directory. Opens nothing yet.
+    /// Creates a trail for the journal in the directory. Opens no file.
     public convenience init(directory: String) { self.init(SegmentFiles(directory: directory)) }
 
     init(_ files: SegmentFiles) { self.files = files }
 
-    /// Opens the index and brings it up to what the segments hold; a damaged one is made anew.
+    /// Opens the index and updates it from the segments.
     ///
-    /// - Parameters:
-    ///   - makesAnew: Whether a damaged index is made anew at once; otherwise it is at the next update.
-    ///   - progress: Told now and then how many bytes of how many have been read.
-    ///   - isWanted: Asked before each block; where it is wanted no longer, the rest is left for the next time.
-    /// - Returns: Why the index cannot be used, nil where it can.
+    /// - Parameters: - makesAnew: Whether a damaged index is rebuilt at once. If false, the next update rebuilds it. -
+    ///   progress: Receives the bytes read so far and the total, before each segment and at the end. - isWanted:
+    ///   Checked before each block. Where it returns false, the update stops and a later update continues.
+    /// - Returns: The reason why the index cannot be used; nil where it can.
     @discardableResult
     public func update(
         makesAnew: Bool = true, progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
@@ -40,28 +39,28 @@ public final class AuditTrail: Sendable {
                 break
             } catch {
                 obstacle = error
-                guard drop(for: error) else { break }
+                guard discardIndex(after: error) else { break }
             }
         }
         state.withLock { $0.obstacle = obstacle }
         return obstacle
     }
 
-    /// A damaged index is made anew once; one that is damaged again at once is left alone until somebody asks again.
+    /// A damaged index is rebuilt once. If the rebuilt index is damaged too, the next call of `update` tries again.
     private static let attempts = 2
 
-    /// Hands over the lines that fit, in the journal's order; each as it stands in its segment, without its line feed.
+    /// Passes the matching lines to `onLine` in the journal's order, without their line feeds.
     ///
-    /// - Parameter limit: How many at most; where there are more, the newest.
-    /// - Returns: Whether there are more than the limit.
+    /// - Parameter limit: The maximum number of lines. Where more match, the newest are returned.
+    /// - Returns: Whether more lines match than the limit.
     @discardableResult
     public func lines(
         _ query: AuditQuery, limit: Int = .max, onLine: ([UInt8]) throws -> Void
     ) throws -> Bool {
         var last: UInt64?
-        return try answer { locator in
+        return try run { locator in
             try AuditListing(query, locator, files).lines(limit: limit) { number, line in
-                // Where the index failed on the way, the scan goes on behind what was handed over.
+                // If the index fails midway, the scan continues after the lines already passed on.
                 if let last, number <= last { return }
                 try onLine(line)
                 last = number
@@ -69,14 +68,15 @@ public final class AuditTrail: Sendable {
         }
     }
 
-    /// Hands over the calls of which a line fits, each with all its lines; a line that is about no call stands alone.
+    /// Passes each call with a matching line to `onCall`, with all lines of the call. A line without a call is passed
+    /// alone.
     ///
-    /// - Parameter limit: How many at most; where there are more, the newest.
-    /// - Returns: Whether there are more than the limit.
+    /// - Parameter limit: The maximum number of calls. Where more match, the newest are returned.
+    /// - Returns: Whether more calls match than the limit.
     @discardableResult
     public func calls(_ query: AuditQuery, limit: Int, onCall: ([[UInt8]]) throws -> Void) throws -> Bool {
         var last: UInt64?
-        return try answer { locator in
+        return try run { locator in
             try AuditListing(query, locator, files).calls(limit: limit) { number, lines in
                 if let last, number <= last { return }
                 try onCall(lines)
@@ -85,22 +85,23 @@ public final class AuditTrail: Sendable {
         }
     }
 
-    /// Who notified the user since then, who most often first.
+    /// Returns the senders who notified the user since the time, most frequent first.
     public func senders(to user: UserName, since: WallTime) throws -> [SenderSummary] {
-        try answer { index in
+        try run { index in
             try index.senders(to: user, since: since)
         } otherwise: { scan in
             try scan.senders(to: user, since: since)
         }
     }
 
-    /// The newest sends to the user that the backend may have seen; nil where the index cannot tell.
+    /// Returns the newest sends to the user that may have reached the backend, from the index; nil where the index is
+    /// not usable.
     func indexed(_ user: UserName, since: WallTime, limit: Int) -> [ReceivedNotification]? {
-        guard let index = usable else { return nil }
+        guard let index = usableIndex else { return nil }
         do throws(AuditIndex.Failure) {
             return try index.received(by: user, since: since, limit: limit)
         } catch {
-            drop(for: error)
+            discardIndex(after: error)
             return nil
         }
     }
@@ -116,25 +117,25 @@ public final class AuditTrail: Sendable {
 
     // MARK: The index
 
-    /// The index, where it is open and was brought up to date.
-    var usable: AuditIndex? { state.withLock { $0.obstacle == nil ? $0.index : nil } }
+    /// The index where it is open and its last update succeeded.
+    var usableIndex: AuditIndex? { state.withLock { $0.obstacle == nil ? $0.index : nil } }
 
-    private func answer<Answer>(_ question: (any AuditLocating) throws -> Answer) throws -> Answer {
-        try answer { index in
-            try question(index)
+    private func run<Answer>(_ query: (any AuditLocating) throws -> Answer) throws -> Answer {
+        try run { index in
+            try query(index)
         } otherwise: { scan in
-            try question(scan)
+            try query(scan)
         }
     }
 
-    private func answer<Answer>(
-        _ question: (AuditIndex) throws -> Answer, otherwise scan: (AuditScan) throws -> Answer
+    private func run<Answer>(
+        _ query: (AuditIndex) throws -> Answer, otherwise scan: (AuditScan) throws -> Answer
     ) throws -> Answer {
-        if let index = usable {
+        if let index = usableIndex {
             do {
-                return try question(index)
+                return try query(index)
             } catch let failure as AuditIndex.Failure {
-                drop(for: failure)
+                discardIndex(after: failure)
             } catch let failure as FileFailure {
                 throw AuditIndex.Failure(failure)
             }
@@ -148,18 +149,20 @@ public final class AuditTrail: Sendable {
 
     func opened() throws(AuditIndex.Failure) -> AuditIndex {
         if let index = state.withLock({ $0.index }) {
-            // Another process may have found damage.
+            // Another process may have marked it as damaged.
             if !index.isMarkedDamaged { return index }
-            drop(for: AuditIndex.Failure("another process found the index damaged", isDamage: true))
+            discardIndex(after: AuditIndex.Failure("another process found the index damaged", isDamage: true))
         }
         let index = try AuditIndex(files)
         state.withLock { $0.index = index }
         return index
     }
 
-    /// Uses the index no longer until the next update. Closes and removes it where it is damaged, and says whether it was.
+    /// Stops the use of the index until the next update. A damaged index is closed and removed.
+    ///
+    /// - Returns: Whether the failure is damage.
     @discardableResult
-    func drop(for failure: AuditIndex.Failure) -> Bool {
+    func discardIndex(after failure: AuditIndex.Failure) -> Bool {
         let index = state.withLock { state in
             state.obstacle = failure
             defer { if failure.isDamage { state.index = nil } }

@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// How long work in the background rests between its blocks, so that calls do not notice it.
+/// Computes the pauses between blocks of background work, so that the work does not delay calls.
 ///
-/// It takes a quarter of a processor at the most, and a hundredth where others want processor or disk at the same time: that shows
-/// in blocks that take longer than the time that they have had of a processor. Belongs to one thread.
+/// The work takes at most a quarter of a processor. It takes a hundredth where a block's elapsed time exceeds 1.5 times
+/// its CPU time, which shows that other work needs the processor or the disk. Confined to one thread.
 struct BackgroundPace {
     private var began = ContinuousClock.now
     private var used = Self.processorTime
 
-    /// The block that was begun is over: how long to rest before the next, which begins with `begin()`.
+    /// Returns the pause after the current block. The next block starts with `begin()`.
     func rest() -> Duration { Self.rest(after: Self.processorTime - used, within: ContinuousClock.now - began) }
 
-    /// A block begins.
+    /// Starts the measurement of a block.
     mutating func begin() {
         began = .now
         used = Self.processorTime
@@ -21,7 +21,7 @@ struct BackgroundPace {
         used * (taken > used * 1.5 ? 99 : 3)
     }
 
-    /// What the thread has had of a processor.
+    /// The CPU time of the current thread.
     private static var processorTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -1,22 +1,23 @@
 internal import Glibc
 
-/// The last lines of a journal, and those that come after them, read from the segments themselves.
+/// The last lines of a journal and the lines appended after them, read from the segments.
 ///
-/// A line is seen once it is written in full, which is a moment before it is on disk; one of a write that then failed is seen too.
+/// A line is visible once it is written completely, which is a moment before it is synchronized to disk. A line of a
+/// write that fails later is visible too.
 public struct JournalTail: Sendable {
     private let files: SegmentFiles
     private var segment: JournalSegmentName?
     private var offset = 0
-    /// The number after the last line that was handed over.
+    /// The number after the last line returned.
     private var expected: UInt64 = 0
 
-    /// How much of a segment's end is looked at for the last lines.
+    /// The number of bytes at a segment's end that are searched for the last lines.
     private static let reach = 4 << 20
 
-    /// The journal in the directory, from its end on.
+    /// Creates a tail of the journal in the directory. It starts at the journal's present end.
     public init(directory: String) { files = SegmentFiles(directory: directory) }
 
-    /// The last lines that there are, so many at most, in order; `next` then goes on behind them. Blocks.
+    /// Returns at most `count` of the last lines, in order. `next` continues after them. Blocks.
     public mutating func last(_ count: Int) throws(AuditIndex.Failure) -> [[UInt8]] {
         do {
             let segments = try files.list()
@@ -45,7 +46,7 @@ public struct JournalTail: Sendable {
         }
     }
 
-    /// Where the first line begins that is looked at.
+    /// Returns the offset of the first line that is searched.
     private func beginning(of present: SegmentFiles.Found) throws(FileFailure) -> Int {
         let start = Int(clamping: present.size) - Self.reach
         guard start > 0 else { return 0 }
@@ -53,7 +54,7 @@ public struct JournalTail: Sendable {
         return start + (bytes.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count)
     }
 
-    /// What was appended since. Blocks no longer than reading takes.
+    /// Returns the lines appended since the last call. Blocks only for the time of reading.
     public mutating func next() throws(AuditIndex.Failure) -> [[UInt8]] {
         do {
             var found: [[UInt8]] = []

@@ -2,21 +2,21 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// What a comparison of the index with the journal found.
+/// The result of comparing the index with the journal.
 public enum IndexComparison: Sendable, Hashable {
-    /// There is no index, or none that was closed in order; the next query makes it anew.
+    /// No index exists, or none that was closed cleanly. The next query rebuilds it.
     case absent
-    /// It says of so many lines what the segments say.
+    /// The index matches the segments in this number of lines.
     case agrees(lines: UInt64)
-    /// It says something else; it was removed, and the next query makes it anew.
+    /// The index contradicts the segments. It was removed, and the next query rebuilds it.
     case differs(String)
-    /// It could not be read.
+    /// The index could not be read.
     case unreadable(String)
 }
 
 extension AuditTrail {
-    /// Compares every row of the index with the line that it is about, and the other way round. Blocks for as long as reading the
-    /// journal takes; for commands.
+    /// Compares every row of the index with its line, and every line with its row. Reads the whole journal and blocks
+    /// for that time; intended for commands.
     public func compareIndex(progress: (UInt64, UInt64) -> Void = { _, _ in }) -> IndexComparison {
         let index: AuditIndex
         do throws(AuditIndex.Failure) {
@@ -28,13 +28,13 @@ extension AuditTrail {
             let lines = try index.compare(progress: progress)
             return lines.map(IndexComparison.agrees) ?? .absent
         } catch {
-            return drop(for: error) ? .differs(error.description) : .unreadable(error.description)
+            return discardIndex(after: error) ? .differs(error.description) : .unreadable(error.description)
         }
     }
 }
 
 extension AuditIndex {
-    /// How many lines the index is right about; nil where it is empty. Throws at the first difference.
+    /// Returns the number of lines that match; nil where the index is empty. Throws at the first difference.
     func compare(progress: (UInt64, UInt64) -> Void) throws(Failure) -> UInt64? {
         try guarded { database in
             let known = try Row.fetchAll(database, sql: "SELECT first, bytes FROM segment ORDER BY first").map { row in
@@ -49,33 +49,33 @@ extension AuditIndex {
             for (place, (first, bytes)) in known.enumerated() {
                 progress(done, total)
                 done &+= UInt64(clamping: bytes)
-                // Retention has removed it, or is about to.
+                // Retention has removed the segment or is about to.
                 guard let segment = present[first] else { continue }
                 guard bytes >= 0, UInt64(bytes) <= segment.size else {
-                    throw Failure("segment \(first) is shorter than the index says", isDamage: true)
+                    throw Failure("segment \(first) is shorter than its index entry", isDamage: true)
                 }
                 let end = place + 1 < known.count ? UInt64(clamping: known[place + 1].0) : nil
                 let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
                 try AuditScan(files).visit(part, before: end) { line in
                     guard line.location.place < Int(bytes) else { return }
-                    try comparison.take(line)
+                    try comparison.compare(line)
                 }
             }
             try comparison.finish(skipping: { present[$0] == nil })
             let check = try String.fetchOne(database, sql: "PRAGMA integrity_check(1)")
-            guard check == "ok" else { throw Failure("SQLite: \(check ?? "no integrity")", isDamage: true) }
+            guard check == "ok" else { throw Failure("SQLite: \(check ?? "integrity check failed")", isDamage: true) }
             progress(total, total)
             return comparison.lines
         }
     }
 }
 
-/// Goes through the rows of the index beside the lines of the journal.
+/// Reads the index rows and the journal lines in parallel and compares them.
 private struct RowComparison {
     private let rows: RowCursor
     private var words: [Int64: String] = [:]
     private var row: Row?
-    /// How many lines agree.
+    /// The number of lines that match their rows.
     private(set) var lines: UInt64 = 0
 
     private static let members: [StaticString] = ["kind", "action", "user", "recipient", "pns", "result"]
@@ -93,8 +93,8 @@ private struct RowComparison {
         row = try rows.next()
     }
 
-    /// Takes the next line. Rows of segments that are gone may come before it.
-    mutating func take(_ line: AuditScan.Line) throws {
+    /// Compares the next line with its row. Skips rows of removed segments.
+    mutating func compare(_ line: AuditScan.Line) throws {
         while let row, try row.decode(Int64.self, atIndex: 0) < Int64(clamping: line.number) {
             guard try row.decode(Int64.self, atIndex: 1) < Int64(clamping: line.location.segment.first) else {
                 throw difference(try row.decode(Int64.self, atIndex: 0))
@@ -122,7 +122,7 @@ private struct RowComparison {
         self.row = try rows.next()
     }
 
-    /// Sees to it that no row is left but of segments that are gone.
+    /// Checks that all remaining rows belong to removed segments.
     mutating func finish(skipping isGone: (Int64) -> Bool) throws {
         while let row {
             guard isGone(try row.decode(Int64.self, atIndex: 1)) else {
@@ -133,6 +133,6 @@ private struct RowComparison {
     }
 
     private func difference(_ number: Int64) -> AuditIndex.Failure {
-        AuditIndex.Failure("the index says something else of line \(number) than the journal", isDamage: true)
+        AuditIndex.Failure("the index entry of line \(number) does not match the journal", isDamage: true)
     }
 }

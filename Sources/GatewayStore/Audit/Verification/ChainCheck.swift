@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import Glibc
 
-/// Follows the chain line by line. A value: fed segment by segment, in order.
+/// Checks the hash chain line by line. The caller passes the segments in order.
 struct ChainCheck {
     typealias Finding = JournalVerification.Finding
 
@@ -11,17 +11,18 @@ struct ChainCheck {
     private var nextCopy = 0
     /// The number that the next line must have.
     private(set) var expected: UInt64 = 0
-    /// The hash that it must name.
+    /// The hash that the next line's `prev` must contain.
     private var previous: [UInt8] = []
-    /// What the first line that is there names, where it is not the first of all.
+    /// The `prev` of the first existing line, where earlier lines were removed.
     private var beginning: [UInt8]?
-    private var isBeginningVouchedFor = true
-    /// The number up to which good signed lines say that retention removed everything.
+    private var isBeginningSigned = true
+    /// The number of the last removed line according to validly signed `retired` lines.
     private var retiredThrough: UInt64 = 0
     private var losses = RecordedLosses()
-    /// A finding within a segment, while a later line may still say that the rest of the segment is missing.
+    /// The report with a finding in a segment. It is kept apart because a later line may record that the rest of the
+    /// segment is missing.
     private var suspended: JournalVerification.Report?
-    /// Lines since the last good checkpoint.
+    /// The number of lines since the last valid checkpoint.
     private var run = 0
 
     init(keys: [Ed25519.PublicKey], copies: CheckpointCopies) {
@@ -29,8 +30,8 @@ struct ChainCheck {
         self.copies = copies
     }
 
-    /// Takes a segment. After a finding nothing more is to be taken.
-    mutating func take(
+    /// Checks a segment. The caller stops after the first finding.
+    mutating func checkSegment(
         _ bytes: [UInt8], of segment: JournalSegmentName, before next: JournalSegmentName?, mayEndWithinLine: Bool
     ) {
         if report.first == 0 { begin(with: segment, bytes) }
@@ -42,7 +43,7 @@ struct ChainCheck {
             report.lastTime = time ?? report.lastTime
         }
         guard segment.first == expected else {
-            find(Finding(segment.first, "the segment that begins with it is there twice or out of order"))
+            record(Finding(segment.first, "the segment that starts with this line is duplicated or out of order"))
             return
         }
         defer { suspend(before: next) }
@@ -50,30 +51,31 @@ struct ChainCheck {
         let content = JournalContent.endOfLines(in: bytes)
         while report.finding == nil, next.map({ expected < $0.first }) ?? true, offset < content {
             guard let end = Self.endOfLine(in: bytes, from: offset) else { break }
-            if end + 1 >= content, !CheckedLine(bytes, offset..<end).isShaped { break }
-            takeLine(bytes, offset..<end)
+            if end + 1 >= content, !CheckedLine(bytes, offset..<end).isWellFormed { break }
+            checkLine(bytes, offset..<end)
             if report.finding == nil { lastGood = offset..<end }
             offset = end + 1
         }
-        // What follows are the line feeds that the segment was filled with.
+        // Line feeds preallocated in the segment follow.
         guard report.finding == nil, offset < content else { return }
         if let next, expected == next.first {
-            // Left by a write that failed: nobody was told that it was recorded, and the next segment says so first of all.
+            // A failed write left these lines, and they were never reported as recorded. The next segment's first line
+            // must state so.
             pendingVoid = Finding(
-                expected, "the segment before it goes on beyond its end, and no failed write explains it")
+                expected, "the previous segment has lines after its end, and no record of a failed write explains them")
         } else if next != nil || !mayEndWithinLine {
-            find(Finding(expected, "the line is not whole"))
+            record(Finding(expected, "the line is incomplete"))
         }
     }
 
-    /// Says what only the end can tell.
+    /// Makes the checks that need the end of the journal, and returns the report.
     mutating func finish() -> JournalVerification.Report {
-        if report.finding == nil, let pendingVoid { find(pendingVoid) }
+        if report.finding == nil, let pendingVoid { record(pendingVoid) }
         report = losses.completed(report)
         if report.finding == nil, report.first > 1 { checkBeginning() }
         if report.finding == nil, nextCopy < copies.heads.count {
             let last = copies.heads[copies.heads.count - 1].number
-            find(
+            record(
                 Finding(
                     max(1, expected), through: last,
                     "lines are missing at the end: \(copies.heads[copies.heads.count - 1].place.rawValue) has a "
@@ -82,30 +84,30 @@ struct ChainCheck {
         return report
     }
 
-    /// Says what became of the lines before the first one that is there: retention removed them, or they are lost.
+    /// Checks that the lines before the first existing one were removed by retention or are recorded as lost.
     private mutating func checkBeginning() {
-        report.retiredThrough = isBeginningVouchedFor ? report.first - 1 : retiredThrough
+        report.retiredThrough = isBeginningSigned ? report.first - 1 : retiredThrough
         guard report.retiredThrough < report.first - 1 else { return }
         let missing = (report.retiredThrough + 1)...(report.first - 1)
         if let found = losses.losses(ofBeginning: missing) {
             report.losses.insert(contentsOf: found, at: 0)
         } else {
-            find(
+            record(
                 Finding(
                     report.retiredThrough + 1, through: report.first - 1,
-                    "lines are missing at the beginning, and no signed line says that they were removed"))
+                    "lines are missing at the beginning, and no signed line records their removal"))
         }
     }
 
     // MARK: Gaps
 
-    /// Goes on with a segment behind a gap. The gap is the finding, unless a later line of the gateway records it.
+    /// Continues with a segment after a gap. The gap becomes the finding unless a later line of the gateway records it.
     private mutating func skip(to segment: JournalSegmentName, _ bytes: [UInt8]) {
         var found = suspended ?? report
         if found.finding == nil {
             found.finding = Finding(
                 expected, through: segment.first - 1,
-                "lines are missing: the segment that begins with line \(segment.first) follows")
+                "lines are missing: the next segment starts with line \(segment.first)")
         }
         suspended = nil
         let first = min(expected, found.finding?.number ?? expected)
@@ -120,8 +122,8 @@ struct ChainCheck {
         while nextCopy < copies.heads.count, copies.heads[nextCopy].number < segment.first { nextCopy += 1 }
     }
 
-    /// Puts a finding aside where another segment follows: the gateway may have recorded there that the rest of this one is
-    /// missing.
+    /// Keeps a finding apart where another segment follows, because that segment may record that the rest of this one
+    /// is missing.
     private mutating func suspend(before next: JournalSegmentName?) {
         guard report.finding != nil, let next, expected < next.first else { return }
         suspended = report
@@ -130,35 +132,35 @@ struct ChainCheck {
 
     // MARK: Lines
 
-    /// Set where a segment goes on beyond its end, until the next one's first line explains it.
+    /// The finding for lines after a segment's end, until the next segment's first line explains them.
     private var pendingVoid: Finding?
 
     private mutating func begin(with segment: JournalSegmentName, _ bytes: [UInt8]) {
         report.first = segment.first
         expected = segment.first
         previous = JournalChain.beginning.previous
-        // What the second place says of removed lines cannot be compared any more.
+        // Copied checkpoints of removed lines can no longer be compared.
         while nextCopy < copies.heads.count, copies.heads[nextCopy].number < segment.first { nextCopy += 1 }
         guard segment.first > 1, let end = Self.endOfLine(in: bytes, from: 0),
             let named = JournalLineReader(bytes: bytes[0..<end]).previous
         else { return }
         previous = named
         beginning = named
-        isBeginningVouchedFor = false
+        isBeginningSigned = false
     }
 
-    private mutating func takeLine(_ bytes: [UInt8], _ range: Range<Int>) {
+    private mutating func checkLine(_ bytes: [UInt8], _ range: Range<Int>) {
         let line = CheckedLine(bytes, range)
         guard let hash = line.hash else {
-            return find(Finding(expected, line.isShaped ? "the line was changed" : "the line is none of the journal's"))
+            return record(Finding(expected, line.isWellFormed ? "the line was changed" : "not a line of the journal"))
         }
-        guard line.number == expected else { return find(misplaced(line)) }
-        guard line.names(previous) else { return find(unchained(line, bytes, range)) }
+        guard line.number == expected else { return record(misplaced(line)) }
+        guard line.hasPrevious(previous) else { return record(unchained(line, bytes, range)) }
         if let unexplained = pendingVoid {
             let reader = JournalLineReader(bytes: bytes[range])
             let causes = [JournalEntry.Mending.writeFailed, .linesMissing].map(\.rawValue)
             guard reader.kind == .recovered, reader.text("result").map(causes.contains) == true else {
-                return find(unexplained)
+                return record(unexplained)
             }
             pendingVoid = nil
         }
@@ -171,7 +173,7 @@ struct ChainCheck {
         if line.mayBeSigned { checkStatement(JournalLineReader(bytes: bytes[range])) } else { checkRun() }
         if line.mayBeRecovered {
             let reader = JournalLineReader(bytes: bytes[range])
-            if reader.kind == .recovered { losses.take(reader, number: report.last) }
+            if reader.kind == .recovered { losses.add(reader, number: report.last) }
         }
         if report.finding == nil { compareWithCopy(hash) }
     }
@@ -185,19 +187,19 @@ struct ChainCheck {
         guard !keys.isEmpty else { return }
         let number = expected - 1
         let unsigned = report.signedThrough + 1
-        guard let signed = line.statement, signed.isGood(under: keys) else {
+        guard let signed = line.statement, signed.isValid(under: keys) else {
             let first = kind == .checkpoint ? max(unsigned, report.first) : number
-            return find(
+            return record(
                 Finding(first, through: number, "the \(kind.rawValue) in line \(number) is not signed by a known key"))
         }
         let statement = signed.statement
         switch statement.kind {
         case .checkpoint:
             guard statement.through == number - 1, line.previous == statement.head else {
-                return find(
+                return record(
                     Finding(
                         max(unsigned, report.first), through: number,
-                        "lines were changed and hashed anew: the checkpoint in line \(number) is signed over another hash"
+                        "lines were changed and rehashed: the checkpoint in line \(number) signs another hash"
                     ))
             }
             report.checkpoints += 1
@@ -205,7 +207,7 @@ struct ChainCheck {
             run = 0
         case .retired:
             if let beginning, statement.through == report.first - 1, statement.head == beginning {
-                isBeginningVouchedFor = true
+                isBeginningSigned = true
             }
             if statement.through < report.first { retiredThrough = max(retiredThrough, statement.through) }
         }
@@ -214,17 +216,18 @@ struct ChainCheck {
     private mutating func checkRun() {
         guard !keys.isEmpty, run > JournalSigner.longestRun + 1 else { return }
         let first = max(report.signedThrough + 1, report.first)
-        find(Finding(first, through: expected - 1, "more than \(JournalSigner.longestRun) lines without a checkpoint"))
+        let what = "more than \(JournalSigner.longestRun) lines without a checkpoint"
+        record(Finding(first, through: expected - 1, what))
     }
 
     private mutating func compareWithCopy(_ hash: [UInt8]) {
         while nextCopy < copies.heads.count, copies.heads[nextCopy].number == report.last {
             guard copies.heads[nextCopy].hash == hash else {
                 let first = nextCopy > 0 ? copies.heads[nextCopy - 1].number + 1 : report.first
-                return find(
+                return record(
                     Finding(
                         max(first, report.first), through: report.last,
-                        "lines were changed and hashed anew: \(copies.heads[nextCopy].place.rawValue) has another "
+                        "lines were changed and rehashed: \(copies.heads[nextCopy].place.rawValue) has another "
                             + "checkpoint of line \(report.last)"
                     ))
             }
@@ -233,7 +236,7 @@ struct ChainCheck {
         }
     }
 
-    private mutating func find(_ finding: Finding) {
+    private mutating func record(_ finding: Finding) {
         if report.finding == nil { report.finding = finding }
     }
 }

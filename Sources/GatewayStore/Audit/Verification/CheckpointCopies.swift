@@ -1,21 +1,23 @@
 public import GatewayCore
 
-/// The checkpoints of the second place: what the journal must still say.
+/// The checkpoints kept outside the journal, which the journal must match.
 public struct CheckpointCopies: Sendable {
-    /// Where a checkpoint was kept, in words.
+    /// The place where a checkpoint is kept, as findings name it.
     enum Place: String, Sendable {
-        case copy = "the second place"
+        case copy = "the checkpoint copy"
         case ledger = "the ledger"
     }
 
-    /// The hash of a line by its number, for lines that a good checkpoint is about.
+    /// The number and hash of each line that a valid checkpoint signs.
     private(set) var heads: [(number: UInt64, hash: [UInt8], place: Place)] = []
-    /// How many lines are no checkpoints that one of the keys signed. A foreign line in a system's log is none of them.
+    /// The number of lines that start like a journal line but are not checkpoints signed by one of the keys. Other
+    /// lines of a system log are not counted.
     public private(set) var unreadable = 0
 
     init() {}
 
-    /// The checkpoints in the file: one a line, from the first `{"seq":` on, so that a system's log serves as it is. Blocks.
+    /// Reads the checkpoints in the file, one a line. Text before `{"seq":` is ignored, so that a file of the system
+    /// log can be used. Blocks.
     public init(file: String, keys: [Ed25519.PublicKey]) throws(JournalVerification.Failure) {
         let bytes: [UInt8]
         do throws(FileFailure) {
@@ -31,7 +33,7 @@ public struct CheckpointCopies: Sendable {
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             guard let start = line.firstPlace(of: beginning) else { continue }
             guard let signed = JournalLineReader(bytes: line[start...]).statement,
-                signed.statement.kind == .checkpoint, signed.isGood(under: keys)
+                signed.statement.kind == .checkpoint, signed.isValid(under: keys)
             else {
                 unreadable += 1
                 continue
@@ -41,10 +43,10 @@ public struct CheckpointCopies: Sendable {
         heads.sort { $0.number < $1.number }
     }
 
-    /// How many there are.
+    /// The number of checkpoints read from the file.
     public var count: Int { heads.count { $0.place == .copy } }
 
-    /// Adds the checkpoint that the ledger has.
+    /// Adds the checkpoint stored in the ledger.
     mutating func add(_ checkpoint: KnownCheckpoint) {
         heads.append((checkpoint.number, checkpoint.hash.hexDigits, .ledger))
         heads.sort { $0.number < $1.number }

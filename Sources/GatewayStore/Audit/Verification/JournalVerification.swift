@@ -1,42 +1,43 @@
 public import GatewayCore
 internal import Glibc
 
-/// Reads a journal from its first line to its last and finds the first thing that is not as it was written.
+/// Reads a journal from its first line to its last and finds the first deviation from what was written.
 ///
-/// What is found by what: a changed byte, and a line that is missing, put in, doubled or moved, by the chain of hashes, at its
-/// number. Lines that were changed and hashed anew up to the end (re-chaining) by the next checkpoint, whose signature is over
-/// the old hash: somewhere since the checkpoint before. A shorter run that was hashed anew is named by its last line. Lines at the
-/// end that were cut off or re-chained since the last checkpoint: by a checkpoint in the second place that covers them, and by
-/// nothing else.
+/// - The hash chain shows a changed, missing, added, duplicated or moved line, with its number.
+/// - The next checkpoint shows lines that were changed and rehashed up to the end, because its signature covers the old
+///   hash. The finding names the lines since the previous checkpoint. For a shorter rehashed run the chain breaks, and
+///   the finding names the run's last line.
+/// - Only a checkpoint kept outside the journal shows that lines after the journal's last checkpoint were cut off or
+///   rehashed, and only if it covers them.
 public struct JournalVerification: Sendable {
     /// The journal's directory.
     public var directory: String
-    /// The keys that may have signed; checkpoints are not asked for where there are none.
+    /// The keys that may have signed. Without keys, checkpoints are neither required nor checked.
     public var keys: [Ed25519.PublicKey]
-    /// What the second place holds; nil where it is not looked at.
+    /// The checkpoint copies; nil where they are not compared.
     public var copies: CheckpointCopies?
-    /// The checkpoint that the ledger had before the verification began; nil where it is not looked at.
+    /// The checkpoint in the ledger, read before the verification; nil where it is not compared.
     public var known: KnownCheckpoint?
-    /// Whether the journal is being written: then it may end within a line.
+    /// Whether a gateway is writing the journal. The journal may then end with an incomplete line.
     public var isBeingWritten = false
 
     private static let attempts = 3
     private static let pauseMicroseconds: UInt32 = 20_000
 
-    /// A verification of the journal in the directory.
+    /// Creates a verification of the journal in the directory.
     public init(directory: String, keys: [Ed25519.PublicKey], copies: CheckpointCopies? = nil) {
         self.directory = directory
         self.keys = keys
         self.copies = copies
     }
 
-    /// The first thing that is wrong.
+    /// The first problem in a journal.
     public struct Finding: Sendable, Hashable {
-        /// The number of the first line concerned.
+        /// The number of the first affected line.
         public let number: UInt64
-        /// The last line that it may be, where it is one of several.
+        /// The number of the last line that may be affected.
         public let through: UInt64
-        /// What is wrong, as a sentence.
+        /// The problem, as a sentence without a full stop.
         public let what: String
 
         init(_ number: UInt64, through: UInt64? = nil, _ what: String) {
@@ -46,53 +47,53 @@ public struct JournalVerification: Sendable {
         }
     }
 
-    /// What was found.
+    /// The result of a verification.
     public struct Report: Sendable, Hashable {
-        /// The number of the first line that is there; 0 where there is none.
+        /// The number of the first existing line; 0 without lines.
         public internal(set) var first: UInt64 = 0
-        /// The number of the last line that was good; 0 where there is none.
+        /// The number of the last valid line; 0 without one.
         public internal(set) var last: UInt64 = 0
-        /// How many lines were good.
+        /// The number of valid lines.
         public internal(set) var lines: UInt64 = 0
-        /// How many segments they lie in.
+        /// The number of segments read.
         public internal(set) var segments = 0
-        /// When the first of them was written.
+        /// The time of the first valid line.
         public internal(set) var firstTime: WallTime?
-        /// When the last of them was written.
+        /// The time of the last valid line.
         public internal(set) var lastTime: WallTime?
-        /// How many checkpoints were good.
+        /// The number of valid checkpoints.
         public internal(set) var checkpoints = 0
-        /// The number of the last line that a good checkpoint covers; 0 where there is none.
+        /// The number of the last line that a valid checkpoint covers; 0 without one.
         public internal(set) var signedThrough: UInt64 = 0
-        /// How many checkpoints of the second place the journal agrees with.
+        /// The number of checkpoint copies that match the journal.
         public internal(set) var copiesSeen = 0
-        /// The number of the last line that retention removed, as a signed line says; 0 where it removed none.
+        /// The number of the last line that retention removed according to a signed line; 0 where it removed none.
         public internal(set) var retiredThrough: UInt64 = 0
-        /// The lines that are lost, and of which the gateway itself recorded that.
+        /// The lost lines that the gateway itself recorded as lost.
         public internal(set) var losses: [Loss] = []
-        /// Whether nothing is wrong and nothing is lost.
+        /// Whether the journal has no problem and no recorded loss.
         public var isGood: Bool { finding == nil && losses.isEmpty }
-        /// The first thing that is wrong; nil where nothing is.
+        /// The first problem; nil without one.
         public internal(set) var finding: Finding?
     }
 
-    /// Lines that are lost, as the gateway recorded when it noticed.
+    /// Lost lines that the gateway detected and recorded.
     public struct Loss: Sendable, Hashable, CustomStringConvertible {
-        /// What is wrong with lines.
+        /// The kind of a loss.
         public enum Kind: Sendable, Hashable {
-            /// They are missing.
+            /// The lines are missing.
             case missing
-            /// Another line was in the place of one that the ledger knew, or none.
+            /// The line differs from the checkpoint in the ledger, or is missing.
             case another
         }
 
-        /// What is wrong with them.
+        /// The kind of the loss.
         public let kind: Kind
-        /// The lines' numbers.
+        /// The numbers of the lost lines.
         public let lines: ClosedRange<UInt64>
-        /// The number of the line that says so.
+        /// The number of the line that records the loss.
         public let recordedIn: UInt64
-        /// When that line was written, in RFC 3339.
+        /// The time of that line, in RFC 3339.
         public let time: String
 
         init(_ kind: Kind, _ lines: ClosedRange<UInt64>, recordedIn number: UInt64, at time: String) {
@@ -102,23 +103,23 @@ public struct JournalVerification: Sendable {
             self.time = time
         }
 
-        /// What is wrong with them, as the beginning of a sentence.
+        /// The loss as a clause without a full stop.
         public var description: String {
             switch kind {
             case .missing where lines.count == 1: "line \(lines.lowerBound) is missing"
             case .missing: "lines \(lines.lowerBound) to \(lines.upperBound) are missing"
-            case .another: "line \(lines.lowerBound) was not the one that the ledger knew"
+            case .another: "line \(lines.lowerBound) did not match the checkpoint in the ledger"
             }
         }
     }
 
-    /// The journal cannot be read.
+    /// The error thrown where the journal cannot be read.
     public struct Failure: Error, Sendable, CustomStringConvertible {
-        /// What was tried, and what the system says of it.
+        /// The failed operation and the system's message.
         public let description: String
     }
 
-    /// A directory that is gone is a journal without lines where the ledger knows of some.
+    /// Lists the segments. Where the ledger has a checkpoint, a missing directory counts as a journal without lines.
     private func segments(_ files: SystemFileSystem) throws(FileFailure) -> [JournalSegmentName] {
         do throws(FileFailure) {
             return try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
@@ -128,9 +129,9 @@ public struct JournalVerification: Sendable {
         }
     }
 
-    /// Reads everything. Blocks for as long as the disk takes; for commands.
+    /// Reads the whole journal and blocks for that time; intended for commands.
     ///
-    /// - Parameter progress: Told now and then how many bytes of how many have been read.
+    /// - Parameter progress: Receives the bytes read so far and the total, before each segment and at the end.
     public func run(progress: (UInt64, UInt64) -> Void = { _, _ in }) throws(Failure) -> Report {
         let files = SystemFileSystem()
         do throws(FileFailure) {
@@ -147,19 +148,19 @@ public struct JournalVerification: Sendable {
                 let next = index + 1 < segments.count ? segments[index + 1] : nil
                 let isGrowing = next == nil && isBeingWritten
                 let before = check
-                // Lines that are written while they are read may be seen in part; what is wrong with them stays.
+                // A read during a write may return partial lines. A finding that persists is real.
                 for attempt in 1...(isGrowing ? Self.attempts : 1) {
                     if attempt > 1 { usleep(Self.pauseMicroseconds) }
                     check = before
                     guard let bytes = try bytes(of: segment, files) else {
-                        // Retention removes the oldest first: where all before it are gone too, the journal begins behind it.
-                        // Otherwise the next segment shows the gap.
+                        // Retention removes the oldest segments first. If all earlier segments are gone too, the
+                        // journal begins after this one. Otherwise the next segment shows the gap.
                         var isBeginning = true
                         for before in segments[..<index] where try isPresent(before, files) { isBeginning = false }
                         if isBeginning { check = ChainCheck(keys: keys, copies: copies) }
                         continue following
                     }
-                    check.take(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)
+                    check.checkSegment(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)
                     if check.report.finding == nil { break }
                 }
                 done += sizes[index]

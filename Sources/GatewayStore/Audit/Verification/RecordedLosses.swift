@@ -1,11 +1,11 @@
 internal import GatewayCore
 
-/// The lines that the gateway itself recorded as missing, and the gaps in the chain that such a record may explain.
+/// The lines that the gateway recorded as missing, and the gaps in the chain that these records may explain.
 struct RecordedLosses {
     /// A gap in the chain, and the report up to it.
     struct Gap {
         let lines: ClosedRange<UInt64>
-        /// With the finding that the gap is, unless a record explains it.
+        /// The report with the gap as its finding. It applies unless a record explains the gap.
         let report: JournalVerification.Report
     }
 
@@ -19,11 +19,11 @@ struct RecordedLosses {
     private var records: [Record] = []
     private var mismatches: [JournalVerification.Loss] = []
 
-    /// Adds a gap; the check goes on behind it.
+    /// Adds a gap, after which the chain check continues.
     mutating func add(_ gap: Gap) { gaps.append(gap) }
 
-    /// Takes a good `recovered` line with its number.
-    mutating func take(_ line: JournalLineReader, number: UInt64) {
+    /// Adds the record of a valid `recovered` line.
+    mutating func add(_ line: JournalLineReader, number: UInt64) {
         let result = line.text("result").flatMap { JournalEntry.Mending(rawValue: $0) }
         let time = line.text("at") ?? ""
         switch result {
@@ -39,7 +39,7 @@ struct RecordedLosses {
         }
     }
 
-    /// Whether records say that all of the lines are missing; the losses in order, or nil.
+    /// Returns the recorded losses that cover all of the lines, in order; nil where a line is not covered.
     func losses(of lines: ClosedRange<UInt64>) -> [JournalVerification.Loss]? {
         var losses: [JournalVerification.Loss] = []
         var next = lines.lowerBound
@@ -57,14 +57,16 @@ struct RecordedLosses {
         return losses
     }
 
-    /// The losses of a gap at the beginning: of lines that retention removed before, no line may be left that says so.
+    /// Returns the recorded losses for a gap at the beginning. One record that ends at the gap's end is enough, because
+    /// retention may have removed the records about earlier lines.
     func losses(ofBeginning lines: ClosedRange<UInt64>) -> [JournalVerification.Loss]? {
         if let losses = losses(of: lines) { return losses }
         guard let record = records.first(where: { $0.lines.upperBound == lines.upperBound }) else { return nil }
         return [.init(.missing, lines, recordedIn: record.number, at: record.time)]
     }
 
-    /// Completes the report: adds the losses up to the first gap that no record explains, which is the finding then.
+    /// Returns the report with the recorded losses. The first unexplained gap becomes its finding, and only losses
+    /// before that gap are listed.
     func completed(_ report: JournalVerification.Report) -> JournalVerification.Report {
         var losses: [JournalVerification.Loss] = []
         for gap in gaps {

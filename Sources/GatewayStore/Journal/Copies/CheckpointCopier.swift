@@ -3,10 +3,10 @@ internal import Foundation
 internal import Logging
 internal import Synchronization
 
-/// Takes checkpoints to their second place on a thread of its own: a mount that hangs there must not hold the journal up.
+/// Copies checkpoints to their second place on its own thread, so that a hanging mount does not block the journal.
 ///
-/// A line that cannot be delivered is dropped, and said so in the log once until one can be: the next one vouches for all
-/// that came before it.
+/// A line that cannot be copied is dropped, and the log reports the first failure of a series. The next checkpoint
+/// covers the dropped one's lines too.
 final class CheckpointCopier: Sendable {
     private struct State {
         var lines: [[UInt8]] = []
@@ -18,10 +18,10 @@ final class CheckpointCopier: Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private let closing = DispatchSemaphore(value: 0)
 
-    /// How many lines may wait; beyond it the oldest goes.
+    /// The maximum number of waiting lines. Beyond it the oldest is dropped.
     static let longestQueue = 256
-    /// How long the last lines may take when the journal is closed.
-    static let patience = DispatchTimeInterval.seconds(5)
+    /// The maximum time for the last lines when the journal is closed.
+    static let closeTimeout = DispatchTimeInterval.seconds(5)
 
     init(_ sink: any CheckpointSink, logger: Logger) {
         let thread = Thread { self.run(sink, logger) }
@@ -29,7 +29,7 @@ final class CheckpointCopier: Sendable {
         thread.start()
     }
 
-    /// Takes a line, with its line feed. Never waits.
+    /// Queues a line with its line feed. Never waits.
     func add(_ line: [UInt8]) {
         state.withLock { state in
             if state.lines.count >= Self.longestQueue { state.lines.removeFirst() }
@@ -38,12 +38,12 @@ final class CheckpointCopier: Sendable {
         wake.signal()
     }
 
-    /// Returns once the lines so far were delivered or dropped, or after some seconds.
+    /// Returns once the queued lines were copied or dropped, or after ``closeTimeout``.
     func close() {
         state.withLock { $0.isClosing = true }
         wake.signal()
         closing.signal()
-        _ = ended.wait(timeout: .now() + Self.patience)
+        _ = ended.wait(timeout: .now() + Self.closeTimeout)
     }
 
     private func run(_ sink: any CheckpointSink, _ logger: Logger) {
@@ -56,12 +56,12 @@ final class CheckpointCopier: Sendable {
             }
             for line in sink.needsLastOnly ? lines.suffix(1) : lines[...] {
                 do throws(FileFailure) {
-                    try sink.take(line)
-                    if isFailing { logger.notice("checkpoints are copied again") }
+                    try sink.store(line)
+                    if isFailing { logger.notice("Checkpoint copying resumed") }
                     isFailing = false
                 } catch {
                     if !isFailing {
-                        logger.error("checkpoints cannot be copied", metadata: ["detail": "\(error.description)"])
+                        logger.error("Checkpoint copying failed", metadata: ["detail": "\(error.description)"])
                     }
                     isFailing = true
                 }
@@ -71,7 +71,7 @@ final class CheckpointCopier: Sendable {
                 return
             }
             if !lines.isEmpty, sink.pause > .zero {
-                // The end of the journal ends the wait.
+                // Closing the journal ends the wait.
                 _ = closing.wait(timeout: .now() + .milliseconds(Int(sink.pause / .milliseconds(1))))
             }
         }

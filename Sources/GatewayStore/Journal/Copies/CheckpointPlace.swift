@@ -1,13 +1,13 @@
-/// A second place for checkpoints, so that a journal whose end was cut off shows it: what was signed there is missing here.
+/// A second place for checkpoints. A journal whose end was cut off lacks checkpoints that are found there.
 public enum CheckpointPlace: Sendable, Hashable {
-    /// The end of a file, best on a disk or a mount that the gateway's user can only append to.
+    /// A file to which lines are appended, preferably on a disk or mount where the gateway's user can only append.
     case file(String)
-    /// The system's log.
+    /// The system log.
     case syslog
 }
 
 extension JournalFile.Configuration {
-    /// Everything that takes checkpoints besides the journal.
+    /// All receivers of checkpoints besides the journal itself.
     var checkpointSinks: [any CheckpointSink] {
         var sinks: [any CheckpointSink] = []
         switch checkpointCopy {

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Takes the lines of checkpoints to their second place. Used on one thread; may block for as long as the place does.
+/// A receiver of checkpoint lines. Confined to one thread; may block.
 protocol CheckpointSink: Sendable {
-    /// Takes one line, with its line feed.
-    func take(_ line: [UInt8]) throws(FileFailure)
-    /// Whether of several lines that wait only the last is of use.
+    /// Stores one line, given with its line feed.
+    func store(_ line: [UInt8]) throws(FileFailure)
+    /// Whether only the last of several waiting lines is needed.
     var needsLastOnly: Bool { get }
-    /// How long to wait after lines before the next ones.
+    /// The pause after lines were stored.
     var pause: Duration { get }
 }
 
@@ -15,31 +15,32 @@ extension CheckpointSink {
     var pause: Duration { .zero }
 }
 
-/// The end of a file. Opened anew for each line: a mount that was away is found again, and a file that was rotated is left.
+/// Appends checkpoints to a file. Opens the file for each line, so that it finds a mount that returns and follows log
+/// rotation.
 struct CheckpointFile: CheckpointSink {
     let path: String
 
-    func take(_ line: [UInt8]) throws(FileFailure) {
+    func store(_ line: [UInt8]) throws(FileFailure) {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
-        // One call a line: a reader of the file finds it whole, or at most one line torn by a full disk.
+        // One write per line, so that a reader finds complete lines, except after a full disk.
         let written = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         guard written == line.count else {
-            throw written < 0 ? FileFailure("write", path) : FileFailure(unfit: path, "took part of a line")
+            throw written < 0 ? FileFailure("write", path) : FileFailure(unfit: path, "accepted only a part of a line")
         }
         guard fdatasync(descriptor) == 0 else { throw FileFailure("fdatasync", path) }
     }
 }
 
-/// The system's log (RFC 3164, section 4.1, as syslog daemons take it from a local socket): facility `authpriv`, severity
+/// Sends checkpoints to the system log through its local socket (RFC 3164, section 4.1): facility `authpriv`, severity
 /// `notice`, tag `notify-gateway`.
 struct CheckpointSyslog: CheckpointSink {
-    /// Where a system's log daemon listens.
+    /// The socket of the system's log daemon.
     static let standardPath = "/dev/log"
     var path = standardPath
 
-    func take(_ line: [UInt8]) throws(FileFailure) {
+    func store(_ line: [UInt8]) throws(FileFailure) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw FileFailure("socket", path) }
         defer { close(descriptor) }
@@ -50,7 +51,7 @@ struct CheckpointSyslog: CheckpointSink {
             place.copyBytes(from: path.utf8)
             return true
         }
-        guard fits else { throw FileFailure(unfit: path, "is too long for a socket's path") }
+        guard fits else { throw FileFailure(unfit: path, "is too long for the path of a socket") }
         let packet = Array("<85>notify-gateway[\(getpid())]: ".utf8) + line.dropLast()
         let sent = withUnsafePointer(to: &address) { address in
             address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in

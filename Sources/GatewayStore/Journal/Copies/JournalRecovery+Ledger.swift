@@ -1,10 +1,10 @@
 internal import GatewayCore
 
 extension JournalRecovery {
-    /// Compares the journal with the checkpoint that the ledger knows.
+    /// Compares the journal with the checkpoint stored in the ledger.
     ///
-    /// A journal that ends before the checkpoint was wiped, cut, or exchanged for an older copy. It goes on behind the checkpoint:
-    /// a number that was given to a line is never given to another one.
+    /// A journal that ends before the checkpoint was deleted, truncated, or replaced by an older copy. It continues
+    /// after the checkpoint's number, because a line's number is never used twice.
     func compare(_ found: inout Found, with known: KnownCheckpoint) throws(FileFailure) {
         guard known.number < .max else { return }
         if known.number >= found.chain.next {
@@ -17,11 +17,11 @@ extension JournalRecovery {
         } else if try hash(ofLine: known.number) != known.hash {
             found.entries.append(.checkpointMismatch(known.number))
             found.loss =
-                "line \(known.number) is missing or another one than the checkpoint of \(known.time) that the ledger has"
+                "line \(known.number) is missing or does not match the ledger's checkpoint of \(known.time)"
         }
     }
 
-    /// The hash of the line of the number; nil where it is not there.
+    /// Returns the hash of the line with the number; nil where the line is missing.
     private func hash(ofLine number: UInt64) throws(FileFailure) -> SHA256.Digest? {
         let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         guard let segment = segments.last(where: { $0.first <= number }) else { return nil }

@@ -1,25 +1,25 @@
 internal import GatewayCore
 
-/// Decides whether the time of day is good enough to remove segments by their age. Belongs to the writer's thread.
+/// Decides whether the wall clock is reliable enough to remove segments by age. Confined to the writer's thread.
 ///
-/// A wrong clock makes every segment look old. So the clock is believed only after the gateway has run for a while by the
-/// monotonic clock, in which nobody set the clock; and for much longer where the journal's last line and its newest file
-/// are not of about the time at which the gateway started.
+/// With a wrong clock every segment may look old. The clock is therefore trusted only after the gateway has run for
+/// ``shortestRun`` by the monotonic clock without the wall clock being set. The run must be ``longestRun`` where the
+/// journal's last line or its newest file differs from the start time by more than ``longestPause``.
 struct RetentionClock {
-    /// The time of the journal's last line before the gateway started.
+    /// The time of the journal's last line before the start.
     private let lastLine: WallTime?
-    /// When a segment was written to last before the gateway started.
+    /// The last change of any segment before the start.
     private let newestFile: WallTime?
     private var startTime: WallTime
     private var start: MonotonicInstant
 
-    /// How long the gateway has run before the clock is believed, in microseconds.
+    /// The time after which the clock is trusted, in microseconds.
     static let shortestRun: Int64 = 3600 * 1_000_000
-    /// The same where the last line or the newest file is of another time.
+    /// The same time where the last line or the newest file contradicts the clock.
     static let longestRun: Int64 = 24 * 3600 * 1_000_000
-    /// How long a gateway is usually stopped at most, in microseconds.
+    /// The longest usual time for which a gateway is stopped, in microseconds.
     static let longestPause: Int64 = 48 * 3600 * 1_000_000
-    /// By how much the two clocks may differ over a run before the time of day counts as set, in microseconds.
+    /// The difference between the two clocks over a run beyond which the wall clock counts as set, in microseconds.
     static let tolerance: Int64 = 600 * 1_000_000
 
     init(lastLine: WallTime?, newestFile: WallTime?, startTime: WallTime, start: MonotonicInstant) {
@@ -29,16 +29,17 @@ struct RetentionClock {
         self.start = start
     }
 
-    /// What the clock is worth.
+    /// The reliability of the wall clock.
     enum Trust: Sendable, Hashable {
-        case believed
-        /// The gateway has not run for long enough.
+        case trusted
+        /// The gateway has not run long enough.
         case tooEarly
-        /// The journal speaks against the clock, as the sentence says, and the gateway has not run for long enough.
-        case doubted(String)
+        /// The journal contradicts the clock, for the given reason, and the gateway has not run long enough.
+        case distrusted(String)
     }
 
-    /// Judges the time of day. To be asked from time to time: that is how it notices that the clock was set.
+    /// Returns the reliability of the wall clock. Callers call it regularly, because it detects a set clock only then;
+    /// a set clock restarts the run.
     mutating func trust(now time: WallTime, at instant: MonotonicInstant) -> Trust {
         let run = (instant.nanoseconds - start.nanoseconds) / 1000
         if Self.distance(time, startTime.adding(run)) > Self.tolerance {
@@ -50,9 +51,10 @@ struct RetentionClock {
         }
         if let (name, other) = evidence.first(where: { Self.distance($0.1, startTime) > Self.longestPause }) {
             return run >= Self.longestRun
-                ? .believed : .doubted("the gateway started at \(startTime), and the journal's \(name) is of \(other)")
+                ? .trusted
+                : .distrusted("the gateway started at \(startTime), but the journal's \(name) is of \(other)")
         }
-        return run >= Self.shortestRun ? .believed : .tooEarly
+        return run >= Self.shortestRun ? .trusted : .tooEarly
     }
 
     private static func distance(_ one: WallTime, _ other: WallTime) -> Int64 {
@@ -62,7 +64,7 @@ struct RetentionClock {
 }
 
 extension RetentionClock {
-    /// Looks at the journal before it is written. The clock's run begins now.
+    /// Reads the journal's times before it is written. The run starts now.
     init(
         _ segments: [JournalSegmentName], in directory: String, files: any JournalFileSystem, clocks: Clocks
     ) throws(FileFailure) {

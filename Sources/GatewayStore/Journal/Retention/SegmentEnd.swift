@@ -1,15 +1,15 @@
 internal import GatewayCore
 
-/// The last line of a segment that counts.
+/// The last valid line of a segment.
 struct SegmentEnd: Sendable, Hashable {
-    /// Its number.
+    /// The line's number.
     let number: UInt64
-    /// Its hash.
+    /// The line's hash.
     let hash: SHA256.Digest
-    /// When it was written.
+    /// The time at which the line was written.
     let time: WallTime
 
-    /// The last whole line in the bytes of a segment's end; nil where it does not carry its own hash.
+    /// Finds the last complete line in the bytes of a segment's end; nil where the line does not match its own hash.
     init?(lastIn bytes: [UInt8]) {
         var lines = BackwardLines(bytes)
         guard let line = lines.next().map(JournalLineReader.init(bytes:)), let number = line.sequence,
@@ -20,12 +20,13 @@ struct SegmentEnd: Sendable, Hashable {
         self.time = time
     }
 
-    /// The line of the number in the bytes of a segment's end; nil where it is not there, or does not carry its own hash.
+    /// Finds the line with the number in the bytes of a segment's end; nil where it is missing or does not match its
+    /// own hash.
     init?(number: UInt64, in bytes: [UInt8]) {
         var lines = BackwardLines(bytes)
         while let line = lines.next().map(JournalLineReader.init(bytes:)) {
             guard line.sequence == number else {
-                // What lies behind it is void; what lies before it is not it.
+                // Later lines are void. An earlier line means that the number is missing.
                 if let other = line.sequence, other < number { return nil }
                 continue
             }

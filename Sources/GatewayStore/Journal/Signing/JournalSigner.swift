@@ -1,13 +1,13 @@
 internal import GatewayCore
 
-/// When the chain is signed, and with what: after so many lines, and after so long where there were any. Belongs to the
-/// writer's thread.
+/// Decides when a checkpoint is due, and signs statements. A checkpoint is due after ``longestRun`` lines, and after
+/// the interval where there are unsigned lines. Confined to the writer's thread.
 struct JournalSigner {
     private let key: Ed25519.PrivateKey
-    /// The longest run of lines without a checkpoint.
+    /// The maximum number of lines without a checkpoint.
     static let longestRun = 1000
     private let interval: Int64
-    /// Lines since the last checkpoint.
+    /// The number of lines since the last checkpoint.
     private var run = 0
     private var oldest: Int64?
 
@@ -16,35 +16,35 @@ struct JournalSigner {
         self.interval = interval.components.seconds * 1_000_000_000 + interval.components.attoseconds / 1_000_000_000
     }
 
-    /// Notes that a line was appended.
+    /// Counts an appended line.
     mutating func append(now: MonotonicInstant) {
         run += 1
         if oldest == nil { oldest = now.nanoseconds }
     }
 
-    /// Notes that all so far is signed.
+    /// Resets the count after a checkpoint.
     mutating func sign() {
         run = 0
         oldest = nil
     }
 
-    /// Whether no further line may be appended before a checkpoint.
+    /// Whether a checkpoint must precede the next line.
     var isFull: Bool { run >= Self.longestRun }
 
-    /// Whether there is anything to sign.
+    /// Whether there are unsigned lines.
     var hasUnsigned: Bool { run > 0 }
 
-    /// How long until the lines that are there must be signed; nil where there are none.
+    /// Returns the time until a checkpoint is due; nil without unsigned lines.
     func wait(now: MonotonicInstant) -> Duration? {
         oldest.map { .nanoseconds(max(0, $0 + interval - now.nanoseconds)) }
     }
 
-    /// A statement about the line where the chain stands, or nil where libcrypto fails.
+    /// Signs a statement about the chain's last line; nil where libcrypto fails.
     func statement(_ kind: JournalStatement.Kind, at chain: JournalChain, time: String) -> SignedStatement? {
         statement(kind, through: chain.next - 1, head: chain.previous, time: time)
     }
 
-    /// A statement about another line, or nil where libcrypto fails.
+    /// Signs a statement about the given line; nil where libcrypto fails.
     func statement(
         _ kind: JournalStatement.Kind, through: UInt64, head: [UInt8], time: String
     ) -> SignedStatement? {

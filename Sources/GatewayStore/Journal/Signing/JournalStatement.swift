@@ -1,25 +1,25 @@
 internal import GatewayCore
 
-/// What a signed line of the journal states about its chain: this line was the one of that number, with that hash.
+/// A signed statement of the journal about its chain: the line with a number has a hash.
 ///
-/// The signature is Ed25519 (RFC 8032) over five lines of text, each with its line feed: `notify-gateway journal`, the kind
-/// (`checkpoint` or `retired`), the number, the hash in hexadecimal digits, and the time of the statement as in `at`. So
-/// neither kind can be taken for the other, and nothing else that a key might sign for either.
+/// The signature is Ed25519 (RFC 8032) over five lines of text, each with its line feed: `notify-gateway journal`, the
+/// kind (`checkpoint` or `retired`), the number, the hash in hexadecimal digits, and the time of the statement as in
+/// `at`. The first two lines keep a signature from being valid for the other kind or for another purpose of the key.
 struct JournalStatement: Sendable, Hashable {
-    /// What it is for.
+    /// The meaning of a statement.
     enum Kind: String, Sendable, Hashable {
-        /// The journal goes at least so far.
+        /// The journal reaches at least to this line.
         case checkpoint
-        /// Everything up to there was removed.
+        /// All lines up to this one were removed by retention.
         case retired
     }
 
     let kind: Kind
-    /// The number of the line that it is about.
+    /// The number of the line.
     let through: UInt64
-    /// That line's hash: 64 hexadecimal digits.
+    /// The line's hash: 64 hexadecimal digits.
     let head: [UInt8]
-    /// When it is made, in RFC 3339.
+    /// The time of the statement, in RFC 3339.
     let time: String
 
     /// The bytes that are signed.
@@ -31,26 +31,26 @@ struct JournalStatement: Sendable, Hashable {
     }
 }
 
-/// A statement with the signature under it, as a line of the journal carries it.
+/// A statement with its signature, as stored in a line of the journal.
 struct SignedStatement: Sendable, Hashable {
     let statement: JournalStatement
-    /// Which key signed it: 16 hexadecimal digits.
+    /// The id of the signing key: 16 hexadecimal digits.
     let keyID: String
     let signature: [UInt8]
 
-    /// Whether one of the keys signed just this.
-    func isGood(under keys: [Ed25519.PublicKey]) -> Bool {
+    /// Returns whether one of the keys signed this statement.
+    func isValid(under keys: [Ed25519.PublicKey]) -> Bool {
         keys.contains { $0.journalID == keyID && $0.verifies(signature, of: statement.message) }
     }
 }
 
 extension Ed25519.PublicKey {
-    /// How lines of the journal name the key: the first 8 bytes of its SHA-256 in hexadecimal digits.
+    /// The id of the key in journal lines: the first 8 bytes of its SHA-256 in hexadecimal digits.
     var journalID: String { SHA256.digest(bytes).map { String(hexEncoding: $0.prefix(8)) } ?? "" }
 }
 
 extension Ed25519.PrivateKey {
-    /// The statement under this key, or nil where libcrypto fails.
+    /// Signs the statement; nil where libcrypto fails.
     func sign(_ statement: JournalStatement) -> SignedStatement? {
         signature(of: statement.message).map {
             SignedStatement(statement: statement, keyID: publicKey.journalID, signature: $0)

@@ -1,26 +1,24 @@
 internal import Foundation
 public import GatewayCore
 
-/// The file of the key that signs what the journal states of itself. It lies outside the journal's directory: who can change
-/// the one and not the other cannot forge a statement.
+/// The file of the key that signs the journal's statements. It lies outside the journal's directory, so that write
+/// access to the directory alone does not allow forged statements.
 public enum SigningKeyFile {
-    /// The key cannot be used.
+    /// The error thrown where the key cannot be used.
     public struct Failure: Error, Sendable, CustomStringConvertible {
-        /// What is wrong, and with which file.
+        /// The file and the problem.
         public let description: String
     }
 
-    /// The key in the file. Blocks; for starts and commands.
+    /// Reads or creates the key. Blocks; intended for starts and commands.
     ///
-    /// - Parameters:
-    ///   - path: The file, mode 0600: 32 random bytes.
-    ///   - directory: The journal's directory, in which it must not lie.
-    ///   - mayCreate: Whether a missing key is made.
+    /// - Parameters: - path: The file, mode 0600, with 32 random bytes. - directory: The journal's directory. The file
+    ///   must not lie in it. - mayCreate: Whether a missing key is created.
     public static func open(
         _ path: String, outside directory: String, mayCreate: Bool
     ) throws(Failure) -> Ed25519.PrivateKey {
         guard !isInside(path, directory) else {
-            throw Failure(description: "\(path) lies in the journal's directory, which it is to vouch for")
+            throw Failure(description: "\(path) lies in the journal's directory; move the signing key elsewhere")
         }
         do throws(KeyFile.Failure) {
             if mayCreate {
@@ -32,7 +30,7 @@ public enum SigningKeyFile {
             }
             let seed = try KeyFile.open(path, mayCreate: mayCreate)
             guard let key = Ed25519.PrivateKey(seed: seed) else {
-                throw KeyFile.Failure(description: "libcrypto takes no Ed25519 key")
+                throw KeyFile.Failure(description: "libcrypto rejected the Ed25519 key")
             }
             return key
         } catch {
@@ -40,7 +38,7 @@ public enum SigningKeyFile {
         }
     }
 
-    /// Whether the path lies in the directory, or below it, whatever links lead there.
+    /// Returns whether the path lies in or below the directory, after resolving symbolic links.
     public static func isInside(_ path: String, _ directory: String) -> Bool {
         let directory = resolved(directory)
         return resolved(PrivateFiles.parent(of: path)).starts(with: directory)

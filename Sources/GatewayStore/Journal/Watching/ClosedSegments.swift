@@ -1,17 +1,17 @@
 internal import GatewayCore
 internal import Glibc
 
-/// The segments that are no longer written, each as it was left. Belongs to the writer's thread.
+/// The segments that are no longer written, in the state in which they were closed. Confined to the writer's thread.
 ///
-/// Finds the lines that are lost because somebody deleted, replaced or cut one of them while the gateway runs.
+/// Detects lines that are lost because a segment was deleted, replaced or truncated while the gateway runs.
 struct ClosedSegments {
-    /// A range of line numbers that a segment held and no longer holds.
+    /// A range of lines that a segment contained and no longer contains.
     struct Loss: Sendable, Hashable {
         var lines: ClosedRange<UInt64>
-        /// The segments concerned and what happened to them, for the log.
+        /// The affected segments and what happened to them, for the log.
         var what: String
 
-        /// Returns the losses in the order of their lines, those that touch or overlap as one.
+        /// Sorts the losses by line and merges those that overlap or adjoin.
         static func joined(_ losses: [Loss]) -> [Loss] {
             var joined: [Loss] = []
             for loss in losses.sorted(by: { $0.lines.lowerBound < $1.lines.lowerBound }) {
@@ -30,7 +30,7 @@ struct ClosedSegments {
     private struct Segment {
         var identity: FileIdentity
         var last: UInt64
-        /// Whether it was found damaged when it was closed, so that its bytes have to be read.
+        /// Whether the segment was damaged when it was closed, so that its content must be checked.
         var isSuspect = false
     }
 
@@ -43,12 +43,12 @@ struct ClosedSegments {
         self.files = files
     }
 
-    /// The bytes of all of them together.
+    /// The total size of the segments in bytes.
     var bytes: UInt64 { segments.values.reduce(0) { $0 + $1.identity.size } }
 
-    /// Adds the segments that are in the directory when the journal is opened.
+    /// Adds the segments found in the directory when the journal is opened.
     ///
-    /// - Parameter next: The number of the line that the journal goes on with.
+    /// - Parameter next: The number of the journal's next line.
     mutating func addExisting(before next: UInt64) throws(FileFailure) {
         let names = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             .filter { $0.first < next }
@@ -58,30 +58,29 @@ struct ClosedSegments {
         }
     }
 
-    /// Adds a segment that is not written any more. One without lines is left out.
+    /// Adds a segment that was closed. Skips one without lines.
     mutating func add(_ segment: JournalSegment, before next: UInt64, isSuspect: Bool = false) {
         guard segment.name.first < next else { return }
         segments[segment.name] = Segment(identity: segment.written, last: next - 1, isSuspect: isSuspect)
     }
 
-    /// Forgets a segment that retention removed.
+    /// Removes a segment that retention deleted.
     mutating func remove(_ name: JournalSegmentName) { segments[name] = nil }
 
-    /// Compares every segment with the file at its path, and returns the lines that are lost since the last time, in order.
-    ///
-    /// Each loss is returned once.
+    /// Compares each segment with the file at its path. Returns the lines lost since the last call, in order; each loss
+    /// is returned once.
     mutating func findLosses() -> [Loss] {
         var losses: [Loss] = []
         for (name, segment) in segments.sorted(by: { $0.key < $1.key }) {
             let damage = SegmentDamage(of: path(name), as: segment.identity, files: files)
             guard damage != nil || segment.isSuspect else { continue }
-            // A directory that cannot be searched for a moment is no loss.
+            // A directory that is temporarily inaccessible is not a loss.
             if case .unreachable = damage { continue }
             let kept: UInt64?
             do throws(FileFailure) {
                 kept = try lastLine(of: name, through: segment.last)
             } catch {
-                // A file that cannot be read for a moment is no loss either.
+                // A file that is temporarily unreadable is not a loss either.
                 if error.code != ENOENT { continue }
                 kept = nil
             }
@@ -98,7 +97,8 @@ struct ClosedSegments {
         return Loss.joined(losses)
     }
 
-    /// The number of the last line that follows from the segment's first line without a gap; nil where there is none.
+    /// Returns the number of the last line that the chain connects with the segment's first line; nil where the first
+    /// line is missing.
     private func lastLine(of name: JournalSegmentName, through last: UInt64) throws(FileFailure) -> UInt64? {
         let bytes = try files.read(path(name))
         var end = 0

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The file behind a path or a descriptor, and its length: what stays the same as long as nobody exchanges or cuts the file.
+/// The identity and length of a file. They stay the same unless the file is replaced or truncated.
 struct FileIdentity: Sendable, Hashable {
     let device: UInt64
     let inode: UInt64
@@ -13,13 +13,13 @@ struct FileIdentity: Sendable, Hashable {
         size = UInt64(status.st_size)
     }
 
-    /// An identity from its parts.
+    /// Creates an identity from its parts.
     init(device: UInt64, inode: UInt64, size: UInt64) {
         self.device = device
         self.inode = inode
         self.size = size
     }
 
-    /// Whether both are the same file, whatever its length is.
+    /// Returns whether both are the same file, regardless of their lengths.
     func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 }

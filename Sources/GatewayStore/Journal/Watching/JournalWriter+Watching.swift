@@ -1,15 +1,16 @@
 internal import GatewayCore
 internal import Logging
 
-// What somebody else does to the journal's files while it is written.
+// Detection of changes that others make to the journal's files while it is written.
 extension JournalWriter {
-    /// Throws where the file at the open segment's path is not the one that is written, or has lost bytes.
+    /// Throws where the file at the open segment's path is another one or was truncated.
     func requireIntactSegment() throws(JournalUnavailable) {
         guard let segment, let damage = segment.damage else { return }
         throw JournalUnavailable("\(segment.path) \(damage) while it was written")
     }
 
-    /// Seals the open segment where it is damaged, so that the next one records what is lost. For when nothing is written.
+    /// Seals the open segment where it is damaged, so that the next segment records the loss. Called while nothing is
+    /// written.
     func inspectOpenSegment() {
         do throws(JournalUnavailable) {
             try requireIntactSegment()
@@ -18,12 +19,12 @@ extension JournalWriter {
         }
     }
 
-    /// Compares the closed segments and the lock with their files, some seconds apart, and records lines that are lost.
+    /// Compares the closed segments and the lock with their files, at most every 10 s, and records lost lines.
     func inspectClosedSegments() {
         guard segment != nil else { return }
         let now = settings.clocks.monotonic()
-        if let closedLooked, now.nanoseconds - closedLooked.nanoseconds < Self.closedInterval { return }
-        closedLooked = now
+        if let lastClosedCheck, now.nanoseconds - lastClosedCheck.nanoseconds < Self.closedInterval { return }
+        lastClosedCheck = now
         findLosses()
         do throws(JournalUnavailable) {
             try requireLock()
@@ -39,12 +40,12 @@ extension JournalWriter {
         }
     }
 
-    /// Looks for lines that are lost, and says so in the log and to those who ask for readiness and metrics. They are recorded
-    /// with the next batch that says so.
+    /// Detects lost lines and reports them in the log, the metrics and the readiness state. The next batch with
+    /// ``appendLosses(to:mayWaitForCheckpoint:)`` records them.
     func findLosses() {
         for loss in closed.findLosses() {
             unrecordedLosses.append(loss)
-            // A record that is lost itself is made once more.
+            // A record of an earlier loss that is lost itself is written again.
             unrecordedLosses += recordedLosses.filter { loss.lines.contains($0.number) }.map(\.loss)
             recordedLosses.removeAll { loss.lines.contains($0.number) }
             settings.metrics.missingLines.add(loss.lines.upperBound - loss.lines.lowerBound + 1)
@@ -58,7 +59,7 @@ extension JournalWriter {
         }
     }
 
-    /// Appends a record of each loss that has none; neighbouring losses share one.
+    /// Appends a record of each unrecorded loss. Adjoining losses share a record.
     ///
     /// - Returns: The losses with the numbers of their records, to be kept once the batch is on disk.
     func appendLosses(
@@ -73,7 +74,7 @@ extension JournalWriter {
         return records
     }
 
-    /// Makes the directory and takes its lock where they are gone.
+    /// Creates the directory and acquires its lock again where they were deleted.
     func restoreDirectory() throws(JournalUnavailable) {
         do throws(FileFailure) {
             try PrivateFiles.makeDirectory(settings.directory)
@@ -83,7 +84,7 @@ extension JournalWriter {
         try requireLock()
     }
 
-    /// Takes the lock anew where its file is gone: another process would lock another file.
+    /// Acquires the lock again where its file was deleted. Otherwise another process could lock a new file.
     private func requireLock() throws(JournalUnavailable) {
         guard !lock.isInPlace else { return }
         do throws(FileFailure) {
@@ -92,9 +93,9 @@ extension JournalWriter {
             throw JournalUnavailable(error.description)
         }
         settings.logger.error(
-            "Journal lock was deleted and is taken anew", metadata: ["directory": "\(settings.directory)"])
+            "Journal lock file was deleted; lock acquired again", metadata: ["directory": "\(settings.directory)"])
     }
 
-    /// How far apart closed segments are compared with their files, in nanoseconds.
+    /// The minimum time between comparisons of closed segments, in nanoseconds.
     private static let closedInterval: Int64 = 10_000_000_000
 }

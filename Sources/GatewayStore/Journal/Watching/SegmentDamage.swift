@@ -1,19 +1,20 @@
 internal import Glibc
 
-/// The difference between a segment as it was written and the file at its path.
+/// A difference between a segment as written and the file at its path.
 enum SegmentDamage: Sendable, Hashable, CustomStringConvertible {
-    /// No file has the path.
+    /// No file exists at the path.
     case missing
-    /// Another file has the path.
+    /// Another file exists at the path.
     case replaced
-    /// The file is shorter than what was written to it.
+    /// The file is shorter than the data written to it.
     case truncated(to: UInt64)
-    /// The path cannot be looked up, for the reason that the system gives.
+    /// The path cannot be resolved, for the system's reason.
     case unreachable(String)
 
-    /// Compares a file as it was written with the one at the path. Returns nil where they are the same.
+    /// Compares the written file with the one at the path; nil where they are the same.
     ///
-    /// A path that leads to the same inode implies a link count of at least 1. A further link is no damage: backups make some.
+    /// A path that leads to the same inode implies a link count of at least 1. A further link, which some backups
+    /// create, is not damage.
     init?(of path: String, as written: FileIdentity, files: any JournalFileSystem) {
         do throws(FileFailure) {
             let found = try files.identity(path)

@@ -1,32 +1,34 @@
 internal import Synchronization
 
-/// What gathers while work is under way, to be done together when that has ended.
+/// Collects work that arrives while earlier work runs, so that it can be processed as one batch.
 final class Gathering<Work: Sendable>: Sendable {
-    /// What has gathered; nil where nothing is under way.
-    private let gathered = Mutex<[Work]?>(nil)
+    /// The collected work; nil while no work runs.
+    private let collected = Mutex<[Work]?>(nil)
 
-    /// How much has gathered.
-    var count: Int { gathered.withLock { $0?.count ?? 0 } }
+    /// The number of collected items.
+    var count: Int { collected.withLock { $0?.count ?? 0 } }
 
-    /// Takes the work in.
+    /// Adds an item.
     ///
-    /// - Returns: whether nothing is under way. Then the caller has it to do, and asks for what is `next()` afterwards.
+    /// - Returns: Whether no work runs. The caller then processes the item itself, and calls `next()` until it returns
+    ///   nil.
     func add(_ work: Work) -> Bool {
-        gathered.withLock { gathered in
-            if gathered == nil {
-                gathered = []
+        collected.withLock { collected in
+            if collected == nil {
+                collected = []
                 return true
             }
-            gathered?.append(work)
+            collected?.append(work)
             return false
         }
     }
 
-    /// Everything that has gathered, for the caller to do; nil where there is nothing, and so nothing under way any longer.
+    /// Returns the collected work for the caller to process; nil where there is none, which also marks the work as
+    /// finished.
     func next() -> [Work]? {
-        gathered.withLock { gathered in
-            let next = gathered ?? []
-            gathered = next.isEmpty ? nil : []
+        collected.withLock { collected in
+            let next = collected ?? []
+            collected = next.isEmpty ? nil : []
             return next.isEmpty ? nil : next
         }
     }

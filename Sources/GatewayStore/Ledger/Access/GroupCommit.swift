@@ -2,36 +2,36 @@ internal import GRDB
 internal import GatewayCore
 internal import Synchronization
 
-/// Commits together what asks to be written while a commit is under way: a synchronisation of the disk costs more than all
-/// changes that could be in it.
+/// Commits changes that arrive during a commit together, because a synchronization of the disk costs more than the
+/// changes in it.
 ///
-/// Each change is still written whole or not at all, on its own: where one of several fails, none of them is kept, and those that
-/// did not fail are tried again without it.
+/// Each change is still atomic. Where one of several fails, the transaction is rolled back and the others are tried
+/// again without it.
 final class GroupCommit: Sendable {
     private typealias Acknowledgement = @Sendable () -> Void
 
     private struct Change: Sendable {
-        /// Whether it only shows that the ledger can be written.
+        /// Whether the change only tests that the ledger can be written.
         let isTest: Bool
-        /// Writes it, inside a transaction, and gives what tells its caller of it once that is on disk. May run again after
-        /// it was undone.
+        /// Writes the change inside a transaction and returns the acknowledgement to its caller. May run again after a
+        /// rollback.
         let apply: @Sendable (LedgerTables) throws -> Acknowledgement
         let fail: @Sendable (LedgerUnavailable) -> Void
     }
 
     private enum Attempt {
-        /// All of it is on disk, and these tell its callers.
+        /// The changes are on disk; the acknowledgements resume their callers.
         case committed([Acknowledgement])
-        /// Nothing of it is kept.
+        /// The transaction was rolled back.
         case undone(any Error, Fault)
     }
 
     private enum Fault {
-        /// The change at this place.
+        /// The change at this index failed.
         case change(Int)
-        /// All could be written, and not committed.
+        /// All changes were written, and the commit failed.
         case commit
-        /// There was no transaction.
+        /// The transaction could not be started.
         case beginning
     }
 
@@ -44,10 +44,10 @@ final class GroupCommit: Sendable {
         self.health = health
     }
 
-    /// How many changes wait for the database.
+    /// The number of waiting changes.
     var count: Int { waiting.withLock(\.count) }
 
-    /// Writes a change durably.
+    /// Writes a change durably. Resumes once it is on disk or has failed.
     func write<Value: Sendable>(
         isTest: Bool = false, _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
@@ -59,8 +59,8 @@ final class GroupCommit: Sendable {
                 continuation.resume(returning: .failure($0))
             }
             waiting.withLock { $0.append(change) }
-            // Each change has a turn of its own, before that of whoever closes the database later: mostly one before it has
-            // written it already.
+            // Each change schedules its own write, so that it precedes a later close of the database. Usually an
+            // earlier write has already included it.
             database.asyncWriteWithoutTransaction { [self] database in
                 let changes = waiting.withLock { waiting in
                     defer { waiting = [] }
@@ -71,7 +71,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Commits as many at a time as go together.
+    /// Commits the changes in groups that are as large as possible.
     private func commit(_ changes: [Change], to database: Database) {
         var rest = changes[...]
         var together = rest.count
@@ -79,7 +79,7 @@ final class GroupCommit: Sendable {
             switch Self.attempt(rest.prefix(together), on: database) {
             case .committed(let acknowledgements):
                 health.committed(isTest: rest.prefix(together).allSatisfy(\.isTest))
-                // Not before: a caller that goes on may look at the ledger's health.
+                // Acknowledge after updating the health, because a resumed caller may read it.
                 for acknowledge in acknowledgements { acknowledge() }
                 rest = rest.dropFirst(together)
                 together = rest.count
@@ -99,7 +99,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Writes all of them, or none.
+    /// Writes all of the changes, or none.
     private static func attempt(_ changes: ArraySlice<Change>, on database: Database) -> Attempt {
         var fault = Fault.beginning
         var written: [Acknowledgement] = []

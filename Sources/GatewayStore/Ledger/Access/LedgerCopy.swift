@@ -3,12 +3,11 @@ public import GatewayCore
 
 /// A private copy of a ledger that no gateway has open, for commands that only read.
 ///
-/// SQLite makes files beside a database that it reads (the index of a write-ahead log, and the log itself), and opening a ledger
-/// brings it up to date. A command that reads must do neither: what it would make as root the service could not open. The copy lies
-/// in a directory of mode 0700 below the one for temporary files and goes with `remove()`. One that a killed command has left goes
-/// with the next copy.
+/// Opening a ledger directly would create files beside it (SQLite's write-ahead log and its index) and migrate it.
+/// Files that a command creates as root could not be opened by the service. The copy lies in a directory of mode 0700
+/// below the temporary directory, and `remove()` deletes it. The next copy deletes one that a killed command left.
 public struct LedgerCopy: Sendable {
-    /// The copy of the ledger, with the copy of its key beside it.
+    /// The path of the copied ledger. The copy of its key lies beside it.
     public let file: String
     private let directory: String
     private let hold: CInt
@@ -17,12 +16,13 @@ public struct LedgerCopy: Sendable {
 
     /// Copies the ledger, its write-ahead log and its key. Blocks.
     ///
-    /// - Returns: nil where there is no ledger.
-    /// - Throws: Where another process has the ledger open, where it cannot be read, and where there is no room for the copy.
+    /// - Returns: nil where the ledger does not exist.
+    /// - Throws: Where another process has the ledger open, where it cannot be read, and where there is no space for
+    ///   the copy.
     public init?(of source: String) throws(LedgerUnavailable) {
         do throws(FileFailure) {
             guard try Self.exists(source) else { return nil }
-            // Held while the files are copied, so that no gateway changes them meanwhile.
+            // Held while the files are copied, so that no gateway changes them.
             let lock = try Self.lock(source + ".lock")
             defer { if lock >= 0 { close(lock) } }
             let temporary = FileManager.default.temporaryDirectory.path(percentEncoded: false)
@@ -45,7 +45,7 @@ public struct LedgerCopy: Sendable {
         }
     }
 
-    /// Whether a process has the ledger open. Makes nothing.
+    /// Returns whether a process has the ledger open. Creates no files.
     public static func isOpen(_ source: String) -> Bool {
         guard let lock = try? lock(source + ".lock") else { return true }
         if lock >= 0 { close(lock) }
@@ -58,7 +58,7 @@ public struct LedgerCopy: Sendable {
         if hold >= 0 { close(hold) }
     }
 
-    /// The descriptor of the ledger's lock, shared with other readers; -1 where there is no lock yet.
+    /// Returns the descriptor of the ledger's lock, shared with other readers; -1 where no lock file exists.
     private static func lock(_ path: String) throws(FileFailure) -> CInt {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
@@ -108,7 +108,7 @@ public struct LedgerCopy: Sendable {
         }
     }
 
-    /// Removes copies of this user's that no process holds.
+    /// Removes copies of this user that no process holds.
     private static func removeLeftovers(in parent: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
         for name in names where name.hasPrefix(prefix) {
@@ -117,7 +117,7 @@ public struct LedgerCopy: Sendable {
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
             var status = stat()
-            // A directory that is a moment old may be one whose maker is about to lock it.
+            // A directory younger than a minute may belong to a process that is about to lock it.
             guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
                 status.st_mtim.tv_sec + 60 < time(nil), flock(descriptor, LOCK_EX | LOCK_NB) == 0
             else { continue }

@@ -2,17 +2,17 @@ internal import GRDB
 internal import GatewayCore
 
 extension SQLiteLedger {
-    /// Reads one state of the ledger, off the caller's executor.
+    /// Runs the body on one state of the ledger, outside the caller's executor.
     ///
-    /// - Parameter body: short, since others wait for it.
+    /// - Parameter body: Must be short, because other reads wait for it.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
         try await reads.read(body).get()
     }
 
-    /// Reads one state of the ledger, off the caller's executor, for as long as it takes: in a transaction of its own,
-    /// for which others wait only where there are as many such as readers.
+    /// Runs a long read on one state of the ledger, outside the caller's executor. It has its own transaction, so other
+    /// reads wait only where every reader connection is in use.
     func readAtLength<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
@@ -26,10 +26,10 @@ extension SQLiteLedger {
         return try result.get()
     }
 
-    /// Writes all of it or nothing, off the caller's executor; returns once it is on disk. Not undone by the caller's being
-    /// cancelled: what the backend did has to be written down.
+    /// Writes all of the changes or none, outside the caller's executor, and returns once they are on disk. Cancelling
+    /// the caller does not stop the write, because the result of a backend call must be stored.
     ///
-    /// - Parameter body: may run again, after what it wrote was undone.
+    /// - Parameter body: May run again after a rollback.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {

@@ -2,13 +2,13 @@ internal import GRDB
 internal import GatewayCore
 internal import Synchronization
 
-/// A check of a ledger's file on a connection of its own that only reads.
+/// An integrity check of a ledger's file on a separate read-only connection.
 final class LedgerCheck: Sendable {
-    /// How much is compared.
+    /// The depth of a check, with the SQLite pragma as its raw value.
     enum Depth: String, Sendable {
-        /// Every page, and the form of every row.
+        /// Checks every page and the format of every row.
         case pages = "quick_check"
-        /// That, and every row with the entries of the indexes.
+        /// Also compares every row with the entries of the indexes.
         case whole = "integrity_check"
     }
 
@@ -22,9 +22,9 @@ final class LedgerCheck: Sendable {
         self.depth = depth
     }
 
-    /// Checks, and blocks meanwhile.
+    /// Runs the check and blocks meanwhile.
     ///
-    /// - Returns: what is damaged; nil where nothing is, and after `cancel()`.
+    /// - Returns: A description of the damage; nil without damage and after `cancel()`.
     func run() throws -> String? {
         var configuration = Configuration()
         configuration.readonly = true
@@ -46,16 +46,16 @@ final class LedgerCheck: Sendable {
         }
     }
 
-    /// Has a check that runs end without a result. On any thread.
+    /// Stops a running check without a result. Callable on any thread.
     func cancel() {
         isCancelled.withLock { $0 = true }
         connection.withLock { $0?.interrupt() }
     }
 
-    /// What SQLite finds on a connection; nil where it finds nothing.
+    /// Returns the first problem that SQLite finds on a connection; nil without one.
     static func damage(of database: Database, _ depth: Depth) throws -> String? {
         let found = try String.fetchAll(database, sql: "PRAGMA \(depth.rawValue)(1)")
-        // The result names tables and pages, and no content.
+        // SQLite's message names tables and pages, but no content.
         return found == ["ok"] ? nil : found.first ?? "the check gave no result"
     }
 }

@@ -2,51 +2,53 @@ internal import GRDB
 internal import GatewayCore
 internal import Synchronization
 
-/// What is known of whether the ledger can be used: damage that was found, and whether the last write succeeded.
+/// The known state of the ledger: detected damage, and the result of the last write.
 ///
 /// Safe to use from any thread.
 final class LedgerHealth: Sendable {
     private struct State {
-        /// What is wrong with the file. Stays until the ledger is opened again.
+        /// The damage of the file. Stays set until the ledger is opened again.
         var damage: String?
-        /// Why the last write failed; nil after one that succeeded.
+        /// The error of the last write; nil after a successful one.
         var failure: String?
         var lastCommit: ContinuousClock.Instant?
-        /// Since when a test write waits for the disk.
+        /// The start of the test write that is running.
         var testing: ContinuousClock.Instant?
-        /// Commits since the ledger was opened, test writes left out.
+        /// The number of commits since the ledger was opened, without test writes.
         var commits: UInt64 = 0
     }
 
     private let state = Mutex(State())
     private let proofLifetime: Duration
 
-    /// How long a write may take until the ledger counts as out of order.
+    /// The duration of a test write after which the ledger counts as unusable.
     static let longestWrite = Duration.seconds(5)
 
-    /// - Parameter proofLifetime: for how long a commit proves that the ledger can be written.
+    /// Creates the state of a ledger that was just opened.
+    ///
+    /// - Parameter proofLifetime: How long a commit proves that the ledger can be written.
     init(proofLifetime: Duration) { self.proofLifetime = proofLifetime }
 
-    /// Why the ledger cannot be used at present; nil where nothing is known to be wrong.
+    /// The reason why the ledger cannot be used; nil where no problem is known.
     var fault: String? {
         state.withLock { state in
             if let damage = state.damage { return "damaged: \(damage)" }
             if let failure = state.failure { return "cannot be written: \(failure)" }
             guard let since = state.testing, .now - since > Self.longestWrite else { return nil }
-            return "cannot be written: a write has not ended for \((.now - since).components.seconds) s"
+            return "cannot be written: a write is unfinished after \((.now - since).components.seconds) s"
         }
     }
 
-    /// Whether a commit has succeeded so recently that the next one may be expected to.
+    /// Whether a commit succeeded within the proof lifetime and none failed since.
     var isProvenWritable: Bool {
         state.withLock { state in
             state.failure == nil && state.lastCommit.map { .now - $0 < proofLifetime } ?? false
         }
     }
 
-    /// Notes that changes are on disk.
+    /// Records that changes are on disk.
     ///
-    /// - Parameter isTest: whether they mean nothing.
+    /// - Parameter isTest: Whether they are only test writes.
     func committed(isTest: Bool) {
         state.withLock { state in
             state.failure = nil
@@ -55,10 +57,10 @@ final class LedgerHealth: Sendable {
         }
     }
 
-    /// How many commits changed anything since the ledger was opened.
+    /// The number of commits since the ledger was opened, without test writes.
     var commits: UInt64 { state.withLock(\.commits) }
 
-    /// Notes that a test write begins; false where another has not ended.
+    /// Records the start of a test write. Returns false where another one is running.
     func beginTest() -> Bool {
         state.withLock { state in
             guard state.testing == nil else { return false }
@@ -67,18 +69,18 @@ final class LedgerHealth: Sendable {
         }
     }
 
-    /// Notes that the test write has ended.
+    /// Records that the test write finished.
     func endTest() { state.withLock { $0.testing = nil } }
 
-    /// Notes what a check of the file has found.
-    func found(damage: String) { state.withLock { $0.damage = $0.damage ?? damage } }
+    /// Records the damage that a check of the file found.
+    func recordDamage(_ damage: String) { state.withLock { $0.damage = $0.damage ?? damage } }
 
-    /// Notes an error of a read.
+    /// Records an error of a read.
     func noteRead(_ error: any Error) {
-        if let damage = Self.damage(in: error) { found(damage: damage) }
+        if let damage = Self.damage(in: error) { recordDamage(damage) }
     }
 
-    /// Notes an error of a write. Errors that are not SQLite's say nothing about the file.
+    /// Records an error of a write. Ignores errors that are not SQLite's, because they do not concern the file.
     func noteWrite(_ error: any Error) {
         noteRead(error)
         guard let error = error as? DatabaseError, error.resultCode != .SQLITE_CONSTRAINT else { return }
@@ -88,7 +90,7 @@ final class LedgerHealth: Sendable {
         }
     }
 
-    /// What SQLite says of a file that it cannot make sense of; nil for any other error.
+    /// Returns SQLite's message about a damaged file; nil for any other error.
     static func damage(in error: any Error) -> String? {
         guard let error = error as? DatabaseError,
             error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB

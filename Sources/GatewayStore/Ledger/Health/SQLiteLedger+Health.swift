@@ -3,19 +3,20 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger {
-    /// Why the ledger cannot be used at present; nil where nothing is known to be wrong. Takes a lock for a moment.
+    /// The reason why the ledger cannot be used; nil where no problem is known. Acquires a lock briefly.
     public var fault: String? { health.fault }
 
-    /// Writes something that means nothing, durably, to find out whether the ledger can be written. Does nothing where the last
-    /// such test has not ended.
+    /// Writes a test value durably to find out whether the ledger can be written. Has no effect while an earlier test
+    /// is running.
     public func testWrite() async {
         guard health.beginTest() else { return }
         _ = await check()
         health.endTest()
     }
 
-    /// Looks whether the ledger can be written, by a commit that changes nothing else. Returns why it cannot; does not return while
-    /// the disk takes no write.
+    /// Checks by a test commit that the ledger can be written.
+    ///
+    /// - Returns: The reason why it cannot be written; nil where it can. Does not return while the disk blocks writes.
     public func check() async -> LedgerUnavailable? {
         switch await commits.write(isTest: true, { try $0.noteTestWrite() }) {
         case .success: nil
@@ -23,22 +24,22 @@ extension SQLiteLedger {
         }
     }
 
-    /// Throws unless a change would be written, as far as can be known before.
+    /// Throws unless the next change is expected to succeed.
     ///
-    /// The backend is asked after this and the ledger is changed after that: where no commit has succeeded of late, one is tried
-    /// first.
+    /// Called before the backend is called, because the ledger is changed only afterwards. Makes a test commit where no
+    /// commit has succeeded recently.
     func requireWritable() async throws(LedgerUnavailable) {
-        if let fault = health.fault { throw LedgerUnavailable("the ledger is out of order: \(fault)") }
+        if let fault = health.fault { throw LedgerUnavailable("the ledger is unavailable: \(fault)") }
         if health.isProvenWritable { return }
         if let failure = await check() { throw failure }
     }
 
-    /// Reads the whole file and compares tables with their indexes, on a connection and a thread of its own.
+    /// Reads the whole file and compares tables with their indexes, on a separate connection and thread.
     ///
-    /// What it finds counts from then on: `fault` says so, and whoever wants to change a registration is refused. It may take
-    /// seconds for a million registrations, and ends early where its task is cancelled.
+    /// Damage found here is permanent: `fault` reports it and changes of registrations are rejected. A million
+    /// registrations may take seconds. Cancelling the task stops the check early.
     ///
-    /// - Returns: what is damaged; nil where nothing is.
+    /// - Returns: A description of the damage; nil without damage.
     public func checkIntegrity() async throws(LedgerUnavailable) -> String? {
         let check = LedgerCheck(file: file, depth: .whole)
         let result: Result<String?, LedgerUnavailable> = await withTaskCancellationHandler {
@@ -54,16 +55,16 @@ extension SQLiteLedger {
             check.cancel()
         }
         let damage = try result.get()
-        if let damage { health.found(damage: damage) }
+        if let damage { health.recordDamage(damage) }
         return damage
     }
 
-    /// Reads the whole of a ledger that may be open elsewhere. Blocks.
+    /// Checks a whole ledger that another process may have open. Blocks.
     ///
-    /// - Returns: what is damaged; nil where nothing is, and where there is no ledger yet.
+    /// - Returns: A description of the damage; nil without damage, and where the ledger does not exist.
     public static func damage(inFile file: String) throws(LedgerUnavailable) -> String? {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
-        // A ledger that nobody has open is read from a copy: SQLite would make files beside it.
+        // A ledger that is not open is read from a copy, because SQLite would create files beside it.
         let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
         defer { copy?.remove() }
         do {

@@ -1,23 +1,24 @@
 public import GatewayCore
 
-/// A registration of the backend as an export says it is, judged: whose it is, or that it must be nobody's.
+/// A registration from an export of the backend, with the assessment whether it belongs to its owner.
 public struct ImportEntry: Sendable, Hashable {
-    /// What is to become of it.
+    /// The assessment of an exported registration.
     public enum Judgement: Sendable, Hashable {
-        /// It is the owner's, and only the owner's.
+        /// The registration belongs to the owner, and only to the owner.
         case sound(owner: UserName, DeviceHandle)
-        /// Notifications reach it that are not for its owner, or nobody can say who that is. The handle is there where it is one.
+        /// The registration also receives notifications for others, or its owner is unknown. The handle is nil where it
+        /// is invalid.
         case unsound(DeviceHandle?)
     }
 
-    /// The backend's id.
+    /// The backend's id of the registration.
     public let id: RegistrationID
-    /// What is to become of it.
+    /// The assessment.
     public let judgement: Judgement
-    /// The bytes by which the very same entry is known again.
+    /// The bytes that identify an unchanged entry in a later import.
     public let content: [UInt8]
 
-    /// An entry from its parts.
+    /// Creates an entry from its parts.
     public init(id: RegistrationID, judgement: Judgement, content: [UInt8]) {
         self.id = id
         self.judgement = judgement
@@ -25,27 +26,28 @@ public struct ImportEntry: Sendable, Hashable {
     }
 }
 
-/// What the ledger made of an entry.
+/// The result of importing an entry.
 public enum ImportVerdict: String, Sendable, Hashable, CaseIterable {
-    /// It is the owner's from now on; unconfirmed unless the operator vouches for it.
+    /// The registration was bound to the owner. It is unconfirmed unless the operator confirmed the import.
     case bound
-    /// An earlier import has bound it, its device has not registered since, and now the operator vouches for it.
+    /// An earlier import bound the registration, its device has not registered since, and the operator confirmed it
+    /// now.
     case confirmed
-    /// The ledger has had it before, be it from an import or because its device registered through the gateway. Nothing changed.
+    /// The ledger already contains the registration, from an import or because its device registered. Nothing changed.
     case known
-    /// It is sound, but its device is registered under another id by now: unsound, like what is so by itself.
+    /// The registration is valid, but its device is now registered under another id. It is treated as rejected.
     case superseded
-    /// It is unsound and stays as it is.
+    /// The registration is rejected and was not changed.
     case unsound
-    /// It is unsound and marked to be deleted at the backend.
+    /// The registration is rejected and was marked for deletion at the backend.
     case purged
 }
 
-/// What is known of registrations from before the gateway.
+/// The state of the migration of registrations that existed before the gateway.
 public enum MigrationState: Sendable, Hashable {
     /// No import has run.
     case notImported
-    /// An import has run; so many of the registrations that were unsound then have neither been deleted nor made anew since, and so
-    /// many that were sound have not been confirmed since.
+    /// An import has run. `unsound` counts the rejected registrations that were neither deleted nor registered again
+    /// since. `unconfirmed` counts the bound registrations that no device has confirmed since.
     case imported(unsound: Int, unconfirmed: Int = 0)
 }

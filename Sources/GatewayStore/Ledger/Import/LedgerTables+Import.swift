@@ -2,32 +2,33 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// An entry of an import with its handle as the ledger knows handles.
+/// An import entry whose handle is replaced by its key.
 struct KeyedImportEntry: Sendable {
     let id: RegistrationID
-    /// Nil for an unsound one.
+    /// The owner; nil for a rejected entry.
     let owner: UserName?
     let handle: HandleKey?
-    /// The keys under which an earlier version may have bound the handle.
+    /// The keys under which an earlier version may have stored the handle.
     let formerKeys: [HandleKey]
     let content: KeyedDigest
 }
 
-/// A registration that the backend has, that is bound to nobody, and that is to be deleted there.
+/// A registration at the backend that belongs to nobody and is marked for deletion there.
 struct StrayRegistration: Sendable, Hashable {
     let id: RegistrationID
     let handle: HandleKey?
     let reason: SweepReason
-    /// Whose it was; nil for one from before the gateway.
+    /// The previous owner; nil for a registration from before the gateway.
     var owner: UserName?
 }
 
 extension LedgerTables {
-    /// Takes an entry in. What the ledger knows by itself is newer than any export and stays.
+    /// Imports an entry. Existing data of the ledger is newer than any export and is kept.
     ///
-    /// - Parameter confirming: whether the operator vouches for sound entries. Else they stay unconfirmed until their devices
-    ///   register again: before the gateway anybody could register a device under anybody's name.
-    func take(
+    /// - Parameters: - purging: Whether rejected entries are marked for deletion. - confirming: Whether the operator
+    ///   confirms the valid entries. Otherwise they stay unconfirmed until their devices register again, because
+    ///   without a gateway anybody could register a device under any name.
+    func importEntry(
         _ entry: KeyedImportEntry, purging: Bool, confirming: Bool, now: WallTime
     ) throws -> ImportVerdict {
         if let handle = entry.handle { try adopt(entry.formerKeys, as: handle) }
@@ -39,12 +40,13 @@ extension LedgerTables {
             try put(bound)
             return .confirmed
         }
-        if try stray(entry.id) != nil { return .known }
+        if try orphan(entry.id) != nil { return .known }
         let before = try String.fetchOne(
             database, sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
             arguments: [entry.id.text, Data(entry.content.bytes)]
         ).flatMap(ImportVerdict.init)
-        // What was bound then and is no more has been deleted since; what was purged is gone.
+        // A registration that was bound then and is missing now was deleted since. A purged one was deleted at the
+        // backend.
         if before == .bound || before == .purged { return .known }
         if let owner = entry.owner, let handle = entry.handle {
             guard try registration(boundTo: handle) != nil else {
@@ -64,12 +66,12 @@ extension LedgerTables {
             try note(.unsound, of: entry)
             return .unsound
         }
-        try putStray(StrayRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
+        try putOrphan(StrayRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
         try note(.purged, of: entry)
         return .purged
     }
 
-    func stray(_ id: RegistrationID) throws -> StrayRegistration? {
+    func orphan(_ id: RegistrationID) throws -> StrayRegistration? {
         guard let row = try firstRow(sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
             let reason = SweepReason(rawValue: try row.required("reason", as: String.self))
         else { return nil }
@@ -77,20 +79,20 @@ extension LedgerTables {
         return StrayRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
     }
 
-    func putStray(_ stray: StrayRegistration) throws {
+    func putOrphan(_ orphan: StrayRegistration) throws {
         try execute(
             sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
             arguments: [
-                stray.id.text, stray.handle?.service.rawValue, stray.handle.map { Data($0.digest.bytes) },
-                stray.reason.rawValue, stray.owner?.text,
+                orphan.id.text, orphan.handle?.service.rawValue, orphan.handle.map { Data($0.digest.bytes) },
+                orphan.reason.rawValue, orphan.owner?.text,
             ])
     }
 
-    func removeStray(_ id: RegistrationID) throws {
+    func removeOrphan(_ id: RegistrationID) throws {
         try execute(sql: "DELETE FROM stray WHERE id = ?", arguments: [id.text])
     }
 
-    /// Notes that an import has run to its end.
+    /// Stores that an import has finished.
     func noteImport(_ now: WallTime) throws {
         try execute(
             sql:

@@ -2,15 +2,17 @@ internal import Foundation
 internal import GRDB
 public import GatewayCore
 
-/// The statements about imported registrations that no device has confirmed yet.
+/// Statements on imported registrations that no device has confirmed.
 ///
-/// Their time is counted while a gateway runs: while none does no device can register. So a clock that was set wrong deletes
-/// nothing either, once it is set back.
+/// Only time in which a gateway runs counts, because devices cannot register otherwise. A wrong clock that is corrected
+/// later therefore deletes nothing.
 extension LedgerTables {
-    /// A longer pause between two counts is time in which no gateway ran, or a clock that was set.
+    /// A longer pause between two counts, in microseconds, means that no gateway ran or that the clock was set: 30
+    /// minutes.
     static let longestPause: Int64 = 1_800_000_000
 
-    /// Counts the time since it was counted last, unless no gateway ran then.
+    /// Adds a pause without a running gateway to the start times of unconfirmed registrations, so that the pause does
+    /// not count.
     func countRunningTime(until now: WallTime) throws {
         if let last = try property("unconfirmed-until").flatMap(WallTime.init(rfc3339:)) {
             let pause = now.microseconds - last.microseconds
@@ -26,9 +28,9 @@ extension LedgerTables {
         try put(property: "unconfirmed-until", "\(now)")
     }
 
-    /// Marks the registrations to be deleted that have been unconfirmed for longer.
+    /// Marks for deletion the registrations that are unconfirmed for longer than the period.
     ///
-    /// - Returns: how many.
+    /// - Returns: The number of registrations marked.
     func expireUnconfirmed(after period: Int64, now: WallTime) throws -> Int {
         try countRunningTime(until: now)
         try execute(
@@ -40,9 +42,9 @@ extension LedgerTables {
         return database.changesCount
     }
 
-    /// How many registrations are unconfirmed. Looks at those alone.
+    /// Returns the number of unconfirmed registrations. Reads only these.
     func unconfirmedCount() throws -> Int {
-        // A ledger of an earlier version, which is only read here.
+        // An earlier version's ledger lacks the column. It is only read here.
         guard try LedgerSchema.version(of: database) >= 5 else { return 0 }
         return try count(
             sql: "SELECT count(*) FROM registration WHERE import_unconfirmed IS NOT NULL AND state = 'live'")
@@ -50,16 +52,17 @@ extension LedgerTables {
 }
 
 extension SQLiteLedger {
-    /// Has the imported registrations deleted that no device has confirmed in time; to be called every few minutes.
+    /// Marks for deletion the imported registrations whose time for confirmation has passed. Called every few minutes.
     ///
-    /// - Returns: how many were marked. Where none is unconfirmed nothing is written.
+    /// - Returns: The number of registrations marked. Writes nothing where no registration is unconfirmed.
     public func expireUnconfirmed(now: WallTime) async throws(LedgerUnavailable) -> Int {
         guard try await read({ try $0.unconfirmedCount() }) > 0 else { return 0 }
         let period = Int64(limits.confirmation.components.seconds) * 1_000_000
         return try await write { try $0.expireUnconfirmed(after: period, now: now) }.get()
     }
 
-    /// When an unconfirmed registration is deleted, if the gateway runs until then and its device does not register.
+    /// Returns the time at which an unconfirmed registration will be deleted, provided that the gateway runs until then
+    /// and the device does not register. Nil for a confirmed one.
     public func confirmationEnd(_ registration: OwnedRegistration) -> WallTime? {
         registration.unconfirmedSince?.adding(Int64(limits.confirmation.components.seconds) * 1_000_000)
     }

@@ -3,11 +3,11 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger {
-    /// Takes registrations from before the gateway in: binds what is sound, and where `purging` marks what is not to be deleted at
-    /// the backend. All or nothing of them; to be called with so many at a time as a transaction may well hold, some hundreds.
+    /// Imports registrations from before the gateway in one transaction: binds valid ones, and marks rejected ones for
+    /// deletion at the backend where `purging` is true. Callers pass some hundreds at a time.
     ///
-    /// - Parameter confirming: whether the operator vouches for what is sound; else it is unconfirmed.
-    /// - Returns: what became of each, in order. The very same entry a second time changes nothing.
+    /// - Parameter confirming: Whether the operator confirms the valid ones. Otherwise they are unconfirmed.
+    /// - Returns: The result of each entry, in order. An entry that was imported before changes nothing.
     public func take(
         _ entries: [ImportEntry], purging: Bool, confirming: Bool = false, now: WallTime
     ) async throws(LedgerUnavailable) -> [ImportVerdict] {
@@ -29,28 +29,28 @@ extension SQLiteLedger {
         }
         let all = keyed
         return try await write { tables in
-            // What is unconfirmed already has waited up to now.
+            // Count the waiting time of existing unconfirmed registrations up to now.
             try tables.countRunningTime(until: now)
-            return try all.map { try tables.take($0, purging: purging, confirming: confirming, now: now) }
+            return try all.map { try tables.importEntry($0, purging: purging, confirming: confirming, now: now) }
         }.get()
     }
 
-    /// Notes that an import has run to its end, whatever it found.
+    /// Stores that an import has finished, whatever its results.
     public func noteImport(now: WallTime) async throws(LedgerUnavailable) {
         try await write { try $0.noteImport(now) }.get()
     }
 
-    /// What is known of registrations from before the gateway.
+    /// Returns the state of the migration.
     public func migration() async throws(LedgerUnavailable) -> MigrationState {
         try await readAtLength { try $0.migration() }
     }
 
-    /// What a ledger on disk knows of registrations from before the gateway; it may be open elsewhere. Blocks.
+    /// Returns the state of the migration in a ledger file that another process may have open. Blocks.
     ///
-    /// - Returns: `notImported` also where there is no ledger yet.
+    /// - Returns: `notImported` also where the ledger does not exist.
     public static func migration(inFile file: String) throws(LedgerUnavailable) -> MigrationState {
         guard FileManager.default.fileExists(atPath: file) else { return .notImported }
-        // Where no gateway has it open, SQLite would make files beside the ledger to read it.
+        // A ledger that is not open is read from a copy, because SQLite would create files beside it.
         let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
         defer { copy?.remove() }
         let file = copy?.file ?? file

@@ -1,23 +1,24 @@
 public import GatewayCore
 
-/// What the journal says of registrations and revoked users since a time: by this a restored ledger is brought up to date.
+/// The changes of registrations and the revocations of users in the journal since a time. They update a ledger that was
+/// restored from a copy.
 public struct JournaledRegistrations: Sendable {
-    /// What was done last about a registration.
+    /// The last change of a registration.
     enum LastChange: Sendable, Hashable {
-        /// The backend has it for this user.
+        /// The backend has the registration for this user.
         case registered(UserName)
-        /// The backend no longer has it, or was asked to delete it.
+        /// The backend no longer has the registration, or was asked to delete it.
         case deleted
     }
 
     private(set) var changes: [RegistrationID: LastChange] = [:]
-    /// Users of whom everything was taken back, and when.
+    /// The users whose grants were all revoked, with the time.
     private(set) var revoked: [UserName: WallTime] = [:]
 
-    /// Nothing.
+    /// Creates an empty collection.
     public init() {}
 
-    /// Reads the segments of a journal that were written to since then. Blocks; called at the start with a restored ledger.
+    /// Reads the segments of a journal that changed since the time. Blocks; called at the start with a restored ledger.
     public init(directory: String, since: WallTime) throws(JournalUnavailable) {
         let files = SystemFileSystem()
         do throws(FileFailure) {
@@ -25,12 +26,12 @@ public struct JournaledRegistrations: Sendable {
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
                 guard try files.modified(path) >= since else { continue }
-                // What a failed batch left in a sealed segment is void: the next segment has its numbers.
+                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
                 for line in try files.read(path).split(separator: UInt8(ascii: "\n")) {
                     let line = JournalLineReader(bytes: line)
                     guard let number = line.sequence, number < end, let at = line.time, at >= since else { continue }
-                    take(line, at)
+                    add(line, at)
                 }
             }
         } catch {
@@ -38,7 +39,7 @@ public struct JournaledRegistrations: Sendable {
         }
     }
 
-    private mutating func take(_ line: JournalLineReader, _ at: WallTime) {
+    private mutating func add(_ line: JournalLineReader, _ at: WallTime) {
         guard let action = line.text("action").flatMap(Action.init), let kind = line.kind else { return }
         let user = line.text("user").flatMap { UserName(canonical: $0) }
         switch (kind, action) {
@@ -50,7 +51,7 @@ public struct JournaledRegistrations: Sendable {
         case (.outcome, .registerDelete):
             if let id = line.text("registration").flatMap(RegistrationID.init) { changes[id] = .deleted }
         case (.operator, .operatorRevoke):
-            // A record of one session or token names it.
+            // The record revokes a single session or token.
             guard let user, line.text("target") == nil, line.text("session") == nil else { return }
             revoked[user] = at
         default:
@@ -60,7 +61,7 @@ public struct JournaledRegistrations: Sendable {
 }
 
 extension CallResult {
-    /// Whether the backend may have the registration after this.
+    /// Whether the backend may have the registration after this result.
     fileprivate var mayHaveActed: Bool {
         switch self {
         case .accepted, .adopted, .healed, .revoked, .backendFailed, .backendTimedOut, .ledgerFailed, .unknownAtStop,

@@ -1,16 +1,17 @@
 internal import GatewayCore
 
-/// What the file `ledger.sqlite.state` says of the ledger beside it: whether the last gateway closed it, and which generations of
-/// the ledger are the latest.
+/// The content of `ledger.sqlite.state`: whether the last gateway closed the ledger, and the ledger's current
+/// generations.
 ///
-/// The generation is a random word that is written anew into the ledger at each start and each end. A ledger of another generation
-/// than this file names is an older copy that was put in its place.
+/// A generation is a random word that is written into the ledger at each start and each stop. A ledger with a
+/// generation that this file does not name is an older copy.
 struct LedgerState: Sendable, Hashable {
     var isClosed: Bool
-    /// The generations that the ledger may have: two while it is changed from one to the other.
+    /// The possible generations of the ledger: two during a change from one to the next.
     var generations: [String]
 
-    /// Reads the file; nil where there is none. A file that cannot be understood names no generation and no orderly end. Blocks.
+    /// Reads the file; nil where it does not exist. An unreadable content yields no generation and an unclean shutdown.
+    /// Blocks.
     static func read(_ path: String) throws(FileFailure) -> LedgerState? {
         guard let bytes = try PrivateFiles.read(path, atMost: 4096) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
@@ -20,7 +21,7 @@ struct LedgerState: Sendable, Hashable {
         return LedgerState(isClosed: words[0] == "closed", generations: Array(words.dropFirst()))
     }
 
-    /// Puts the file in the place of the one before, durably. Blocks.
+    /// Replaces the file durably. Blocks.
     func write(_ path: String) throws(FileFailure) {
         let text = "\(isClosed ? "closed" : "open") \(generations.joined(separator: " "))\n"
         let draft = path + ".draft"
@@ -29,7 +30,7 @@ struct LedgerState: Sendable, Hashable {
         try PrivateFiles.rename(draft, to: path)
     }
 
-    /// A generation that no ledger has had.
+    /// Returns a new random generation.
     static func newGeneration() -> String {
         var source = SystemRandomNumberGenerator()
         let digits = String(UInt64.random(in: .min ... .max, using: &source), radix: 16)

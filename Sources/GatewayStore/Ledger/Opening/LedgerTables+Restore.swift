@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// The statements about generations, copies and restores.
+/// Statements on generations, copies and restores.
 extension LedgerTables {
     func property(_ name: String) throws -> String? {
         try Data.fetchOne(
@@ -27,12 +27,12 @@ extension LedgerTables {
 
     func put(generation: String) throws { try put(property: "generation", generation) }
 
-    /// Marks a copy as one: whoever opens it as a ledger learns that it was restored.
+    /// Marks the database as a copy, which the next start with it detects as a restore.
     func noteBackup(_ now: WallTime) throws { try put(property: "copied", "\(now)") }
 
-    /// Notes that the ledger is a copy that was put in use, until `settleRestore` has been carried out.
+    /// Stores that the ledger was restored from a copy, until `settleRestore` has run.
     ///
-    /// - Parameter isCopy: whether something else than the mark in the ledger says so.
+    /// - Parameter isCopy: Whether the generation shows that it is a copy. Otherwise the mark in the database decides.
     func noteRestore(isCopy: Bool, now: WallTime) throws {
         let isMarked = try property("copied") != nil
         guard isCopy || isMarked else { return }
@@ -40,14 +40,14 @@ extension LedgerTables {
         try remove(property: "copied")
     }
 
-    /// Since when the ledger is a restored copy with which nothing has been done yet; nil where it is none.
+    /// Returns the time at which a restore was detected that was not processed yet; nil without one.
     func pendingRestore() throws -> WallTime? {
         guard let text = try property("restored") else { return nil }
-        // In the property's place there is garbage, and not nothing.
+        // An invalid value still means that a restore is pending.
         return WallTime(rfc3339: text) ?? WallTime(seconds: 0)
     }
 
-    /// The latest time that the ledger knows of: what happened later is not in it.
+    /// Returns the latest time in the ledger. Later events are missing from it.
     func latestTime() throws -> WallTime? {
         try Int64.fetchOne(
             database,
@@ -59,9 +59,9 @@ extension LedgerTables {
         ).map(WallTime.init(microseconds:))
     }
 
-    /// Ends every session.
+    /// Removes every session.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: The number of sessions removed.
     func endAllSessions() throws -> Int {
         try execute(sql: "DELETE FROM session")
         return database.changesCount

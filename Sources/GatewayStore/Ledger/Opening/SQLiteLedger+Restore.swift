@@ -1,37 +1,37 @@
 internal import GRDB
 public import GatewayCore
 
-/// What was done with a ledger that had been restored from a copy.
+/// The changes made to a ledger that was restored from a copy.
 public struct LedgerRestore: Sendable, Hashable {
-    /// How many sessions were ended.
+    /// The number of sessions that were ended.
     public let endedSessions: Int
-    /// How many registrations are deleted at the backend, since the copy is older than what was done with them.
+    /// The number of registrations marked for deletion because the copy is older than their last change.
     public let markedRegistrations: Int
 }
 
 extension SQLiteLedger {
-    /// Whether the ledger was restored from a copy, and nothing has been done about that yet. Blocks; called at start.
+    /// Returns whether the ledger was restored from a copy and the restore was not processed yet. Blocks; called at the
+    /// start.
     public func isRestored() throws(LedgerUnavailable) -> Bool {
         do { return try database.read { try LedgerTables($0).pendingRestore() } != nil } catch {
             throw .init(describing: error)
         }
     }
 
-    /// The latest time that the ledger knows of; the journal is of interest from then on. Blocks; called at start.
+    /// Returns the latest time in the ledger, from which on the journal must be read. Blocks; called at the start.
     public func latestTime() throws(LedgerUnavailable) -> WallTime? {
         do { return try database.read { try LedgerTables($0).latestTime() } } catch { throw .init(describing: error) }
     }
 
-    /// Brings a restored ledger up to date, as far as is known, in one transaction. Blocks; called at start, before sessions are
+    /// Updates a restored ledger from the journal in one transaction. Blocks; called at the start, before sessions are
     /// read.
     ///
-    /// Sessions that were ended after the copy was made must not come back, and which these are the copy cannot know: all are
-    /// ended. A registration that the journal says was deleted, or was made for another user, is deleted at the backend; its
+    /// All sessions are ended, because the copy does not contain the sessions' later ends. A registration that
+    /// according to the journal was deleted or belongs to another user is marked for deletion at the backend; its
     /// device registers again.
     ///
-    /// - Parameters:
-    ///   - endingSessions: false where an operator wants them kept.
-    ///   - journaled: what the journal has since `latestTime()`.
+    /// - Parameters: - endingSessions: False where the operator keeps the sessions. - journaled: The journal's changes
+    ///   since `latestTime()`.
     public func settleRestore(
         endingSessions: Bool, _ journaled: JournaledRegistrations
     ) throws(LedgerUnavailable) -> LedgerRestore {
@@ -42,7 +42,7 @@ extension SQLiteLedger {
                 for (user, at) in journaled.revoked { try tables.revoke(user, at: at) }
                 var marked = 0
                 for (id, change) in journaled.changes {
-                    if try tables.settleRestored(id, change) { marked += 1 }
+                    if try tables.applyRestored(id, change) { marked += 1 }
                 }
                 try tables.remove(property: "restored")
                 return LedgerRestore(endedSessions: ended, markedRegistrations: marked)
@@ -54,8 +54,10 @@ extension SQLiteLedger {
 }
 
 extension LedgerTables {
-    /// - Returns: whether the registration is deleted at the backend from now on.
-    fileprivate func settleRestored(
+    /// Applies the last change of a registration in the journal.
+    ///
+    /// - Returns: Whether the registration was marked for deletion.
+    fileprivate func applyRestored(
         _ id: RegistrationID, _ change: JournaledRegistrations.LastChange
     ) throws -> Bool {
         let row = try registration(id).flatMap { $0.isBound ? $0 : nil }
@@ -68,7 +70,7 @@ extension LedgerTables {
             row.reason = .restored
             try put(row)
         case (.registered, nil):
-            // Made after the copy: nobody would find it where its user is revoked.
+            // The registration was made after the copy. Without a row, a revocation of its user would not find it.
             try execute(
                 sql: "INSERT OR IGNORE INTO stray (id, service, handle, reason) VALUES (?, NULL, NULL, ?)",
                 arguments: [id.text, SweepReason.restored.rawValue])
