@@ -29,15 +29,15 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
 
     /// Verifies a token without suspending.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        judge(credential)
+        verify(credential)
     }
 
     /// Verifies a token as `authenticate` does, but synchronously, which saves most calls the cost of an async call.
     public func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
-        judge(credential)
+        verify(credential)
     }
 
-    private func judge(_ credential: Credential) -> AuthenticationOutcome {
+    private func verify(_ credential: Credential) -> AuthenticationOutcome {
         guard case .bearer(let token) = credential else { return .notMine }
         // The lock is held only to copy a reference.
         let verifier = keys.withLock { $0.verifier }

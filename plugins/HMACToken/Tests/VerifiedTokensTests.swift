@@ -89,7 +89,7 @@ struct VerifiedTokensTests {
 
     @Test("The cache is bounded, and tokens that are used again stay in it")
     func bounded() throws {
-        let memory = VerifiedTokens(most: 100)
+        let memory = VerifiedTokens(capacity: 100)
         let files = try TestFiles()
         let key = try #require(try KeyRing(files.write(Self.keys)).keys.first)
         let user = try #require(UserName(canonical: "alice"))

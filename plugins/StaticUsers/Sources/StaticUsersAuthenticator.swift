@@ -42,7 +42,7 @@ public final class StaticUsersAuthenticator: AccountList {
         switch match {
         case .undecided: return .unavailable(.failed)
         case .different: return .rejected(.wrong)
-        case .same: return user.map { verdict(on: $0, ifStill: hash) } ?? .rejected(.wrong)
+        case .same: return user.map { result(for: $0, ifStill: hash) } ?? .rejected(.wrong)
         }
     }
 
@@ -65,11 +65,11 @@ public final class StaticUsersAuthenticator: AccountList {
 
     /// Returns the result for a correct password, according to the current table. The file may have been reloaded
     /// while the login waited for a thread, so the user and the hash are looked up again.
-    private func verdict(on former: UserTable.User, ifStill hash: PasswordHash) -> AuthenticationOutcome {
+    private func result(for former: UserTable.User, ifStill hash: PasswordHash) -> AuthenticationOutcome {
         guard let user = table.withLock({ $0.users[former.name] }), user.hash.text == hash.text else {
             return .rejected(.wrong)
         }
-        if let bar = user.bar(at: context.clocks.wall()) { return .rejected(bar) }
+        if let reason = user.rejection(at: context.clocks.wall()) { return .rejected(reason) }
         return .accepted(Identity(user: user.name, groups: user.groups, authenticator: StaticUsersPlugin.name))
     }
 
@@ -79,15 +79,15 @@ public final class StaticUsersAuthenticator: AccountList {
         guard let user = context.names.canonical(login.text).flatMap({ table.users[$0] }) else {
             return .ended(.wrong)
         }
-        return user.bar(at: context.clocks.wall()).map(AccountStanding.ended) ?? .good(groups: user.groups)
+        return user.rejection(at: context.clocks.wall()).map(AccountStanding.ended) ?? .good(groups: user.groups)
     }
 
     /// Returns the users who may log in at the given time.
     public func accounts(at now: WallTime) -> AccountSnapshot {
         let table = table.withLock { $0 }
-        let open = table.users.values.filter { $0.bar(at: now) == nil }
+        let open = table.users.values.filter { $0.rejection(at: now) == nil }
         return AccountSnapshot(
-            marks: table.marks.filter { table.users[$0.key]?.bar(at: now) == nil },
+            marks: table.marks.filter { table.users[$0.key]?.rejection(at: now) == nil },
             groups: Dictionary(uniqueKeysWithValues: open.map { ($0.name, $0.groups) }),
             holdsUntil: open.compactMap(\.expires).min())
     }

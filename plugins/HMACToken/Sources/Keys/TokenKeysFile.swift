@@ -56,14 +56,14 @@ public struct TokenKeysFile: Sendable {
         startsIn: Duration = .zero
     ) throws(ConfigurationFault) -> TokenKey {
         let start = now.seconds + startsIn.components.seconds
-        let id = id ?? freshID(at: now)
+        let id = id ?? newID(at: now)
         guard TokenKey.isID(id) else { throw fault("\"\(id)\" is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -") }
         guard !keys.contains(where: { $0.id == id }) else { throw fault("already has a key \"\(id)\"") }
         let former = keys.firstIndex { $0.issues && $0.isValid(at: now) }
         let fresh = TokenKey(
             id: id, algorithm: algorithm, notBefore: WallTime(seconds: start), notAfter: nil,
             subjects: former.flatMap { keys[$0].subjects }, groups: former.flatMap { keys[$0].groups }, issues: true,
-            secret: try freshSecret(for: algorithm))
+            secret: try newSecret(for: algorithm))
         if let former {
             // Rounded up, so that no token is rejected because of a fraction of a second.
             let end = WallTime(seconds: start + 1 + overlap.components.seconds)
@@ -108,14 +108,14 @@ public struct TokenKeysFile: Sendable {
     }
 
     /// Returns an id such as `k20261121T070000Z`, with `-2`, `-3` and so on appended if that id is taken.
-    private func freshID(at now: WallTime) -> String {
+    private func newID(at now: WallTime) -> String {
         let date = "k" + WallTime(seconds: now.seconds).description.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
         let taken = Set(keys.map(\.id))
         // There is one candidate more than there are keys, so at least one is free.
         return (1...keys.count + 1).lazy.map { $0 == 1 ? date : "\(date)-\($0)" }.first { !taken.contains($0) } ?? date
     }
 
-    private func freshSecret(for algorithm: TokenAlgorithm) throws(ConfigurationFault) -> Secret {
+    private func newSecret(for algorithm: TokenAlgorithm) throws(ConfigurationFault) -> Secret {
         var bytes = [UInt8](repeating: 0, count: algorithm.keyByteCount)
         defer { OPENSSL_cleanse(&bytes, bytes.count) }
         // Fewer than one of a million random secrets look weak, but the gateway would not start with one.

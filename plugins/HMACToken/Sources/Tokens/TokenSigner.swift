@@ -66,7 +66,7 @@ public struct TokenSigner: Sendable {
         guard keyEnd > now.seconds else { throw .noKey }
         let end = min(keyEnd, session?.ends.seconds ?? .max)
         guard end > now.seconds else { throw .sessionOver }
-        guard let id = Self.freshID() else { throw .failed }
+        guard let id = Self.newID() else { throw .failed }
         let header = JSONValue.object([
             .init("alg", .string(entry.key.algorithm.rawValue)), .init("kid", .string(entry.key.id)),
             .init("typ", .string("JWT")),
@@ -95,7 +95,7 @@ public struct TokenSigner: Sendable {
     }
 
     /// Returns 128 random bits in base64url, or nil if libcrypto fails.
-    private static func freshID() -> String? {
+    private static func newID() -> String? {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard RAND_bytes(&bytes, 16) == 1 else { return nil }
         return String(decoding: Base64.encode(bytes, .url), as: UTF8.self)

@@ -32,34 +32,34 @@ final class VerifiedTokens: Sendable {
         var old: [SHA256.Digest: Entry] = [:]
     }
 
-    private let most: Int
+    private let capacity: Int
     private let generations = Mutex(Generations())
 
     /// Creates an empty cache.
     ///
-    /// - Parameter most: the greatest number of cached tokens.
-    init(most: Int = 16_384) { self.most = most }
+    /// - Parameter capacity: the greatest number of cached tokens.
+    init(capacity: Int = 16_384) { self.capacity = capacity }
 
     /// Returns the cached entry for the digest of a token.
     func find(_ digest: SHA256.Digest) -> Entry? {
         generations.withLock { generations in
             if let entry = generations.young[digest] { return entry }
             guard let entry = generations.old.removeValue(forKey: digest) else { return nil }
-            Self.insert(entry, digest, &generations, most)
+            Self.insert(entry, digest, &generations, capacity)
             return entry
         }
     }
 
     /// Caches a token that was verified.
     func remember(_ entry: Entry, as digest: SHA256.Digest) {
-        generations.withLock { Self.insert(entry, digest, &$0, most) }
+        generations.withLock { Self.insert(entry, digest, &$0, capacity) }
     }
 
     /// The number of cached tokens.
     var count: Int { generations.withLock { $0.young.count + $0.old.count } }
 
-    private static func insert(_ entry: Entry, _ digest: SHA256.Digest, _ generations: inout Generations, _ most: Int) {
-        if generations.young.count >= most / 2 {
+    private static func insert(_ entry: Entry, _ digest: SHA256.Digest, _ generations: inout Generations, _ capacity: Int) {
+        if generations.young.count >= capacity / 2 {
             generations.old = generations.young
             generations.young = [:]
         }

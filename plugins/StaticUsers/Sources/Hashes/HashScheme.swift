@@ -25,7 +25,7 @@ enum HashScheme: Sendable, Hashable {
 
     /// Returns the message for a text that is not an accepted hash. The message never repeats the text, which may be
     /// a password.
-    static func refusal(of text: String) -> String {
+    static func rejectionMessage(for text: String) -> String {
         let kind =
             switch true {
             case text.hasPrefix("$1$"), text.hasPrefix("$apr1$"): "is an MD5 hash"

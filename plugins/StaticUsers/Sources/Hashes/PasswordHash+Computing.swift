@@ -28,7 +28,7 @@ extension PasswordHash {
     }
 
     /// Computes the hash once, so that a hash that libcrypt rejects is reported at load and not at a login. Blocks.
-    func tryOut() throws(Fault) {
+    func checkSupport() throws(Fault) {
         switch Self.crypt(Secret("a password".utf8), setting: text) {
         case .success(let output):
             let text = Array(text.utf8)

@@ -23,7 +23,7 @@ public struct PasswordHash: Sendable, Hashable {
         // crypt(5): fields between dollar signs, the first field empty.
         let fields = text.split(separator: "$", omittingEmptySubsequences: false)
         guard fields.count > 2, fields[0].isEmpty, let scheme = HashScheme(prefix: fields[1]) else {
-            throw Fault(description: HashScheme.refusal(of: text))
+            throw Fault(description: HashScheme.rejectionMessage(for: text))
         }
         let inner = fields.dropFirst(2)
         switch scheme {

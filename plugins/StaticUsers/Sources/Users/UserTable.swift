@@ -55,7 +55,7 @@ struct UserTable: Sendable {
             if problems.all.isEmpty, document.records.isEmpty {
                 problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
             }
-            if problems.all.isEmpty { tryOut(document.records, besides: tried, problems: problems) }
+            if problems.all.isEmpty { checkSupport(of: document.records, besides: tried, problems: problems) }
             guard problems.all.isEmpty else { return .failure(ConfigurationFault(problems.all)) }
             let table = UserTable(document.records)
             // A missing fingerprint would look like a removed account, and the user would lose every session.
@@ -70,12 +70,12 @@ struct UserTable: Sendable {
 
     /// Tries one hash of each cost. The grammar has checked every hash already; the trial shows whether this libcrypt
     /// supports the cost parameters. Trying all hashes would delay a start with thousands of users by minutes.
-    private static func tryOut(
-        _ records: [UserRecord], besides known: Set<String>, problems: ConfigurationProblems
+    private static func checkSupport(
+        of records: [UserRecord], besides known: Set<String>, problems: ConfigurationProblems
     ) {
         var tried = known
         for record in records where tried.insert(record.hash.costKey).inserted {
-            do { try record.hash.tryOut() } catch {
+            do { try record.hash.checkSupport() } catch {
                 problems.add(
                     ConfigurationProblem(
                         at: record.hashLocation, path: "users.\(record.name).hash", error.description))
