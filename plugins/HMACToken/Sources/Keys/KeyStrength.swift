@@ -10,12 +10,12 @@ internal import GatewayCore
 /// 3. The base64 text must not consist of words (`TypedWords`): letters and digits without blanks are valid base64.
 enum KeyStrength {
     /// The fewest distinct bytes. 32 random bytes have fewer in less than one of 10^14 keys.
-    static let minDistinctBytes = 12
+    static let minimumDistinctBytes = 12
     /// The greatest length in bytes of a block that a key must not consist of repetitions of.
-    static let maxBlockLength = 16
+    static let maximumBlockLength = 16
     /// The fewest estimated bits. 32 random bytes have about 245, and fewer than 200 in less than one of a million
     /// keys.
-    static let minBits = 200
+    static let minimumBits = 200
 
     /// The advice at the end of messages about weak secrets.
     static let remedy = "make one with `openssl rand -base64 48`, or run `notify-gateway keys rotate`"
@@ -26,18 +26,18 @@ enum KeyStrength {
             return "is \(secret.count) bytes long; \(algorithm.rawValue) needs at least \(algorithm.keyByteCount)"
         }
         let different = Set(secret).count
-        guard different >= minDistinctBytes else {
-            return "has only \(different) different bytes; a random key has at least \(minDistinctBytes)"
+        guard different >= minimumDistinctBytes else {
+            return "has only \(different) different bytes; a random key has at least \(minimumDistinctBytes)"
         }
-        // Every key is longer than `maxBlockLength`, so a match means at least one repeated byte.
-        let part = (1...maxBlockLength).first { length in
+        // Every key is longer than `maximumBlockLength`, so a match means at least one repeated byte.
+        let part = (1...maximumBlockLength).first { length in
             secret.indices.dropFirst(length).allSatisfy { secret[$0] == secret[$0 - length] }
         }
         if let part { return "repeats a part of \(part) bytes; a random key does not" }
         if isText(secret) { return "is text in base64, not random bytes; \(remedy)" }
         let bits = Int(estimatedBits(of: secret))
-        return bits < minBits
-            ? "has a pattern: about \(bits) bits are random, \(minBits) are required; \(remedy)" : nil
+        return bits < minimumBits
+            ? "has a pattern: about \(bits) bits are random, \(minimumBits) are required; \(remedy)" : nil
     }
 
     /// Whether the bytes are UTF-8 text without control characters other than white space. 32 random bytes are text

@@ -58,7 +58,9 @@ final class VerifiedTokens: Sendable {
     /// The number of cached tokens.
     var count: Int { generations.withLock { $0.young.count + $0.old.count } }
 
-    private static func insert(_ entry: Entry, _ digest: SHA256.Digest, _ generations: inout Generations, _ capacity: Int) {
+    private static func insert(
+        _ entry: Entry, _ digest: SHA256.Digest, _ generations: inout Generations, _ capacity: Int
+    ) {
         if generations.young.count >= capacity / 2 {
             generations.old = generations.young
             generations.young = [:]

@@ -1,60 +1,60 @@
-/// A bounded queue that shares its room among places, so that one place cannot block the others.
+/// A bounded queue that shares its room among origins, so that one origin cannot block the others.
 ///
-/// Elements leave in order of arrival, except that places with too many elements in flight are skipped.
+/// Elements leave in order of arrival, except that origins with too many elements in progress are skipped.
 struct FairQueue<Element, Place: Hashable> {
     /// The greatest number of waiting elements.
     let capacity: Int
-    /// The greatest number of waiting elements of one place.
+    /// The greatest number of waiting elements of one origin.
     let share: Int
-    /// The greatest number of elements of one place in flight.
-    let maxInFlight: Int
+    /// The greatest number of elements of one origin in progress.
+    let maximumInProgress: Int
 
-    private var waiting: [(element: Element, place: Place)] = []
-    private var waitingByPlace: [Place: Int] = [:]
-    private var inFlightByPlace: [Place: Int] = [:]
+    private var waiting: [(element: Element, origin: Place)] = []
+    private var waitingByOrigin: [Place: Int] = [:]
+    private var inProgressByOrigin: [Place: Int] = [:]
 
-    init(capacity: Int, share: Int, maxInFlight: Int) {
+    init(capacity: Int, share: Int, maximumInProgress: Int) {
         self.capacity = capacity
         self.share = share
-        self.maxInFlight = maxInFlight
+        self.maximumInProgress = maximumInProgress
     }
 
     /// The number of waiting elements.
     var count: Int { waiting.count }
 
-    /// Appends an element. Returns false if the queue or the place's share is full.
-    mutating func add(_ element: Element, of place: Place) -> Bool {
-        guard waiting.count < capacity, waitingByPlace[place, default: 0] < share else { return false }
-        waiting.append((element, place))
-        waitingByPlace[place, default: 0] += 1
+    /// Appends an element. Returns false if the queue or the origin's share is full.
+    mutating func add(_ element: Element, of origin: Place) -> Bool {
+        guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < share else { return false }
+        waiting.append((element, origin))
+        waitingByOrigin[origin, default: 0] += 1
         return true
     }
 
-    /// Removes the next element and counts it as in flight; returns nil if no element may start. The caller must call
+    /// Removes the next element and counts it as in progress; returns nil if no element may start. The caller must call
     /// `finish(_:)` when the element is done.
-    mutating func next() -> (element: Element, place: Place)? {
-        let index = waiting.firstIndex { inFlightByPlace[$0.place, default: 0] < maxInFlight }
+    mutating func next() -> (element: Element, origin: Place)? {
+        let index = waiting.firstIndex { inProgressByOrigin[$0.origin, default: 0] < maximumInProgress }
         guard let next = index.map({ waiting.remove(at: $0) }) else { return nil }
-        waitingByPlace.decrement(next.place)
-        inFlightByPlace[next.place, default: 0] += 1
+        waitingByOrigin.decrement(next.origin)
+        inProgressByOrigin[next.origin, default: 0] += 1
         return next
     }
 
-    /// Counts one element of the place as no longer in flight.
-    mutating func finish(_ place: Place) { inFlightByPlace.decrement(place) }
+    /// Counts one element of the origin as no longer in progress.
+    mutating func finish(_ origin: Place) { inProgressByOrigin.decrement(origin) }
 
     /// Removes and returns all waiting elements.
     mutating func removeAll() -> [Element] {
         defer {
             waiting = []
-            waitingByPlace = [:]
+            waitingByOrigin = [:]
         }
         return waiting.map(\.element)
     }
 }
 
 extension Dictionary where Value == Int {
-    // Entries that reach zero are removed, so the dictionaries hold only active places.
+    // Entries that reach zero are removed, so the dictionaries hold only active origins.
     fileprivate mutating func decrement(_ key: Key) {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil

@@ -30,7 +30,7 @@ final class LoginPool: Sendable {
         // One address may use two workers, but never all of them.
         let queue = FairQueue<PendingLogin, LoginPlace>(
             capacity: settings.queue, share: max(1, settings.queue / 4),
-            maxInFlight: max(1, min(2, settings.workers - 1)))
+            maximumInProgress: max(1, min(2, settings.workers - 1)))
         state = Mutex(State(queue: queue))
     }
 
@@ -40,10 +40,10 @@ final class LoginPool: Sendable {
     }
 
     /// Sends a request to a worker when one is free and returns its response. Resumes on the caller's executor.
-    func query(_ request: WorkerRequest, for place: LoginPlace) async -> Result<WorkerAnswer, LoginFault> {
+    func query(_ request: WorkerRequest, for origin: LoginPlace) async -> Result<WorkerAnswer, LoginFault> {
         let deadline = MonotonicInstant(nanoseconds: clock().nanoseconds + settings.deadline.wholeNanoseconds)
         return await withCheckedContinuation { caller in
-            submit(PendingLogin(request: request, deadline: deadline, caller: caller), of: place)
+            submit(PendingLogin(request: request, deadline: deadline, caller: caller), of: origin)
         }
     }
 
@@ -62,10 +62,10 @@ final class LoginPool: Sendable {
 
     private enum Consequence { case wake, start, nothing, refuse(LoginFault) }
 
-    private func submit(_ login: PendingLogin, of place: LoginPlace) {
+    private func submit(_ login: PendingLogin, of origin: LoginPlace) {
         let consequence = state.withLock { state -> Consequence in
             if state.isStopped { return .refuse(.stopped) }
-            guard state.queue.add(login, of: place) else { return .refuse(.busy) }
+            guard state.queue.add(login, of: origin) else { return .refuse(.busy) }
             if state.idle > 0 {
                 state.idle -= 1
                 return .wake
@@ -92,18 +92,18 @@ final class LoginPool: Sendable {
     private func work() {
         var slot = WorkerSlot(settings, clock: clock)
         while true {
-            let next = state.withLock { state -> (login: PendingLogin, place: LoginPlace)?? in
+            let next = state.withLock { state -> (login: PendingLogin, origin: LoginPlace)?? in
                 if state.isStopped { return .none }
-                if let next = state.queue.next() { return (next.element, next.place) }
+                if let next = state.queue.next() { return (next.element, next.origin) }
                 state.idle += 1
                 return .some(nil)
             }
             switch next {
             case .none: return
             case .some(.none): wakeUps.wait()
-            case .some(.some(let (login, place))):
+            case .some(.some(let (login, origin))):
                 let result = verify(login, with: &slot)
-                state.withLock { $0.queue.finish(place) }
+                state.withLock { $0.queue.finish(origin) }
                 login.caller.resume(returning: result)
                 Self.pause(slot.backOff.delay)
             }

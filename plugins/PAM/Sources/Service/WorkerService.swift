@@ -12,7 +12,7 @@ struct WorkerService: ~Copyable {
     }
 
     /// The greatest number of connections, above that of any gateway. Further connections are closed at once.
-    static let maxConnections = 64
+    static let connectionLimit = 64
 
     private let listener: CInt
     private let allowed: uid_t
@@ -70,7 +70,7 @@ struct WorkerService: ~Copyable {
             return
         }
         var uid: uid_t = 0
-        guard notify_gateway_peer_uid(socket, &uid) == 0, uid == allowed, connections.count < Self.maxConnections,
+        guard notify_gateway_peer_uid(socket, &uid) == 0, uid == allowed, connections.count < Self.connectionLimit,
             let connection = ServedConnection(socket, workerArguments)
         else {
             close(socket)

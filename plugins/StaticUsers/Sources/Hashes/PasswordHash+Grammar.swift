@@ -9,7 +9,7 @@ extension PasswordHash {
     static let scryptParameterDigits = 11
 
     /// The most memory that one login may use, in bytes. yescrypt and scrypt need it by design.
-    static let maxMemory = 256 * 1024 * 1024
+    static let maximumMemory = 256 * 1024 * 1024
     /// The accepted bcrypt costs, as log2 of the rounds. Cost 16 takes about 4 s on a machine of 2020; a login may
     /// take 10 s.
     static let bcryptCosts = 4...16
@@ -80,8 +80,8 @@ extension PasswordHash {
 
     private static func checkMemory(logN: Int, blocks: Int) throws(Fault) {
         // The memory is 128 · r · N bytes. The comparison divides instead of multiplying, so it cannot overflow.
-        guard (1...62).contains(logN), blocks >= 1, blocks <= (maxMemory / 128) >> logN else {
-            throw Fault(description: "needs more than \(maxMemory >> 20) MiB for one login; use a lower cost")
+        guard (1...62).contains(logN), blocks >= 1, blocks <= (maximumMemory / 128) >> logN else {
+            throw Fault(description: "needs more than \(maximumMemory >> 20) MiB for one login; use a lower cost")
         }
     }
 

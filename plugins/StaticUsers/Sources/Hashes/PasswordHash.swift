@@ -18,6 +18,7 @@ public struct PasswordHash: Sendable, Hashable {
     let costKey: String
 
     /// Parses a hash.
+    ///
     /// - Throws: `Fault` if the text is not an accepted hash.
     public init(_ text: String) throws(Fault) {
         // crypt(5): fields between dollar signs, the first field empty.
