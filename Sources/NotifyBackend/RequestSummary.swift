@@ -1,13 +1,13 @@
-/// What the embedded backend saw of one request, for tests and for the backend's own log.
+/// A request as the embedded backend received it, for tests and for the backend's log.
 public struct RequestSummary: Sendable, Equatable {
     /// The method as it was sent, such as `POST`.
     public let method: String
-    /// Path and query as they were sent, nothing decoded.
+    /// The path and the query as sent, without decoding.
     public let target: String
-    /// The user that the Basic credential names, before it is judged; nil if there is no readable credential.
+    /// The user of the Basic credential, before verification; nil without a readable credential.
     public let user: String?
 
-    /// Describes a request.
+    /// Creates a summary of a request.
     public init(method: String, target: String, user: String?) {
         self.method = method
         self.target = target

@@ -1,16 +1,16 @@
-/// Reads the bodies of the calls as a flavour's framework does.
+/// Parses the bodies of the calls as a flavour's framework does.
 struct BodyReader {
-    /// What came of a body.
+    /// The result of parsing a body.
     enum Reading<Model: Equatable>: Equatable {
         case model(Model)
-        /// Nothing usable. `classic` goes on with null; the others refuse.
+        /// The body cannot be parsed. `classic` continues with null; the other flavours reject the request.
         case unreadable
         case unsupportedMediaType
     }
 
     let flavor: BackendFlavor
 
-    /// The message of a send: one string.
+    /// Parses the message of a send: one string.
     func message(_ body: [UInt8], contentType: String?) -> Reading<String> {
         switch flavor {
         case .core, .net6:
@@ -32,7 +32,7 @@ struct BodyReader {
         }
     }
 
-    /// The registration of an upsert: one object.
+    /// Parses the registration of an upsert: one object.
     func registration(_ body: [UInt8], contentType: String?) -> Reading<DeviceRegistration> {
         switch flavor {
         case .core, .net6:
@@ -75,7 +75,7 @@ struct BodyReader {
         form: (FormFields) -> Model?,
         xml: (String) -> Model?
     ) -> Reading<Model> {
-        // Without a body Web API does not ask for a type: the parameter is just null.
+        // Web API requires no content type for an empty body; the parameter is null.
         guard !body.isEmpty else { return .unreadable }
         let type = MediaType(contentType ?? "application/octet-stream")
         let text = Self.transcoded(body, type.charset)
@@ -92,7 +92,8 @@ struct BodyReader {
         return model.map { .model($0) } ?? .unreadable
     }
 
-    /// The body in UTF-8. Both frameworks know UTF-8 and little-endian UTF-16; nil if it is not what it says.
+    /// Returns the body in UTF-8, or nil if its encoding is invalid. Both frameworks support UTF-8 and little-endian
+    /// UTF-16.
     private static func transcoded(_ body: [UInt8], _ charset: String?) -> [UInt8]? {
         switch charset {
         case nil, "utf-8", "utf8": return body

@@ -1,4 +1,4 @@
-/// The body of an upsert as the backend's model binder leaves it: what was absent, null or of another type is nil.
+/// The body of an upsert after model binding. A member that was absent, null or of another type is nil.
 struct DeviceRegistration: Equatable {
     var platform: String?
     var handle: String?
@@ -10,8 +10,8 @@ struct DeviceRegistration: Equatable {
         self.tags = tags
     }
 
-    /// Takes the members of an object, names without case. `scalarsAreText` lets numbers and Booleans stand for their
-    /// text, as Json.NET does.
+    /// Reads the members of an object. Names are case-insensitive. With `scalarsAreText`, numbers and Booleans are
+    /// converted to text, as Json.NET does.
     init(_ object: JSONValue, scalarsAreText: Bool) {
         func text(_ value: JSONValue?) -> String? {
             switch value {
@@ -24,13 +24,13 @@ struct DeviceRegistration: Equatable {
         platform = text(object["Platform"])
         handle = text(object["Handle"])
         if case .array(let values)? = object["Tags"] {
-            // A null tag stays a tag without text, which vanishes when the tags are joined.
+            // A null tag is kept as an empty tag, which disappears when the tags are joined.
             let texts = values.map { $0 == .null ? "" : text($0) }
             tags = texts.contains(nil) ? nil : texts.compactMap { $0 }
         }
     }
 
-    /// Takes the fields of a form; tags are `Tags`, `Tags[]` or `Tags[0]`.
+    /// Reads the fields of a form. The tags are named `Tags`, `Tags[]` or `Tags[0]`.
     init(_ form: FormFields) {
         platform = form.first("Platform")
         handle = form.first("Handle")

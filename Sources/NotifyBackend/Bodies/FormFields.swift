@@ -1,9 +1,9 @@
-/// Names and values of a query or of an `application/x-www-form-urlencoded` body, decoded once, in order.
+/// The decoded fields of a query or of an `application/x-www-form-urlencoded` body, in order.
 struct FormFields {
     let fields: [(name: String, value: String)]
 
-    /// Splits at `&` and at each field's first `=`; `+` is a space, bytes that are no UTF-8 become U+FFFD, and a
-    /// percent sign without two hex digits stands for itself.
+    /// Splits the text at `&` and each field at its first `=`. `+` becomes a space and invalid UTF-8 becomes U+FFFD.
+    /// A percent sign without two hexadecimal digits is kept.
     init(_ text: some StringProtocol) {
         fields = text.split(separator: "&").map { field in
             let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -14,12 +14,12 @@ struct FormFields {
         }
     }
 
-    /// The value of the first field of that name, case ignored; nil if there is none.
+    /// Returns the value of the first field with the name, ignoring case; nil if there is none.
     func first(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// A text with its percent escapes decoded.
+    /// Decodes the percent escapes of a text.
     static func decoded(_ text: some StringProtocol, plusIsSpace: Bool) -> String {
         let bytes = Array(text.utf8)
         var decoded: [UInt8] = []

@@ -1,4 +1,4 @@
-/// Strings, numbers and words.
+/// Parsing of strings, numbers and words.
 extension JSONReader {
     static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         switch byte {
@@ -39,7 +39,7 @@ extension JSONReader {
             || (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= first
     }
 
-    /// The number grammar of RFC 8259, section 6.
+    /// Whether the word matches the number grammar of RFC 8259, section 6.
     private static func isNumber(_ word: ArraySlice<UInt8>) -> Bool {
         var rest = word
         func digits() -> Int {
@@ -63,7 +63,7 @@ extension JSONReader {
         return rest.isEmpty
     }
 
-    /// Reads a string whose opening quote is the current byte; it ends with the same quote.
+    /// Reads a string that starts at the current byte and ends with the same quote.
     mutating func readString() throws(JSONFault) -> String {
         guard let quote = current else { throw JSONFault() }
         position += 1
@@ -96,8 +96,8 @@ extension JSONReader {
         }
     }
 
-    /// Reads the digits of `\uXXXX`, and the other half of a surrogate pair. A half alone is U+FFFD where the dialect
-    /// is lenient, a fault where it is strict.
+    /// Reads the digits of `\uXXXX` and the second half of a surrogate pair. An unpaired half is U+FFFD in the
+    /// lenient dialect and a fault in the strict one.
     private mutating func readUnicodeEscape() throws(JSONFault) -> Unicode.Scalar {
         let first = try readFourDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }

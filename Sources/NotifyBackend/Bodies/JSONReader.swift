@@ -1,15 +1,15 @@
-/// Reads one JSON value from a body in one of two dialects.
+/// Parses one JSON value of a body in one of two dialects.
 ///
-/// Bounded: at most ``maximumDepth`` levels are entered, so a hostile body cannot exhaust the stack.
+/// Values nested deeper than ``maximumDepth`` are rejected, so a hostile body cannot exhaust the stack.
 struct JSONReader {
-    /// Levels of arrays and objects, as in ASP.NET Core.
+    /// The greatest nesting of arrays and objects, as in ASP.NET Core.
     static let maximumDepth = 32
 
     let bytes: [UInt8]
     let dialect: JSONDialect
     var position = 0
 
-    /// Reads a whole body. Throws for invalid UTF-8 too.
+    /// Parses a whole body. Also throws for invalid UTF-8.
     static func read(_ body: [UInt8], _ dialect: JSONDialect) throws(JSONFault) -> JSONValue {
         guard String(validating: body, as: UTF8.self) != nil else { throw JSONFault() }
         var reader = JSONReader(bytes: body, dialect: dialect)
@@ -66,7 +66,7 @@ struct JSONReader {
         return .object(members)
     }
 
-    /// Steps over a comma and answers true, or stops at the end mark and answers false.
+    /// Skips a comma and returns true, or stops at the end mark and returns false.
     private mutating func continues(until end: UInt8) throws(JSONFault) -> Bool {
         try skipSpace()
         if current == end { return false }
@@ -87,7 +87,7 @@ struct JSONReader {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Steps over white space, and over comments where the dialect has them.
+    /// Skips white space, and comments in the lenient dialect.
     private mutating func skipSpace() throws(JSONFault) {
         while let byte = current {
             switch byte {

@@ -1,4 +1,4 @@
-/// A JSON value as a backend's deserialiser sees it: numbers by their text, members in order with their duplicates.
+/// A JSON value as a backend's deserialiser represents it: numbers as text, members in order with duplicates.
 enum JSONValue: Equatable {
     case null
     case bool(Bool)
@@ -12,21 +12,21 @@ enum JSONValue: Equatable {
         let value: JSONValue
     }
 
-    /// The last member of that name, case ignored: of duplicates the last wins in both of ASP.NET's deserialisers.
+    /// Returns the last member with the name, ignoring case. Both ASP.NET deserialisers use the last duplicate.
     subscript(member: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name.lowercased() == member.lowercased() }?.value
     }
 }
 
-/// Whose JSON is read.
+/// The JSON parser that is imitated.
 enum JSONDialect {
-    /// Json.NET as Web API 2 sets it up: single quotes, bare member names, comments, trailing commas, and nothing is
-    /// looked at after the first value.
+    /// Json.NET as configured by Web API 2: accepts single quotes, unquoted member names, comments and trailing
+    /// commas, and ignores everything after the first value.
     case lenient
-    /// System.Text.Json as ASP.NET Core sets it up: RFC 8259.
+    /// System.Text.Json as configured by ASP.NET Core: RFC 8259.
     case strict
 }
 
-/// The body is not JSON in the dialect that is read.
+/// The body is not valid JSON in the dialect.
 struct JSONFault: Error {}

@@ -1,11 +1,11 @@
 /// A media type with its charset, as in `application/json; charset=utf-8`.
 struct MediaType: Equatable {
-    /// Type and subtype in lower case.
+    /// The type and the subtype in lower case.
     let essence: String
     /// The charset in lower case, without quotes; nil if none is given.
     let charset: String?
 
-    /// Reads a Content-Type value; parameters other than `charset` are ignored.
+    /// Parses a Content-Type value. Parameters other than `charset` are ignored.
     init(_ value: String) {
         let parts = value.split(separator: ";", omittingEmptySubsequences: false).map { Self.trimmed($0) }
         essence = parts.first?.lowercased() ?? ""
@@ -17,7 +17,7 @@ struct MediaType: Equatable {
             }.first
     }
 
-    /// A text without the spaces and tabs around it.
+    /// Removes spaces and tabs at both ends.
     static func trimmed(_ text: some StringProtocol) -> String {
         let isSpace = { (character: Character) in character == " " || character == "\t" }
         return String(text.drop(while: isSpace).reversed().drop(while: isSpace).reversed())

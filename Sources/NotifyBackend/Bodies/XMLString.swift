@@ -1,8 +1,8 @@
-/// The one XML document that a classic backend takes as a message: `<string xmlns="…">text</string>`.
+/// The one XML document that a classic backend accepts as a message: `<string xmlns="…">text</string>`.
 enum XMLString {
     private static let entities = ["lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'"]
 
-    /// The text of the element; nil for any other document.
+    /// Returns the text of the element; nil for any other document.
     static func content(of document: String) -> String? {
         var rest = MediaType.trimmed(document)[...]
         if rest.hasPrefix("<?") {

@@ -1,10 +1,10 @@
-/// Content negotiation of Web API between its JSON and its XML writer.
+/// The content negotiation of Web API between its JSON and its XML formatter.
 struct AcceptHeader {
-    /// Whether the caller likes XML better than JSON; with nothing to choose by it is JSON.
+    /// Whether the client prefers XML to JSON. JSON wins a tie.
     let prefersXML: Bool
 
-    /// Reads an `Accept` value: media ranges with `q` (RFC 9110, section 12.5.1). A range that names a type outright
-    /// goes before a wildcard of the same quality.
+    /// Parses an `Accept` value: media ranges with `q` (RFC 9110, section 12.5.1). A range with an exact type wins
+    /// over a wildcard of the same quality.
     init(_ value: String) {
         var json = (quality: 0.0, isNamed: false)
         var xml = (quality: 0.0, isNamed: false)

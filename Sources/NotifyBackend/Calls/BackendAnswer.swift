@@ -1,10 +1,10 @@
 import Foundation
 
-/// One complete answer, free of sockets.
+/// A complete HTTP response of the backend, independent of sockets.
 struct BackendAnswer: Sendable, Equatable {
     var status: Int
     var contentType: String?
-    /// Methods that the path has, for 405.
+    /// The allowed methods of the path, for 405.
     var allow: String?
     var body: String
 
@@ -15,12 +15,12 @@ struct BackendAnswer: Sendable, Equatable {
         self.body = body
     }
 
-    /// A text answer.
+    /// Returns a plain text response.
     static func text(_ status: Int, _ body: String) -> BackendAnswer {
         BackendAnswer(status, contentType: "text/plain; charset=utf-8", body: body)
     }
 
-    /// Web API's error object. Remote clients of a classic backend learn no more than this.
+    /// Returns Web API's error object. A classic backend tells remote clients nothing more.
     static func message(_ status: Int, _ message: String, detail: String? = nil, allow: String? = nil) -> BackendAnswer
     {
         var body = "{\"Message\":" + quoted(message)
@@ -28,7 +28,7 @@ struct BackendAnswer: Sendable, Equatable {
         return BackendAnswer(status, contentType: "application/json; charset=utf-8", allow: allow, body: body + "}")
     }
 
-    /// ASP.NET Core's problem document; `errors` maps names of parameters to what is wrong with them.
+    /// Returns ASP.NET Core's problem document. `errors` maps parameter names to their problems.
     static func problem(_ status: Int, _ title: String, errors: [String: String] = [:]) -> BackendAnswer {
         let section = status == 415 ? "6.5.13" : "6.5.1"
         var body = "{\"type\":\"https://tools.ietf.org/html/rfc7231#section-\(section)\",\"title\":" + quoted(title)
@@ -40,11 +40,11 @@ struct BackendAnswer: Sendable, Equatable {
         return BackendAnswer(status, contentType: "application/problem+json; charset=utf-8", body: body + "}")
     }
 
-    /// A JSON string.
+    /// Returns the text as a JSON string.
     static func quoted(_ text: String) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
-        // A single string always encodes; an empty literal would still be JSON.
+        // Encoding a single string cannot fail.
         guard let data = try? encoder.encode(text) else { return "\"\"" }
         return String(decoding: data, as: UTF8.self)
     }

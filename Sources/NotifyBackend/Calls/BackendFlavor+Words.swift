@@ -1,12 +1,12 @@
-/// What a flavour calls things (contract: backend profiles).
+/// The words of a flavour (contract: backend profiles).
 extension BackendFlavor {
-    /// Whether the registration id may stand in the path.
+    /// Whether the registration id may be in the path.
     var takesIDInPath: Bool { self != .core }
 
-    /// Whether the registration id may stand in the query.
+    /// Whether the registration id may be in the query.
     var takesIDInQuery: Bool { self != .net6 }
 
-    /// The platform that a `Platform` value names, as the hub's word; nil if the flavour does not know it.
+    /// Returns the hub's word for a `Platform` value; nil if the flavour does not know it.
     func platform(_ value: String) -> String? {
         let known: [String]
         switch self {
@@ -18,7 +18,7 @@ extension BackendFlavor {
         return known.contains(word) ? word : nil
     }
 
-    /// The service that a `pns` value names, in lower case; nil if the flavour does not know it.
+    /// Returns the lower-case service of a `pns` value; nil if the flavour does not know it.
     func pns(_ value: String) -> String? {
         let known: [String]
         switch self {

@@ -1,7 +1,7 @@
-/// One complete request, free of sockets.
+/// A complete HTTP request, independent of sockets.
 struct BackendRequest: Sendable {
     var method: String
-    /// Path and query as they were sent.
+    /// The path and the query as sent.
     var target: String
     var host: String = ""
     /// The first `Authorization` field.

@@ -1,4 +1,4 @@
-/// Where a request goes: `api/<controller>[/<id>]`, without case.
+/// The target of a request: `api/<controller>[/<id>]`, case-insensitive.
 struct BackendRoute: Equatable {
     enum Controller: Equatable {
         case register
@@ -10,7 +10,8 @@ struct BackendRoute: Equatable {
     /// The id in the path, percent-decoded.
     let id: String?
 
-    /// Reads a path, whose dot segments the web server resolves beforehand; nil if it is not below `api/` or too long.
+    /// Parses a path and resolves its dot segments as the web server does. Returns nil if the path is not below
+    /// `api/` or is too long.
     init?(path: some StringProtocol) {
         var segments: [String] = []
         for segment in path.split(separator: "/").map({ FormFields.decoded($0, plusIsSpace: false) }) {

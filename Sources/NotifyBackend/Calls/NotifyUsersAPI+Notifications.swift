@@ -1,7 +1,7 @@
-/// `POST /api/notifications`.
+/// The call `POST /api/notifications`.
 extension NotifyUsersAPI {
-    /// Sends `From <user>: <message>` to all that have one of the tags `username:<to_tag>` and `from:<user>`. Both are
-    /// pasted into the hub's expression.
+    /// Sends `From <user>: <message>` to every registration with one of the tags `username:<to_tag>` and
+    /// `from:<user>`. The backend inserts both unescaped into the hub's tag expression.
     func send(_ request: BackendRequest, _ query: FormFields, user: String) -> BackendAnswer {
         let (pnsValue, recipient) = (query.first("pns"), query.first("to_tag"))
         if flavor == .classic, pnsValue == nil || recipient == nil {
@@ -13,7 +13,7 @@ extension NotifyUsersAPI {
         case .unsupportedMediaType where flavor != .classic || !request.body.isEmpty:
             return unsupportedMediaType(request)
         case .unreadable where flavor != .classic: return unreadableBody
-        // A classic backend pastes null: a blank notification.
+        // A classic backend sends null: a blank notification.
         case .unreadable, .unsupportedMediaType: message = ""
         }
         if flavor != .classic {

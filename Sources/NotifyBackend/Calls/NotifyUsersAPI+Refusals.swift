@@ -1,6 +1,6 @@
-/// How a flavour says that a request does not bind to the call's parameters.
+/// The responses of a flavour to requests that do not bind to the call's parameters.
 extension NotifyUsersAPI {
-    /// The stricter flavours' 400 for parameters that are missing.
+    /// Returns the 400 of the stricter flavours for missing parameters.
     func invalid(_ names: [String]) -> BackendAnswer {
         guard flavor == .core else {
             return .text(400, "Missing: " + names.joined(separator: ", ") + ".")
@@ -13,7 +13,7 @@ extension NotifyUsersAPI {
         )
     }
 
-    /// A body that is not what the call takes. `classic` goes on with null and fails over it.
+    /// The response to a body that the call cannot parse. `classic` continues with null and fails with 500.
     var unreadableBody: BackendAnswer {
         switch flavor {
         case .classic: serverError
@@ -27,7 +27,7 @@ extension NotifyUsersAPI {
         }
     }
 
-    /// A body of a type that the framework has no reader for.
+    /// Returns the response to a body of a type that the framework cannot read.
     func unsupportedMediaType(_ request: BackendRequest) -> BackendAnswer {
         switch flavor {
         case .classic:
@@ -38,7 +38,7 @@ extension NotifyUsersAPI {
         }
     }
 
-    /// Web API's 404 for a request that lacks a parameter of every action.
+    /// Returns Web API's 404 for a request without the parameters of any action.
     func noAction(_ request: BackendRequest, controller: String) -> BackendAnswer {
         notFound(request, detail: "No action was found on the controller '\(controller)' that matches the request.")
     }

@@ -1,7 +1,7 @@
-/// `POST`, `PUT` and `DELETE /api/register`.
+/// The calls `POST`, `PUT` and `DELETE /api/register`.
 extension NotifyUsersAPI {
-    /// Answers an id for a handle: that of the first registration found for it, while the others are deleted, or a new
-    /// one.
+    /// Returns a registration id for a handle. If the hub has registrations with that handle, it returns the first
+    /// one's id and deletes the others; otherwise it returns a new id.
     func reserve(_ request: BackendRequest, _ query: FormFields) -> BackendAnswer {
         do throws(HubFailure) {
             var id: String?
@@ -30,7 +30,7 @@ extension NotifyUsersAPI {
         )
     }
 
-    /// Registers a device with whatever tags were asked for, and `username:<user>`. Nobody asks whose id it is.
+    /// Registers a device with the requested tags and `username:<user>`. The owner of the id is not checked.
     func upsert(_ request: BackendRequest, id: String?, user: String) -> BackendAnswer {
         guard let id else { return missingID(request) }
         let device: DeviceRegistration
@@ -57,7 +57,7 @@ extension NotifyUsersAPI {
         }
     }
 
-    /// What the stricter flavours say to members that are missing.
+    /// Returns the response of the stricter flavours to missing members.
     private func refusal(of device: DeviceRegistration) -> BackendAnswer? {
         var missing: [String] = []
         if device.platform == nil { missing.append("Platform") }
@@ -66,7 +66,7 @@ extension NotifyUsersAPI {
         return missing.isEmpty ? nil : invalid(missing)
     }
 
-    /// Deletes whatever the id addresses, for anybody.
+    /// Deletes what the id addresses, for any user.
     func delete(_ request: BackendRequest, id: String?) -> BackendAnswer {
         guard let id else { return missingID(request) }
         do throws(HubFailure) {

@@ -1,16 +1,16 @@
-/// The four calls of a notify-users backend, in one flavour, in front of a hub.
+/// The four calls of a notify-users backend in one flavour, on top of a hub.
 ///
-/// A pure function of request and hub: it reads no socket and waits for nothing.
+/// Synchronous, without sockets: the response depends only on the request and the hub.
 struct NotifyUsersAPI: Sendable {
     let flavor: BackendFlavor
     let hub: NotificationHub
 
-    /// Answers one request.
+    /// Handles one request.
     func answer(to request: BackendRequest) -> BackendAnswer {
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = FormFields(parts.count == 2 ? parts[1] : "")
         guard let route = BackendRoute(path: parts.first ?? "") else { return BackendAnswer(404) }
-        // ASP.NET Core routes before it authenticates. Web API's handler comes first, whatever the controller.
+        // ASP.NET Core routes before it authenticates. Web API authenticates first, for every controller.
         if flavor != .classic, let refusal = refusal(of: request, to: route) { return refusal }
         let user: String
         switch authenticate(request) {
@@ -38,7 +38,7 @@ struct NotifyUsersAPI: Sendable {
             return .failure(.init(answer: BackendAnswer(flavor == .classic ? 403 : 401)))
         } catch {
             switch (flavor, error) {
-            // The tutorial's handler does not expect these, and what it throws is a server error.
+            // The tutorial's handler throws in these cases, which results in a server error.
             case (.classic, .absent), (.classic, .malformed): return .failure(.init(answer: serverError))
             case (.classic, .otherScheme): return .failure(.init(answer: BackendAnswer(403)))
             case (.core, _), (.net6, _): return .failure(.init(answer: BackendAnswer(401)))
@@ -46,7 +46,7 @@ struct NotifyUsersAPI: Sendable {
         }
     }
 
-    /// 404 or 405 for what the flavour does not route.
+    /// Returns 404 or 405 for a request that the flavour does not route.
     private func refusal(of request: BackendRequest, to route: BackendRoute) -> BackendAnswer? {
         let methods: [String]
         switch (route.controller, route.id != nil) {
@@ -69,18 +69,19 @@ struct NotifyUsersAPI: Sendable {
         return .message(405, message, allow: allow)
     }
 
-    /// The registration id, from the place where the flavour looks for it; the path goes before the query.
+    /// Returns the registration id from the path or, if the flavour allows it, from the query. The path takes
+    /// precedence.
     private func id(_ route: BackendRoute, _ query: FormFields) -> String? {
         let id = route.id ?? (flavor.takesIDInQuery ? query.first("id") : nil)
         return id?.isEmpty == true ? nil : id
     }
 
-    /// The 500 of an exception that nobody caught.
+    /// The 500 of an unhandled exception.
     var serverError: BackendAnswer {
         flavor == .classic ? .message(500, "An error has occurred.") : BackendAnswer(500)
     }
 
-    /// Web API's 404, which echoes the URI.
+    /// Returns Web API's 404, which echoes the URI.
     func notFound(_ request: BackendRequest, detail: String) -> BackendAnswer {
         let uri = "http://" + request.host + request.target
         return .message(404, "No HTTP resource was found that matches the request URI '\(uri)'.", detail: detail)

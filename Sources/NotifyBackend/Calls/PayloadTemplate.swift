@@ -1,7 +1,7 @@
-/// The payloads of the tutorial (contract: payloads). User and message are pasted in raw: whoever writes quotes or
-/// angle brackets into a message writes JSON members or XML elements.
+/// The payloads of the tutorial (contract: payloads). The user and the message are inserted unescaped, so quotes or
+/// angle brackets in a message become JSON members or XML elements.
 enum PayloadTemplate {
-    /// The payload for a `pns` word in lower case; nil for a word without a payload.
+    /// Returns the payload for a lower-case `pns` word; nil for a word without a payload.
     static func payload(pns: String, user: String, message: String) -> String? {
         let text = "From " + user + ": " + message
         switch pns {

@@ -2,11 +2,11 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// Turns Hummingbird's requests into the API's values and back, and routes inspections.
+/// Translates between Hummingbird's requests and the API's values, and routes inspections.
 struct BackendResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 
-    /// The largest body that is read, in bytes.
+    /// The greatest size of a body in bytes.
     static let maximumBody = 64 << 10
 
     let api: NotifyUsersAPI
@@ -37,15 +37,15 @@ struct BackendResponder: HTTPResponder {
             )
         )
         context.logger.debug(
-            "answered a backend call",
+            "Backend call served",
             metadata: ["method": "\(request.method)", "status": "\(answer.status)"]
         )
         let response = Response(answer)
-        // RFC 9110, section 9.3.2: what follows the head would be taken for the next response.
+        // RFC 9110, section 9.3.2: the client would read a body as the next response.
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    /// The body; nil if it is too large. Hummingbird reads and drops the rest before the next request.
+    /// Reads the body; returns nil if it is too large. Hummingbird discards the rest before the next request.
     private func collect(_ body: RequestBody) async throws -> [UInt8]? {
         var bytes: [UInt8] = []
         for try await part in body {
@@ -57,7 +57,7 @@ struct BackendResponder: HTTPResponder {
 }
 
 extension Response {
-    /// The response for an answer, with its length stated.
+    /// Creates the HTTP response with its Content-Length.
     init(_ answer: BackendAnswer) {
         let body = ByteBuffer(string: answer.body)
         var headers: HTTPFields = [.contentLength: String(body.readableBytes)]

@@ -4,10 +4,10 @@ public import Logging
 import NIOCore
 public import ServiceLifecycle
 
-/// The embedded notify-users backend as a service: the four calls of one flavour, and what the devices received.
+/// The embedded notify-users backend as a service: the four calls of one flavour, and the inboxes of the devices.
 ///
-/// It is as trusting as the tutorials' backends and therefore serves the own machine only: on a loopback address or on
-/// a Unix socket. One value may run once at a time.
+/// It performs no more checks than the tutorials' backends and therefore serves this machine only, on a loopback
+/// address or a Unix socket. A value may run only once at a time.
 public struct EmbeddedBackend: Service {
     let flavor: BackendFlavor
     let hub: NotificationHub
@@ -21,19 +21,20 @@ public struct EmbeddedBackend: Service {
         case socket(path: String)
     }
 
-    /// Connections at a time; further ones wait to be accepted.
+    /// The greatest number of concurrent connections. Further ones wait to be accepted.
     static let maximumConnections = 1024
 
-    /// A backend on a TCP port.
+    /// Creates a backend on a TCP port.
     ///
     /// - Parameters:
-    ///   - flavor: whose quirks it has.
-    ///   - hub: where it registers and sends; may be shared between backends.
-    ///   - host: a loopback address, `127.0.0.1` or `::1`; `localhost` is `127.0.0.1`. With any other ``run()`` throws.
+    ///   - flavor: the generation to imitate.
+    ///   - hub: the hub that registers and sends. Several backends may share one.
+    ///   - host: a loopback address, `127.0.0.1` or `::1`; `localhost` is `127.0.0.1`. ``run()`` throws for any
+    ///     other.
     ///   - port: 0 for any free port.
-    ///   - logger: for starts, stops and requests (at debug level).
-    ///   - onListening: called once with the real port, when connections are accepted.
-    ///   - onRequest: called for each request but inspections, before it is answered and on whatever thread serves it.
+    ///   - logger: the logger for starts, stops and requests (at debug level).
+    ///   - onListening: called once with the actual port when the backend accepts connections.
+    ///   - onRequest: called for each request except inspections, before the response, on the thread that serves it.
     public init(
         flavor: BackendFlavor,
         hub: NotificationHub = NotificationHub(),
@@ -51,9 +52,9 @@ public struct EmbeddedBackend: Service {
         self.onRequest = onRequest
     }
 
-    /// A backend on a Unix socket. A socket file that is left over at `path` is replaced.
+    /// Creates a backend on a Unix socket. A stale socket file at `path` is replaced.
     ///
-    /// The other parameters are those of the TCP backend; `onListening` is called with 0.
+    /// The other parameters are those of the TCP initialiser; `onListening` is called with 0.
     public init(
         flavor: BackendFlavor,
         hub: NotificationHub = NotificationHub(),
@@ -70,7 +71,7 @@ public struct EmbeddedBackend: Service {
         self.onRequest = onRequest
     }
 
-    /// Serves until graceful shutdown or cancellation; calls in progress are finished, live inboxes ended.
+    /// Serves until graceful shutdown or cancellation. Finishes calls in progress and closes live inboxes.
     ///
     /// Throws ``EmbeddedBackendError`` for an address that is not loopback, or the error of binding.
     public func run() async throws {
@@ -109,13 +110,13 @@ public struct EmbeddedBackend: Service {
     }
 }
 
-/// Why the embedded backend does not start.
+/// The reason why the embedded backend does not start.
 public enum EmbeddedBackendError: Error, Equatable, CustomStringConvertible {
-    /// The address is not a loopback address, or the port is not one. The backend trusts everybody, so nobody else may
-    /// reach it.
+    /// The address is not a loopback address, or the port is invalid. The backend checks no permissions, so other
+    /// machines must not reach it.
     case notLoopback(host: String, port: Int)
 
-    /// A sentence for people.
+    /// A sentence for the operator.
     public var description: String {
         switch self {
         case .notLoopback(let host, let port):

@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Sends a heartbeat to all live inboxes now and then.
+/// Sends periodic heartbeats to all live inboxes.
 struct InboxHeartbeat: Service {
     static let interval = Duration.seconds(15)
 

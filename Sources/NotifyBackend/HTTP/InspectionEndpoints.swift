@@ -1,7 +1,7 @@
 import Hummingbird
 
-/// What a real backend does not have: looking into the hub. `GET /registrations`, `GET /inbox/{handle}` and
-/// `GET /inbox?handle=…`, the latter two also as event streams.
+/// The endpoints for inspecting the hub, which real backends do not have: `GET /registrations`, `GET /inbox/{handle}`
+/// and `GET /inbox?handle=…`. The inboxes are also available as event streams.
 struct InspectionEndpoints: Sendable {
     let hub: NotificationHub
 
@@ -10,7 +10,7 @@ struct InspectionEndpoints: Sendable {
         case inbox(handle: String)
     }
 
-    /// Answers an inspection; nil if the target is none.
+    /// Handles an inspection; returns nil if the target is not one.
     func response(method: String, target: String, accept: String?) -> Response? {
         guard let resource = Self.resource(target) else { return nil }
         guard method == "GET" else { return Response(BackendAnswer(405, allow: "GET")) }
@@ -43,7 +43,7 @@ struct InspectionEndpoints: Sendable {
         if path == "/registrations" { return .registrations }
         if path == "/inbox" { return FormFields(query).first("handle").map { .inbox(handle: $0) } }
         guard path.hasPrefix("/inbox/"), path.count > 7 else { return nil }
-        // A handle is not a path: its slashes may be escaped or not.
+        // The slashes of a handle may be percent-encoded or not.
         return .inbox(handle: FormFields.decoded(path.dropFirst(7), plusIsSpace: false))
     }
 }

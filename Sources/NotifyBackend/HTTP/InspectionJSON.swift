@@ -1,18 +1,18 @@
 import Foundation
 
-/// The JSON of inspections. Member names are in kebab case, as everywhere in the project's own formats.
+/// The JSON of inspections. Member names are in kebab case, as in all formats of this project.
 enum InspectionJSON {
-    /// A JSON array of registrations.
+    /// Encodes registrations as a JSON array.
     static func text(_ registrations: [Registration]) -> String {
         text(registrations.map(RegistrationRecord.init))
     }
 
-    /// A JSON array of notifications.
+    /// Encodes notifications as a JSON array.
     static func text(_ notifications: [DeliveredNotification]) -> String {
         text(notifications.map(NotificationRecord.init))
     }
 
-    /// One notification as a JSON object on one line.
+    /// Encodes one notification as a JSON object on one line.
     static func text(_ notification: DeliveredNotification) -> String {
         text(NotificationRecord(notification))
     }
@@ -20,7 +20,7 @@ enum InspectionJSON {
     private static func text(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Texts and numbers always encode.
+        // Encoding texts and numbers cannot fail.
         guard let data = try? encoder.encode(value) else { return "null" }
         return String(decoding: data, as: UTF8.self)
     }

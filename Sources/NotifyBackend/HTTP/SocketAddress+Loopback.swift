@@ -1,7 +1,7 @@
 import NIOCore
 
 extension SocketAddress {
-    /// Whether it is an address of the own machine: 127.0.0.0/8 or ::1.
+    /// Whether this is an address of this machine: in 127.0.0.0/8, or ::1.
     var isLoopback: Bool {
         switch self {
         case .v4: ipAddress?.hasPrefix("127.") == true

@@ -1,7 +1,7 @@
-/// A dictionary that remembers the order of insertion and drops the oldest entry when it is full.
+/// A dictionary with a capacity that keeps the order of insertion and drops the oldest entry when it is full.
 ///
-/// Setting an existing key keeps its place. All operations are amortised O(1); removed keys leave a hole in the order
-/// that is closed when half of it is holes.
+/// Setting an existing key keeps its position. All operations take amortised O(1). Removed keys leave gaps in the
+/// order, which is compacted when half of it is gaps.
 struct BoundedTable<Value> {
     private struct Entry {
         var value: Value
@@ -30,10 +30,10 @@ struct BoundedTable<Value> {
 
     subscript(key: String) -> Value? { entries[key]?.value }
 
-    /// How early the key was inserted compared with others; nil if it is absent.
+    /// Returns the serial number of the key's insertion, which increases with time; nil if the key is absent.
     func serial(of key: String) -> UInt64? { entries[key]?.serial }
 
-    /// Sets a value and answers the entry that had to go for it, if any.
+    /// Sets a value. Returns the entry that was dropped to make room, if any.
     mutating func set(_ value: Value, for key: String) -> (key: String, value: Value)? {
         if entries[key] != nil {
             entries[key]?.value = value

@@ -1,8 +1,8 @@
-/// The OData filter `channeluri eq '<handle>'` with which backends look a handle up.
+/// The OData filter `channeluri eq '<handle>'` with which backends look up a handle.
 ///
-/// The handle is pasted in unquoted, so a handle with `'` can turn the filter into another one that finds other
-/// people's registrations. Understood is what that takes: comparisons of `channeluri` with quoted texts, joined by
-/// `and` and `or` (`and` binds first).
+/// Backends insert the handle unescaped, so a handle with `'` can change the filter and find other users'
+/// registrations. The supported grammar is what such a change needs: comparisons of `channeluri` with quoted texts,
+/// joined by `and` and `or` (`and` binds more tightly).
 struct ChannelFilter: Equatable {
     enum Comparison: String { case eq, ne, gt, ge, lt, le }
 
@@ -11,13 +11,13 @@ struct ChannelFilter: Equatable {
         let text: String
     }
 
-    /// Terms a filter may have.
+    /// The greatest number of terms.
     static let maximumTerms = 64
 
-    /// Alternatives, of which each is a list of terms that must all hold.
+    /// The alternatives, joined by `or`. The terms of each are joined by `and`.
     let alternatives: [[Term]]
 
-    /// The handle, if the filter asks for one handle and nothing else.
+    /// The handle, if the filter is one equality comparison; otherwise nil.
     var onlyHandle: String? {
         guard alternatives.count == 1, alternatives[0].count == 1, alternatives[0][0].comparison == .eq else {
             return nil
@@ -25,9 +25,9 @@ struct ChannelFilter: Equatable {
         return alternatives[0][0].text
     }
 
-    /// Builds the filter for a handle as the backends do, and reads it as the hub does.
+    /// Builds the filter for a handle as the backends do, and parses it as the hub does.
     ///
-    /// Throws ``HubFailure/badRequest`` if the paste made it malformed.
+    /// Throws ``HubFailure/badRequest`` if the handle makes the filter malformed.
     init(pasting handle: String) throws(HubFailure) {
         var words = FilterWords(text: "channeluri eq '" + handle + "'")
         var alternatives: [[Term]] = [[]]
@@ -50,7 +50,7 @@ struct ChannelFilter: Equatable {
         self.alternatives = alternatives
     }
 
-    /// Whether a registration with this handle is found.
+    /// Whether the filter finds a registration with this handle.
     func matches(_ handle: String) -> Bool {
         alternatives.contains { terms in
             terms.allSatisfy { term in

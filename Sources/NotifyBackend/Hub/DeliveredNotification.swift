@@ -1,16 +1,16 @@
 public import struct Foundation.Date
 
-/// One notification that arrived at a device.
+/// A notification that was delivered to a device.
 public struct DeliveredNotification: Sendable, Equatable {
-    /// Counts all deliveries of the hub from 1 up; also the event id of the live inbox.
+    /// The number of the delivery, counted by the hub from 1. Also the event id in the live inbox.
     public let sequence: UInt64
-    /// When the hub delivered it, by the hub's clock.
+    /// The time of the delivery by the hub's clock.
     public let at: Date
-    /// The `pns` word that it was sent with, in lower case.
+    /// The `pns` word of the send, in lower case.
     public let pns: String
-    /// The registration through which it came. A handle with two registrations is notified twice.
+    /// The id of the registration that received it. A handle with two registrations is notified twice.
     public let registration: String
-    /// Those tags of the registration that the send's expression names, in the registration's order.
+    /// The registration's tags that the send's expression names, in the registration's order.
     public let tagsMatched: [String]
     /// The payload, byte for byte as the backend built it.
     public let payload: String

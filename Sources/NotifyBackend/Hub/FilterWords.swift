@@ -1,4 +1,4 @@
-/// Takes a filter text apart into words and quoted texts.
+/// Splits a filter text into words and quoted texts.
 struct FilterWords {
     private let bytes: [UInt8]
     private var position = 0
@@ -7,10 +7,10 @@ struct FilterWords {
         bytes = Array(text.utf8)
     }
 
-    /// Whether only spaces are left.
+    /// Whether only spaces remain.
     var isAtEnd: Bool { bytes[position...].allSatisfy { $0 == UInt8(ascii: " ") } }
 
-    /// The next run of letters; nil if something else comes.
+    /// Returns the next run of letters; nil if something else follows.
     mutating func nextWord() -> String? {
         skipSpaces()
         let word = bytes[position...].prefix { byte in
@@ -20,7 +20,7 @@ struct FilterWords {
         return word.isEmpty ? nil : String(decoding: word, as: UTF8.self)
     }
 
-    /// The next text in single quotes, in which `''` stands for one quote; nil if there is none or it does not end.
+    /// Returns the next single-quoted text, in which `''` is one quote; nil if there is none or it is not closed.
     mutating func nextQuotedText() -> String? {
         skipSpaces()
         let quote = UInt8(ascii: "'")

@@ -1,11 +1,12 @@
-/// What the hub finds at the URL `<hub>/registrations/<id>` once the URL's dot segments are resolved.
+/// The resource at the hub's URL `<hub>/registrations/<id>` after the URL's dot segments are resolved.
 ///
-/// Backends paste the id into that URL, so an id of `..` addresses the hub itself, with the backend's Manage key.
+/// Backends insert the id unescaped into that URL, so the id `..` addresses the hub itself, with the backend's Manage
+/// key.
 enum HubAddress: Equatable {
     case hub
     case registration(String)
 
-    /// Resolves an id. Throws ``HubFailure/notFound`` for addresses where the hub has nothing.
+    /// Resolves an id. Throws ``HubFailure/notFound`` for an address without a resource.
     init(id: String) throws(HubFailure) {
         var path = ["registrations"]
         for segment in id.split(separator: "/", omittingEmptySubsequences: true) {

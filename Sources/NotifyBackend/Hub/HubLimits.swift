@@ -1,17 +1,17 @@
-/// Bounds of the in-memory hub. Whatever is full drops its oldest.
+/// The capacities of the in-memory hub. A full collection drops its oldest element.
 public struct HubLimits: Sendable {
-    /// Registrations in all.
+    /// The number of registrations.
     public var registrations: Int
-    /// Device inboxes in all.
+    /// The number of device inboxes.
     public var inboxes: Int
-    /// Notifications kept for one device.
+    /// The number of notifications in one inbox.
     public var notificationsPerInbox: Int
-    /// Bytes of payload kept in all inboxes together.
+    /// The bytes of payload in all inboxes together.
     public var inboxBytes: Int
-    /// Live inbox streams at a time; further ones are refused.
+    /// The number of concurrent live inbox streams. Further ones are rejected.
     public var subscribers: Int
 
-    /// Describes bounds; values below 1 are taken as 1.
+    /// Creates limits. Values below 1 become 1.
     public init(
         registrations: Int = 20_000,
         inboxes: Int = 20_000,

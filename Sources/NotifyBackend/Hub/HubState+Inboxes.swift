@@ -4,13 +4,13 @@ import Foundation
 extension HubState {
     typealias Stream = AsyncStream<InboxEvent>.Continuation
 
-    /// The name under which a handle's inbox is kept: APNs handles without case, others as they are.
+    /// Returns the key of a handle's inbox. APNs handles are case-insensitive, others are kept as they are.
     static func inboxKey(_ handle: String) -> String {
         handle.utf8.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit } ? handle.uppercased() : handle
     }
 
-    /// Delivers to all that are meant. Answers how many they were, and the streams that could not follow: the caller
-    /// must end those outside of the lock.
+    /// Delivers to every matching registration. Returns their number and the streams whose buffers overflowed; the
+    /// caller must finish those after it has released the lock.
     mutating func deliver(
         _ payload: String,
         pns: String,
@@ -59,7 +59,7 @@ extension HubState {
         inboxBytes -= inbox.reduce(0) { $0 + $1.payload.utf8.count }
     }
 
-    /// Opens a stream that already holds what the inbox holds; nil if too many are open.
+    /// Opens a stream that starts with the inbox's content; returns nil if too many are open.
     mutating func subscribe(
         to key: String
     ) -> (id: UInt64, stream: AsyncStream<InboxEvent>, continuation: Stream)? {
@@ -76,7 +76,7 @@ extension HubState {
         return (lastSubscriber, stream, continuation)
     }
 
-    /// Closes a subscription and hands its stream back to be destroyed outside of the lock.
+    /// Removes a subscription and returns its stream, which the caller must destroy after it has released the lock.
     mutating func unsubscribe(_ id: UInt64) -> Stream? {
         guard let key = subscribers.first(where: { $0.value[id] != nil })?.key else { return nil }
         let removed = subscribers[key]?.removeValue(forKey: id)
@@ -85,14 +85,14 @@ extension HubState {
         return removed
     }
 
-    /// Offers a heartbeat to all streams and answers those that could not follow.
+    /// Sends a heartbeat to all streams and returns those whose buffers overflowed.
     func beat() -> [Stream] {
         subscribers.values.flatMap(\.values).filter { !$0.offer(.heartbeat) }
     }
 }
 
 extension AsyncStream<InboxEvent>.Continuation {
-    /// Yields, and answers whether there was room.
+    /// Yields the event and returns whether there was room for it.
     fileprivate func offer(_ event: InboxEvent) -> Bool {
         switch yield(event) {
         case .enqueued, .terminated: true

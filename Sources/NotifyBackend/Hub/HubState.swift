@@ -1,4 +1,4 @@
-/// All that the hub remembers, with its indexes. Lives behind the hub's lock.
+/// The state of the hub with its indexes. The hub's lock protects it.
 struct HubState {
     struct Stored {
         let registration: Registration
@@ -7,9 +7,9 @@ struct HubState {
         let tagKeys: Set<String>
     }
 
-    /// Ids remembered as lost.
+    /// The greatest number of ids remembered as expired.
     static let maximumGone = 4096
-    /// Events that a live inbox may lag behind before its stream is ended.
+    /// The number of buffered events after which a live inbox stream is finished.
     static let streamBuffer = 256
 
     let limits: HubLimits
@@ -67,13 +67,13 @@ struct HubState {
         return true
     }
 
-    /// The registrations that a filter finds, oldest first.
+    /// Returns the registrations that match a filter, oldest first.
     func found(by filter: ChannelFilter) -> [Registration] {
         if let handle = filter.onlyHandle { return inOrder(idsByHandle[handle] ?? []).map(\.registration) }
         return registrations.elements.map(\.value.registration).filter { filter.matches($0.handle) }
     }
 
-    /// The registrations that an expression means, oldest first.
+    /// Returns the registrations that match a tag expression, oldest first.
     func meant(by expression: TagExpression) -> [Stored] {
         guard expression.isAlternativesOnly else {
             return registrations.elements.map(\.value).filter { expression.matches($0.tagKeys) }

@@ -1,11 +1,11 @@
 /// The hub's rules for tags (contract: grammars and limits).
 enum HubTag {
-    /// Tags of one registration, the user's own included.
+    /// The greatest number of tags of one registration, including the user's own.
     static let maximumPerRegistration = 60
-    /// Bytes of one tag.
+    /// The greatest length of a tag in bytes.
     static let maximumLength = 120
 
-    /// Whether a byte may stand in an ordinary tag.
+    /// Whether a byte is valid in an ordinary tag.
     static func isTagByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -18,14 +18,14 @@ enum HubTag {
         }
     }
 
-    /// Whether the hub stores the text as a tag: the alphabet, or a system tag such as `$UserId:{bob}`.
+    /// Whether the hub accepts the text as a tag: an ordinary tag, or a system tag such as `$UserId:{bob}`.
     static func isValid(_ tag: String) -> Bool {
         let bytes = Array(tag.utf8)
         guard (1...maximumLength).contains(bytes.count) else { return false }
         return bytes.allSatisfy(isTagByte) || systemTagLength(bytes[...]) == bytes.count
     }
 
-    /// The number of leading bytes that form a system tag `$Name:{value}`; nil if there is none.
+    /// Returns the length of a leading system tag `$Name:{value}`; nil if there is none.
     static func systemTagLength(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.first == UInt8(ascii: "$"), let open = bytes.firstIndex(of: UInt8(ascii: "{")),
             let close = bytes[open...].firstIndex(of: UInt8(ascii: "}")),
@@ -35,8 +35,8 @@ enum HubTag {
         return close - bytes.startIndex + 1
     }
 
-    /// What the hub makes of a list of tags: it travels as one text joined with commas, so a comma inside a tag makes
-    /// two of it. Empty ones vanish, and of those that differ in case only the first stays.
+    /// Returns the tags as the hub stores them. They are transmitted as one comma-separated text, so a comma inside a
+    /// tag splits it. Empty tags are dropped. Of tags that differ only in case, the first is kept.
     static func stored(_ tags: [String]) throws(HubFailure) -> [String] {
         var seen: Set<String> = []
         var stored: [String] = []

@@ -1,6 +1,6 @@
-/// What a live inbox tells its reader.
+/// An event of a live inbox.
 enum InboxEvent: Sendable, Equatable {
     case delivered(DeliveredNotification)
-    /// Nothing happened for a while.
+    /// Keeps an idle stream alive.
     case heartbeat
 }

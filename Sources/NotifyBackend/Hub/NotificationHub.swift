@@ -3,21 +3,21 @@ import Synchronization
 
 /// An in-memory notification hub: registrations with tags, sends by tag expression, and an inbox for each device.
 ///
-/// It stands in for the cloud hub behind a notify-users backend and is as trusting: it takes any tag and any id, and
-/// answers whoever asks. All methods may be called from any thread; each is one atomic step. Everything is bounded by
-/// ``HubLimits``, and the oldest goes first.
+/// It replaces the cloud hub behind a notify-users backend and checks no more than that does: it accepts any tag, any
+/// id and any caller. Every method may be called from any thread and is atomic. ``HubLimits`` bounds everything; the
+/// oldest entries are dropped first.
 public final class NotificationHub: Sendable {
     let limits: HubLimits
     private let now: @Sendable () -> Date
     private let randomNumber: @Sendable () -> UInt64
     private let state: Mutex<HubState>
 
-    /// Makes an empty hub.
+    /// Creates an empty hub.
     ///
     /// - Parameters:
-    ///   - limits: bounds of what is kept.
-    ///   - now: the clock that stamps deliveries.
-    ///   - randomNumber: where registration ids come from; any 64 bits.
+    ///   - limits: the capacities.
+    ///   - now: the clock for the times of deliveries.
+    ///   - randomNumber: the source of registration ids; any 64 bits.
     public init(
         limits: HubLimits = HubLimits(),
         now: @escaping @Sendable () -> Date = { Date() },
@@ -34,42 +34,41 @@ public final class NotificationHub: Sendable {
         state.withLock { $0.registrations.elements.map(\.value.registration) }
     }
 
-    /// What the device with this handle received, oldest first; empty for an unknown handle.
+    /// Returns the notifications of the device with this handle, oldest first; empty for an unknown handle.
     ///
-    /// A handle of hex digits is an APNs handle and found in either case. An inbox outlives its registration.
+    /// A handle of hexadecimal digits is an APNs handle and is case-insensitive. An inbox outlives its registration.
     public func inbox(ofHandle handle: String) -> [DeliveredNotification] {
         state.withLock { $0.inboxes[HubState.inboxKey(handle)] ?? [] }
     }
 
-    /// Makes the next `times` operations of the fault's kind fail, after those already injected.
+    /// Makes the next `times` operations of this kind fail, in addition to earlier injections.
     public func inject(_ fault: HubFault, times: Int = 1) {
         state.withLock { $0.faults[fault, default: 0] += max(0, times) }
     }
 
-    /// Loses a registration as a hub does with expired ones: it receives nothing, and upserts of its id find it gone.
+    /// Expires a registration as a hub does: it receives nothing any more, and upserts of its id fail as gone.
     ///
-    /// Answers whether there was such a registration.
+    /// Returns whether there was such a registration.
     @discardableResult
     public func expire(registration id: String) -> Bool {
         state.withLock { $0.expire(id) }
     }
 
-    /// Gives out a new id, with nothing registered under it. Ids are shaped
-    /// `7260336227650468927-4200236381151834034-1`.
+    /// Returns a new id without a registration. Ids have the form `7260336227650468927-4200236381151834034-1`.
     func reserveID() throws(HubFailure) -> String {
         guard !takeFault(.reserveFails) else { throw .failed }
         let (first, second, third) = (randomNumber() >> 1, randomNumber() >> 1, randomNumber() % 9 + 1)
         return "\(first)-\(second)-\(third)"
     }
 
-    /// The first `limit` registrations that the handle's filter finds, oldest first.
+    /// Returns the first `limit` registrations that the handle's filter finds, oldest first.
     func registrations(foundBy handle: String, limit: Int) throws(HubFailure) -> [Registration] {
         guard !takeFault(.lookUpFails) else { throw .failed }
         let filter = try ChannelFilter(pasting: handle)
         return state.withLock { Array($0.found(by: filter).prefix(limit)) }
     }
 
-    /// Registers a device under an id, whether or not the hub gave that id, replacing what was there.
+    /// Registers a device under any id, also one that the hub did not issue. Replaces an existing registration.
     func upsert(id: String, platform: String, handle: String, tags: [String]) throws(HubFailure) {
         if takeFault(.upsertBusy) { throw .busy }
         if takeFault(.upsertGone) { throw .gone }
@@ -92,7 +91,7 @@ public final class NotificationHub: Sendable {
         if isGone { throw .gone }
     }
 
-    /// Deletes what an id addresses: a registration, or with `..` everything that the hub has.
+    /// Deletes what the id addresses: a registration, or everything in the hub for `..`.
     func delete(id: String) throws(HubFailure) {
         if takeFault(.deleteFails) { throw .failed }
         let address = try HubAddress(id: id)
@@ -107,9 +106,9 @@ public final class NotificationHub: Sendable {
         guard found else { throw .notFound }
     }
 
-    /// Sends to every registration of the service that the expression means, and answers to how many.
+    /// Sends to every registration of the service that matches the expression and returns their number.
     ///
-    /// A payload over the service's limit is accepted and reaches nobody; 0 is answered.
+    /// A payload above the service's limit is accepted and delivered to nobody; the result is 0.
     @discardableResult
     func send(_ payload: String, pns: String, to expression: String) throws(HubFailure) -> Int {
         if takeFault(.sendFails) { throw .failed }
@@ -120,7 +119,7 @@ public final class NotificationHub: Sendable {
         let (count, overrun) = state.withLock { state in
             state.deliver(payload, pns: pns, service: service, to: expression, at: at)
         }
-        // A stream's end calls back into the hub, so it must not happen under the lock.
+        // Finishing a stream calls back into the hub, so it must happen without the lock.
         for stream in overrun { stream.finish() }
         return count
     }
@@ -131,29 +130,29 @@ public final class NotificationHub: Sendable {
 }
 
 extension NotificationHub {
-    /// Live inbox streams that are open now.
+    /// The number of open live inbox streams.
     public var subscriberCount: Int { state.withLock { $0.subscriberCount } }
 
-    /// Opens a live inbox: first what is there, then every further delivery, with heartbeats between.
+    /// Opens a live inbox: the existing notifications first, then every further delivery, with heartbeats between.
     ///
-    /// Nil if ``HubLimits/subscribers`` are open. The stream ends when its reader falls ``HubState/streamBuffer``
-    /// events behind; dropping it closes the subscription.
+    /// Returns nil if ``HubLimits/subscribers`` are open. The stream finishes when its reader falls
+    /// ``HubState/streamBuffer`` events behind. Dropping the stream closes the subscription.
     func subscribe(toHandle handle: String) -> AsyncStream<InboxEvent>? {
         let opened = state.withLock { $0.subscribe(to: HubState.inboxKey(handle)) }
         guard let (id, stream, continuation) = opened else { return nil }
-        // The handler may hold the id only: if it held the stream, the stream would never end by being dropped.
+        // The handler captures only the id. If it captured the stream, dropping the stream would never end it.
         continuation.onTermination = { [weak self] _ in self?.unsubscribe(id) }
         return stream
     }
 
-    /// Sends a heartbeat to every live inbox, so that connections whose client has left are found and closed.
+    /// Sends a heartbeat to every live inbox, so that connections of disconnected clients are found and closed.
     func sendHeartbeats() {
         let overrun = state.withLock { $0.beat() }
         for stream in overrun { stream.finish() }
     }
 
     private func unsubscribe(_ id: UInt64) {
-        // Destroyed after the lock: the continuation may be the last holder of its stream.
+        // Destroyed without the lock, because the continuation may be the last reference to its stream.
         let removed = state.withLock { $0.unsubscribe(id) }
         _ = removed
     }

@@ -1,9 +1,9 @@
-/// The push service behind a platform or `pns` word. Three words name Google's service: a device registered with one of
-/// them receives what is sent with another.
+/// The push service of a platform or `pns` word. Google's service has three words: a device registered with one of
+/// them receives sends with another.
 enum PushService: Sendable, Equatable {
     case apple, google, windows, windowsPhone
 
-    /// The service of a lower-case platform or `pns` word; nil if no service has that name.
+    /// Returns the service of a lower-case platform or `pns` word; nil for an unknown word.
     init?(word: String) {
         switch word {
         case "apns": self = .apple

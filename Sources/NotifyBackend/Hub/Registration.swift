@@ -1,11 +1,11 @@
 /// One device registration as the hub holds it.
 public struct Registration: Sendable, Equatable {
-    /// The id that addresses it. The hub gives ids shaped `digits-digits-digits`, but takes invented ones too.
+    /// The id. The hub issues ids of the form `digits-digits-digits`, but accepts others too.
     public let id: String
-    /// The platform word it was registered with: `mpns`, `wns`, `apns`, `gcm`, `fcm` or `fcmv1`.
+    /// The platform word of the registration: `mpns`, `wns`, `apns`, `gcm`, `fcm` or `fcmv1`.
     public let platform: String
-    /// The push handle. APNs handles are kept in upper case, as the hub keeps them.
+    /// The push handle. APNs handles are stored in upper case, as in the real hub.
     public let handle: String
-    /// The tags after the comma-joined list was split: what sends are matched against, without case.
+    /// The tags after the comma-separated list was split. Sends match them ignoring case.
     public let tags: [String]
 }

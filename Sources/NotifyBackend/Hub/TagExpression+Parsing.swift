@@ -1,15 +1,15 @@
 extension TagExpression {
-    /// Tags allowed if `||` is the only operator; with any other, `maximumMixedTags`.
+    /// The greatest number of tags if `||` is the only operator; otherwise `maximumMixedTags` applies.
     static let maximumAlternatives = 20
-    /// Tags allowed beside `&&` or `!`.
+    /// The greatest number of tags in an expression with `&&` or `!`.
     static let maximumMixedTags = 6
-    /// Operators and parentheses that may be open at a time.
+    /// The greatest number of open operators and parentheses.
     static let maximumDepth = 64
 
     private enum Pending {
         case parenthesis, not, and, or
 
-        /// How strongly it binds; a parenthesis never yields to an operator.
+        /// The precedence of the operator. A parenthesis has the lowest, so no operator removes it.
         var strength: Int {
             switch self {
             case .parenthesis: 0
@@ -29,9 +29,9 @@ extension TagExpression {
         }
     }
 
-    /// Reads an expression; `!` binds before `&&`, `&&` before `||`.
+    /// Parses an expression. `!` binds more tightly than `&&`, and `&&` than `||`.
     ///
-    /// Throws ``HubFailure/badRequest`` for whatever is malformed, too deep, or names too many tags.
+    /// Throws ``HubFailure/badRequest`` for an expression that is malformed, too deep, or names too many tags.
     init(parsing text: String) throws(HubFailure) {
         let bytes = Array(text.utf8)
         var steps: [Step] = []

@@ -1,6 +1,6 @@
-/// A tag expression such as `username:bob || (topic:a && !from:alice)`, ready to be asked about registrations.
+/// A parsed tag expression such as `username:bob || (topic:a && !from:alice)`.
 ///
-/// Kept in postfix order, so that neither reading nor asking recurses and no nesting can exhaust the stack.
+/// Stored in postfix order, so that neither parsing nor evaluation recurses and no nesting can exhaust the stack.
 struct TagExpression: Equatable {
     enum Step: Equatable {
         case tag(String)
@@ -10,17 +10,17 @@ struct TagExpression: Equatable {
     /// The steps in postfix order. Tags are in lower case.
     let steps: [Step]
 
-    /// The tags that are named, in order, in lower case.
+    /// The tags in the expression, in order, in lower case.
     var tags: [String] {
         steps.compactMap { if case .tag(let tag) = $0 { tag } else { nil } }
     }
 
-    /// Whether the expression only lists alternatives, so that an index of tags answers it.
+    /// Whether the expression only lists alternatives, so that an index of tags can evaluate it.
     var isAlternativesOnly: Bool {
         steps.allSatisfy { $0 != .not && $0 != .and }
     }
 
-    /// Whether a registration with these tags (in lower case) is meant.
+    /// Whether a registration with these lower-case tags matches.
     func matches(_ tags: Set<String>) -> Bool {
         var values: [Bool] = []
         for step in steps {
