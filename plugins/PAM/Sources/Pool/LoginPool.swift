@@ -27,7 +27,7 @@ final class LoginPool: Sendable {
         self.settings = settings
         self.clock = clock
         self.logger = logger
-        // One address may use two workers, but never all of them.
+        // One address may use two workers. One worker is left for others, unless there is only one.
         let queue = FairQueue<PendingLogin, LoginPlace>(
             capacity: settings.queue, share: max(1, settings.queue / 4),
             maximumInProgress: max(1, min(2, settings.workers - 1)))
@@ -131,7 +131,7 @@ final class LoginPool: Sendable {
 }
 
 extension Duration {
-    /// Settings are at most a minute, so the product fits.
+    /// The duration in nanoseconds. A configured duration is at most a minute, so the product cannot overflow.
     fileprivate var wholeNanoseconds: Int64 {
         components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
