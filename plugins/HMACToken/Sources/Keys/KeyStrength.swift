@@ -11,7 +11,7 @@ internal import GatewayCore
 enum KeyStrength {
     /// The fewest distinct bytes. 32 random bytes have fewer in less than one of 10^14 keys.
     static let minimumDistinctBytes = 12
-    /// The greatest length in bytes of a block that a key must not consist of repetitions of.
+    /// The greatest length in bytes of a repeated block that is detected.
     static let maximumBlockLength = 16
     /// The fewest estimated bits. 32 random bytes have about 245, and fewer than 200 in less than one of a million
     /// keys.

@@ -2,7 +2,7 @@ internal import CLibcrypto
 public import GatewayCore
 internal import SecretFiles
 
-/// A key file under edit, for the command `keys rotate`.
+/// An editable key file, for the commands `keys rotate` and `keys list`.
 ///
 /// Load it, rotate the key, write it. The order and every setting of a key are kept; comments and layout are lost.
 /// Every operation blocks.

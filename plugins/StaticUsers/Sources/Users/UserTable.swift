@@ -12,7 +12,7 @@ struct UserTable: Sendable {
         let expires: WallTime?
 
         /// Returns why a login with the correct password is rejected, or nil if it is accepted.
-        func bar(at now: WallTime) -> RejectionReason? {
+        func rejection(at now: WallTime) -> RejectionReason? {
             if isDisabled { return .disabled }
             return expires.map { $0 <= now } == true ? .expired : nil
         }

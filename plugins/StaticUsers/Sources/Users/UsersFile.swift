@@ -1,7 +1,7 @@
 public import GatewayCore
 internal import SecretFiles
 
-/// A users file under edit, for the commands `users add`, `remove` and `passwd`.
+/// An editable users file, for the commands `users add`, `list`, `remove` and `passwd`.
 ///
 /// Load it, change it, write it. The order and every setting of a user are kept; comments and layout are lost. Every
 /// operation blocks.
