@@ -5,15 +5,16 @@ extension Answer {
     /// The body as text.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The values of the header field of this name, which is compared without case.
+    /// Returns the values of the header fields with this name, ignoring case.
     public func values(_ name: String) -> [String] {
         fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 
-    /// The body as JSON, or nil where it is none.
+    /// The body as JSON, or nil if it is not JSON.
     public var json: JSONValue? { try? JSONParser().parse(body.span) }
 
-    /// The code of the problem document that this is, or nil where it is none: media type, type and status must agree.
+    /// The code of the problem document in the body, or nil if it is not one. Its media type, type and status must
+    /// agree.
     public var code: RefusalCode? {
         guard contentType == "application/problem+json", let json, json["status"]?.integer == Int64(status),
             let type = json["type"]?.string, type.hasPrefix("urn:notify-gateway:problem:")
@@ -23,7 +24,7 @@ extension Answer {
 }
 
 extension Answer {
-    /// The answer but for how the caller's limits stand, which has no part in what became of the call.
+    /// The response without the `RateLimit` fields, which depend on earlier calls.
     public var withoutLimits: Answer {
         var answer = self
         answer.fields.removeAll { $0.name.hasPrefix("RateLimit") }

@@ -4,7 +4,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// How long this thread computes in the closure, whatever else the machine has to do meanwhile.
+/// Returns the CPU time that this thread spends in the closure, independent of other load on the machine.
 public func cpuTime(_ body: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var reading = timespec()

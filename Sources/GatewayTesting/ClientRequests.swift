@@ -1,10 +1,11 @@
 internal import GatewayCore
 
-/// The bytes that shipped clients send, as their HTTP stacks write them: header order, spacing, escaping or the lack of it.
+/// The requests of the shipped clients, byte for byte as their HTTP stacks write them: header order, spacing, and
+/// escaping or the lack of it.
 ///
-/// What differs from client to client is what the gateway must get along with; see the contract's chapter on clients.
+/// The gateway must accept the differences between the clients; see the contract's chapter on clients.
 public struct ClientRequests: Sendable {
-    /// The generations of clients that there are.
+    /// The generations of clients.
     public enum Kind: String, Sendable, CaseIterable {
         /// Objective-C on iOS.
         case ios
@@ -14,20 +15,20 @@ public struct ClientRequests: Sendable {
         case android
     }
 
-    /// Which client.
+    /// The generation of the client.
     public var kind: Kind
-    /// `Host`.
+    /// The value of `Host`.
     public var host: String
-    /// User and password.
+    /// The user, also used as the password.
     public var user: String
     /// The device's handle.
     public var handle: String
-    /// Whom the message is for.
+    /// The recipient of the message.
     public var recipient: String
-    /// The message, as a person typed it.
+    /// The message as a person typed it.
     public var message: String
 
-    /// A client with its values.
+    /// Creates a client.
     public init(kind: Kind, host: String, user: String, handle: String, recipient: String, message: String) {
         self.kind = kind
         self.host = host
@@ -37,7 +38,7 @@ public struct ClientRequests: Sendable {
         self.message = message
     }
 
-    /// `POST /api/register`.
+    /// The request `POST /api/register`.
     public var reservation: [UInt8] {
         switch kind {
         case .ios:
@@ -53,7 +54,7 @@ public struct ClientRequests: Sendable {
         }
     }
 
-    /// `PUT /api/register/{id}`.
+    /// Returns the request `PUT /api/register/{id}`.
     public func registration(id: String) -> [UInt8] {
         let line = "PUT /api/register/\(id)"
         switch kind {
@@ -75,7 +76,7 @@ public struct ClientRequests: Sendable {
         }
     }
 
-    /// `POST /api/notifications`: the message between quotation marks, escaped by nobody.
+    /// The request `POST /api/notifications`: the message between quotation marks, without escaping.
     public var send: [UInt8] {
         let quoted = "\"\(message)\""
         func line(_ pns: String) -> String { "POST /api/notifications?pns=\(pns)&to_tag=\(recipient)" }
@@ -95,7 +96,7 @@ public struct ClientRequests: Sendable {
                 line("wns"), [authorization, "Content-Type: application/json; charset=utf-8", hostField, length(body)],
                 body: body)
         case .android:
-            // ISO-8859-1, and nothing says so; what that lacks becomes a question mark.
+            // ISO-8859-1 without a declared charset. Other characters become question marks.
             let body = quoted.unicodeScalars.map { UInt8(exactly: $0.value) ?? UInt8(ascii: "?") }
             return request(
                 line("gcm"), [authorization, "Content-Type: application/json", length(body), hostField] + apache,

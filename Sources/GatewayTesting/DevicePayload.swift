@@ -1,9 +1,9 @@
 internal import Foundation
 internal import FoundationXML
 
-/// What a device reads in a payload, by Foundation's parsers and not the product's.
+/// Reads payloads as a device does, with Foundation's parsers instead of the product's.
 public enum DevicePayload {
-    /// The one text of a payload of APNs, FCM or WNS; nil where it does not parse or holds anything else.
+    /// Returns the one text of an APNs, FCM or WNS payload; nil if it is malformed or has other content.
     public static func text(in payload: String) -> String? {
         if payload.hasPrefix("<") { return ToastReader.text(in: payload) }
         guard var value = try? JSONSerialization.jsonObject(with: Data(payload.utf8)) else { return nil }

@@ -1,7 +1,7 @@
 public import GatewayCore
 internal import Synchronization
 
-/// Both clocks with their hands in the test's hand: time passes when the test says so, and not otherwise.
+/// A monotonic clock and a wall clock that move only when the test moves them.
 public final class ManualClock: Sendable {
     private struct Hands {
         var monotonic: Int64
@@ -10,12 +10,12 @@ public final class ManualClock: Sendable {
 
     private let hands: Mutex<Hands>
 
-    /// A clock that stands; by default some minutes after a start, in November 2026.
+    /// Creates a stopped clock. By default it stands some minutes after a start, in November 2026.
     public init(monotonic: Duration = .seconds(1000), wall: WallTime = WallTime(seconds: 1_795_000_000)) {
         hands = Mutex(Hands(monotonic: monotonic.nanoseconds, wall: wall.microseconds))
     }
 
-    /// What code under test is given.
+    /// The clocks for the code under test.
     public var clocks: Clocks {
         Clocks(
             monotonic: { MonotonicInstant(nanoseconds: self.hands.withLock(\.monotonic)) },
@@ -30,7 +30,7 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// Sets the time of day, forward or back, as an administrator may; the monotonic clock does not notice.
+    /// Sets the wall clock forward or back, as an administrator may. The monotonic clock is unaffected.
     public func setWall(_ time: WallTime) {
         hands.withLock { $0.wall = time.microseconds }
     }

@@ -1,7 +1,7 @@
 public import Gateway
 internal import Synchronization
 
-/// What calls wait by, with the time in the test's hand: a timer rings when the test lets the time pass, on the test's thread.
+/// Timers on a manual clock. They fire when the test advances the time, on the test's thread.
 public final class ManualLoops: CallLoops {
     private struct Waiting {
         var end: Duration
@@ -19,16 +19,16 @@ public final class ManualLoops: CallLoops {
     private let clock: ManualClock
     private let state = Mutex(State())
 
-    /// Loops whose time passes together with the clock's.
+    /// Creates timers whose time advances together with the clock.
     public init(clock: ManualClock) { self.clock = clock }
 
-    /// How many timers there have ever been.
+    /// The number of timers ever scheduled.
     public var timesScheduled: Int { state.withLock(\.scheduled) }
 
-    /// How many timers have neither rung nor been cancelled.
+    /// The number of timers that have neither fired nor been cancelled.
     public var waiting: Int { state.withLock(\.waiting.count) }
 
-    /// Returns once so many timers wait.
+    /// Returns once this many timers are waiting.
     public func untilWaiting(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let there = state.withLock { state in
@@ -40,7 +40,7 @@ public final class ManualLoops: CallLoops {
         }
     }
 
-    /// Lets time pass, here and on the clock, and rings what is due, the earliest first.
+    /// Advances the time, here and on the clock, and fires the due timers, earliest first.
     public func advance(by time: Duration) {
         clock.advance(by: time)
         let due = state.withLock { state in
@@ -52,7 +52,7 @@ public final class ManualLoops: CallLoops {
         for (_, waiting) in due { waiting.work() }
     }
 
-    /// Keeps the work until its time.
+    /// Schedules the work.
     public func schedule(after time: Duration, _ work: @escaping @Sendable () -> Void) -> any CallTimer {
         let (number, watchers) = state.withLock { state in
             state.next += 1
@@ -66,7 +66,7 @@ public final class ManualLoops: CallLoops {
         return Timer(loops: self, number: number)
     }
 
-    /// Starts the task within this call. After a wait it goes on wherever the system lets it.
+    /// Starts the task synchronously. After its first suspension it continues on any executor.
     @discardableResult public func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task.immediate { await work() }
     }

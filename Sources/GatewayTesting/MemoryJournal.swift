@@ -1,18 +1,18 @@
 public import GatewayCore
 internal import Synchronization
 
-/// A journal that keeps its records in memory, and refuses to when told.
+/// A journal in memory that can be made to fail.
 public final class MemoryJournal: Journal {
     private let timeline: Timeline
     private let failure = Mutex<JournalUnavailable?>(nil)
 
-    /// An empty journal; with a timeline of other doubles, order can be observed.
+    /// Creates an empty journal. With the timeline of other test doubles, the order of events can be observed.
     public init(timeline: Timeline = Timeline()) { self.timeline = timeline }
 
-    /// From now on durable records are refused, until this is called with nil.
+    /// Makes durable records fail, until it is called with nil.
     public func refuse(_ failure: JournalUnavailable?) { self.failure.withLock { $0 = failure } }
 
-    /// All records that were accepted, durable or not, in order.
+    /// All accepted records, durable or not, in order.
     public var records: [JournalRecord] {
         timeline.events.flatMap { event -> [JournalRecord] in
             switch event {
@@ -23,10 +23,10 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    /// The records of one kind, in order.
+    /// Returns the records of one kind, in order.
     public func records(_ kind: JournalRecord.Kind) -> [JournalRecord] { records.filter { $0.kind == kind } }
 
-    /// Keeps the records, or refuses.
+    /// Stores the records, or fails.
     public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         if let failure = outage {
             timeline.add(.recordRefused(records))
@@ -35,9 +35,9 @@ public final class MemoryJournal: Journal {
         timeline.add(.recorded(records))
     }
 
-    /// Keeps the record, also while durable ones are refused.
+    /// Stores the record, also while durable records fail.
     public func note(_ record: JournalRecord) { timeline.add(.noted(record)) }
 
-    /// What it was told to refuse with.
+    /// The configured failure.
     public var outage: JournalUnavailable? { failure.withLock { $0 } }
 }

@@ -1,7 +1,7 @@
 public import GatewayCore
 internal import Synchronization
 
-/// Sessions in memory, which fail to be written when told.
+/// A session store in memory whose writes can be made to fail.
 public final class MemorySessions: SessionStore {
     private struct State {
         var table = SessionTable()
@@ -11,54 +11,54 @@ public final class MemorySessions: SessionStore {
     private let clock: ManualClock
     private let state = Mutex(State())
 
-    /// No sessions.
+    /// Creates an empty store.
     public init(clock: ManualClock) { self.clock = clock }
 
-    /// From now on writing fails, until this is called with nil.
+    /// Makes writes fail, until it is called with nil.
     public func fail(_ failure: LedgerUnavailable?) { state.withLock { $0.failure = failure } }
 
-    /// Revokes a user now.
+    /// Revokes a user at the current time.
     public func revoke(_ user: UserName) {
         state.withLock { $0.table.revoke(user, at: clock.clocks.wall()) }
     }
 
-    /// Ends a session now.
+    /// Ends a session at the current time.
     public func endNow(_ id: SessionID, of user: UserName) { state.withLock { _ = $0.table.end(id, of: user) } }
 
-    /// How many users have been revoked.
+    /// The number of users revoked so far.
     public var epoch: RevocationEpoch { state.withLock(\.table.epoch) }
 
-    /// Whether the token is of no more worth.
+    /// Whether the token has been revoked.
     public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
         state.withLock { $0.table.isRevoked(token, of: user) }
     }
 
-    /// The groups that the token's account is in now.
+    /// Returns the current groups of the token's account.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
         state.withLock { $0.table.groups(behind: token, of: user) }
     }
 
-    /// Notes the groups of an account.
+    /// Records the groups of an account.
     public func note(_ groups: Set<GroupName>, of account: Account) {
         state.withLock { _ = $0.table.groups.note(groups, of: account.user, by: account.authenticator) }
     }
 
-    /// Replaces the list of an authenticator.
+    /// Replaces the groups that an authenticator lists.
     public func list(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) {
         state.withLock { _ = $0.table.groups.replace(groups, of: authenticator) }
     }
 
-    /// Whether the user has been revoked since.
+    /// Whether the user has been revoked since the epoch.
     public func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool {
         state.withLock { $0.table.wasRevoked(user, since: since) }
     }
 
-    /// The session, if it has not ended.
+    /// Returns the session if it has not ended.
     public func session(_ id: SessionID) -> Session? {
         state.withLock { $0.table.session(id) }.flatMap { $0.ends > clock.clocks.wall() ? $0 : nil }
     }
 
-    /// The user's sessions.
+    /// Returns the user's sessions.
     public func sessions(of user: UserName) -> [Session] {
         state.withLock { $0.table.sessions(of: user, at: clock.clocks.wall()) }
     }
@@ -72,7 +72,7 @@ public final class MemorySessions: SessionStore {
         }
     }
 
-    /// Notes a renewal.
+    /// Records a renewal.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
         let now = clock.clocks.wall()
         return try write { $0.renew(id, at: now) }
@@ -83,7 +83,7 @@ public final class MemorySessions: SessionStore {
         try write { $0.end(id, of: user) }
     }
 
-    /// Takes a token back.
+    /// Revokes a token.
     public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
         try write { $0.revoke(token: id, of: user, until: until) }
     }

@@ -1,37 +1,37 @@
 internal import Foundation
 
-/// A process as /proc (proc(5)) shows it at the moment: for tests that nothing is left behind.
+/// A process as /proc (proc(5)) currently shows it. Tests use it to find leftover processes.
 public struct ObservedProcess: Sendable, Hashable {
-    /// Its number.
+    /// The process id.
     public let pid: Int32
 
-    /// The process of this number, whether or not there is one.
+    /// Creates a view of the process with this id, which need not exist.
     public init(pid: Int32) { self.pid = pid }
 
-    /// The one that runs the tests.
+    /// The process that runs the tests.
     public static let own = ObservedProcess(pid: getpid())
 
-    /// All that there are, zombies included.
+    /// All processes, zombies included.
     public static var all: [ObservedProcess] {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return entries.compactMap { Int32($0) }.map(ObservedProcess.init)
     }
 
-    /// Its arguments with a NUL after each; empty for a zombie, and where there is no such process.
+    /// The arguments, each followed by a NUL. Empty for a zombie, and for a process that does not exist.
     public var commandLine: String {
         (try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)) ?? ""
     }
 
-    /// How many descriptors it has open, or nil where there is no such process.
+    /// The number of open descriptors, or nil if the process does not exist.
     public var descriptors: Int? { try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count }
 
-    /// The children that it has not reaped.
+    /// The children that have not been reaped.
     public var children: [Int32] { Self.statuses.filter { $0.parent == pid }.map(\.pid) }
 
-    /// Those of its children that have ended.
+    /// The children that have exited and have not been reaped.
     public var zombies: [Int32] { Self.statuses.filter { $0.parent == pid && $0.state == "Z" }.map(\.pid) }
 
-    /// Its workers, zombies included: the children of this program that lead a session of their own.
+    /// The workers, zombies included: the children of this program that lead a session.
     public var workers: [Int32] {
         Self.statuses.filter { $0.parent == pid && $0.session == $0.pid && $0.name == "notify-gateway" }.map(\.pid)
     }
@@ -45,7 +45,7 @@ public struct ObservedProcess: Sendable, Hashable {
 
         init?(_ pid: Int32) {
             guard let line = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-                // A name may hold parentheses itself, and nothing behind it does.
+                // The name may contain parentheses, the fields after it do not.
                 let start = line.firstIndex(of: "("), let end = line.lastIndex(of: ")")
             else { return nil }
             let fields = line[end...].dropFirst().split(separator: " ")

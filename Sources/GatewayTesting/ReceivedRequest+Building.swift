@@ -3,10 +3,10 @@ public import GatewayCore
 internal import NIOCore
 
 extension Peer {
-    /// The peer of tests: 192.0.2.1, an address for documentation (RFC 5737).
+    /// The default peer: 192.0.2.1, an address for documentation (RFC 5737).
     public static let documentation = Peer.documentation(1)
 
-    /// Others like it, as many as a test needs: the address that is so many after 192.0.2.0.
+    /// Returns another peer: 192.0.2.0 plus the number.
     public static func documentation(_ number: UInt32) -> Peer {
         let address = 0xC000_0200 + number
         let bytes = stride(from: 24, through: 0, by: -8).map { String(address >> UInt32($0) & 0xFF) }
@@ -15,10 +15,10 @@ extension Peer {
 }
 
 extension ReceivedRequest.FieldValue {
-    /// A field that is there once.
+    /// Returns a field that is present once.
     public static func text(_ value: String) -> Self { .single(ByteBuffer(string: value)) }
 
-    /// Basic credentials (RFC 7617).
+    /// Returns Basic credentials (RFC 7617).
     public static func basic(_ user: String, _ password: String) -> Self {
         let pair = Base64.encode(Array("\(user):\(password)".utf8), .standard)
         return .single(ByteBuffer(bytes: Array("Basic ".utf8) + pair))
@@ -26,13 +26,13 @@ extension ReceivedRequest.FieldValue {
 }
 
 extension ReceivedRequest {
-    /// A request from readable parts: `ReceivedRequest("POST /api/register?handle=…", as: "alice")`.
+    /// Creates a request from readable parts: `ReceivedRequest("POST /api/register?handle=…", as: "alice")`.
     ///
     /// - Parameters:
-    ///   - line: method and target. The target is split at its first `?`, and nothing else is done to it.
-    ///   - user: whose Basic credential to send, with the password of `TestGateway`; nil for none.
+    ///   - line: the method and the target, which is split at its first `?` and otherwise unchanged.
+    ///   - user: the user of the Basic credential, with the password of `TestGateway`; nil for no credential.
     ///   - authorization: overrides `user`.
-    ///   - number: tells the calls of a test apart.
+    ///   - number: distinguishes the calls of a test.
     public init(
         _ line: String, as user: String? = nil, authorization: FieldValue? = nil, contentType: FieldValue = .absent,
         contentEncoding: FieldValue = .absent, idempotencyKey: FieldValue = .absent, body: [UInt8] = [],
@@ -52,7 +52,7 @@ extension ReceivedRequest {
             credentialsMayTravel: credentialsMayTravel)
     }
 
-    /// The same with a body of text, which is JSON as far as the content type says.
+    /// Creates a request with a text body and the content type JSON.
     public init(_ line: String, as user: String? = nil, json body: String, number: UInt64 = 1) {
         self.init(
             line, as: user, contentType: .text("application/json"), body: Array(body.utf8), number: number)

@@ -3,7 +3,7 @@ public import GatewayCore
 internal import NIOCore
 internal import Synchronization
 
-/// A backend that answers as the test says and remembers every byte that it was sent, in order.
+/// A backend that responds as the test decides and records the bytes of every request, in order.
 public final class ScriptedBackend: Backend {
     private struct State {
         var answers: [BackendAnswer] = []
@@ -15,10 +15,10 @@ public final class ScriptedBackend: Backend {
     private let timeline: Timeline
     private let state: Mutex<State>
 
-    /// The id that `isContent` gives to whoever asks for one; the text is within the grammar.
+    /// The id that `isContent` returns for a reservation. It is valid by the grammar.
     public static let givenID = RegistrationID("7260336227650468927-4200236381151834034-1")!
 
-    /// A backend; unless told otherwise it carries everything out, as a classic one answers.
+    /// Creates a backend. By default it succeeds at everything, with a classic backend's responses.
     public init(
         timeline: Timeline = Timeline(),
         answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent
@@ -27,26 +27,26 @@ public final class ScriptedBackend: Backend {
         self.state = Mutex(State(answer: answer))
     }
 
-    /// 200 to everything; a `POST` without a body is given `givenID` in quotation marks.
+    /// Responds with 200 to everything. A `POST` without a body gets `givenID` in quotation marks.
     public static let isContent: @Sendable (SeenRequest) async -> BackendAnswer = { request in
         request.method == "POST" && request.body.isEmpty ? .status(200, "\"\(givenID)\"") : .status(200)
     }
 
-    /// These answers are given first, one a request; after them the closure answers again.
+    /// Queues responses for the next requests. The closure responds again after them.
     public func queue(_ answers: BackendAnswer...) { state.withLock { $0.answers += answers } }
 
-    /// What it was sent, in order.
+    /// The received requests, in order.
     public var requests: [SeenRequest] {
         timeline.events.compactMap { if case .exchanged(let request) = $0 { request } else { nil } }
     }
 
-    /// What it was sent and is no HTTP/1.1 request. Always empty, unless the gateway is broken.
+    /// The received bytes that are not an HTTP/1.1 request. Empty unless the gateway is broken.
     public var unreadable: [[UInt8]] { state.withLock(\.unreadable) }
 
-    /// For each request whether a client of the backend may repeat it.
+    /// Whether a client of the backend may repeat each request, in order.
     public var repeatable: [Bool] { state.withLock(\.repeatable) }
 
-    /// Answers, after having written down what came.
+    /// Records the request and responds.
     public func exchange(_ request: borrowing RecordedRequest) async -> BackendAnswer {
         let bytes = request.bytes
         let mayBeRepeated = request.mayBeRepeated
@@ -65,7 +65,7 @@ public final class ScriptedBackend: Backend {
 }
 
 extension BackendAnswer {
-    /// A complete answer.
+    /// Returns a complete response.
     public static func status(_ status: Int, _ body: String = "") -> BackendAnswer {
         .answered(BackendResponse(status: status, body: ByteBuffer(string: body)))
     }

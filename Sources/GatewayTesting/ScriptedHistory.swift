@@ -1,7 +1,7 @@
 public import GatewayCore
 internal import Synchronization
 
-/// A history that a test writes, and that refuses when told.
+/// A notification history that the test fills and can make fail.
 public final class ScriptedHistory: NotificationHistory {
     private struct State {
         var notifications: [UserName: [ReceivedNotification]] = [:]
@@ -11,21 +11,21 @@ public final class ScriptedHistory: NotificationHistory {
 
     private let state = Mutex(State())
 
-    /// A history in which nobody notified anybody.
+    /// Creates an empty history.
     public init() {}
 
-    /// Who is said to have notified the user, the newest first.
+    /// Sets the user's notifications, newest first.
     public func tell(_ user: UserName, _ notifications: [ReceivedNotification]) {
         state.withLock { $0.notifications[user] = notifications }
     }
 
-    /// From now on nothing can be told, until this is called with nil.
+    /// Makes queries fail, until it is called with nil.
     public func refuse(_ failure: HistoryUnavailable?) { state.withLock { $0.failure = failure } }
 
-    /// What was asked, in order.
+    /// The queries, in order.
     public var questions: [(user: UserName, since: WallTime?, limit: Int)] { state.withLock { $0.questions } }
 
-    /// What the test wrote, as many as are wanted.
+    /// Returns the configured notifications, up to the limit.
     public func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {

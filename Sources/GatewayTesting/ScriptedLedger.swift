@@ -1,19 +1,19 @@
 public import GatewayCore
 internal import Synchronization
 
-/// A ledger that decides as the test says and remembers what it was told. It keeps nobody waiting.
+/// A ledger that decides as the test says and records its calls. It never makes a caller wait.
 public final class ScriptedLedger: RegistrationLedger {
-    /// Where the ledger breaks down.
+    /// The call at which the ledger fails.
     public enum Fault: Sendable, Hashable {
-        /// When it is asked where a caller stands.
+        /// `begin`.
         case begin
-        /// There too, and with nothing wrong but that too many wait.
+        /// `begin`, because too many callers wait.
         case beginFull
-        /// When it is asked whether an id is held.
+        /// `isHeld`.
         case isHeld
-        /// When it is told that the backend is about to be asked for an update.
+        /// `prepare`, before the backend is sent an update.
         case prepare
-        /// When it is told what became of a claim.
+        /// `finish`, with the result of a claim.
         case finish
     }
 
@@ -31,7 +31,7 @@ public final class ScriptedLedger: RegistrationLedger {
     private let timeline: Timeline
     private let state: Mutex<State>
 
-    /// A ledger; unless told otherwise it knows nobody and nothing.
+    /// Creates a ledger. By default it is empty.
     public init(
         timeline: Timeline = Timeline(),
         deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing
@@ -50,29 +50,29 @@ public final class ScriptedLedger: RegistrationLedger {
         }
     }
 
-    /// From now on every request gets this decision.
+    /// Returns this decision for every further request.
     public func decide(_ decision: LedgerDecision) { state.withLock { $0.decide = { _ in decision } } }
 
-    /// Ids that the ledger says it has for another handle.
+    /// Sets the ids that the ledger reports as held by another handle.
     public func hold(_ ids: Set<RegistrationID>) { state.withLock { $0.held = ids } }
 
-    /// From now on the ledger breaks down there, until this is called with nil.
+    /// Makes the ledger fail at this call, until it is called with nil.
     public func fail(at fault: Fault?) { state.withLock { $0.fault = fault } }
 
-    /// The claims that were given and have not ended.
+    /// The number of claims that have not ended.
     public var openClaims: Int { state.withLock(\.open.count) }
 
-    /// What it was asked, in order.
+    /// The requests, in order.
     public var requests: [LedgerRequest] {
         timeline.events.compactMap { if case .claimed(let request) = $0 { request } else { nil } }
     }
 
-    /// What it was told, in order.
+    /// The changes, in order.
     public var changes: [LedgerChange] {
         timeline.events.compactMap { if case .changed(_, let change) = $0 { change } else { nil } }
     }
 
-    /// Gives a claim with the scripted decision.
+    /// Creates a claim with the scripted decision.
     public func begin(
         _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
@@ -96,7 +96,7 @@ public final class ScriptedLedger: RegistrationLedger {
         }
     }
 
-    /// Whether the test said so.
+    /// Whether the test declared the id as held.
     public func isHeld(
         _ id: RegistrationID, forAnotherThan handle: DeviceHandle
     ) async throws(LedgerUnavailable) -> Bool {
@@ -105,10 +105,10 @@ public final class ScriptedLedger: RegistrationLedger {
         return held
     }
 
-    /// Registrations that it says are to be deleted.
+    /// Sets the registrations that are to be deleted.
     public func doom(_ ids: [RegistrationID]) { state.withLock { $0.doomed = ids } }
 
-    /// Remembers the attempt. What a decision `own` names counts as registered already.
+    /// Records the attempt. The id of a decision `own` counts as registered.
     public func prepare(
         _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
@@ -119,33 +119,33 @@ public final class ScriptedLedger: RegistrationLedger {
         return RegistrationAttempt(id: id, undo: .forget)
     }
 
-    /// Remembers the id.
+    /// Records the id.
     public func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) {
         state.withLock { $0.outdated.append(id) }
     }
 
-    /// What it was told that the backend has for another handle.
+    /// The ids that the gateway reported as held by another handle at the backend.
     public var outdated: [RegistrationID] { state.withLock(\.outdated) }
 
-    /// Whether a claim is open, of whatever it is.
+    /// Whether any claim is open. The id is ignored.
     public func isClaimed(_ id: RegistrationID) -> Bool { openClaims > 0 }
 
-    /// What the ledger says that users own.
+    /// Sets the registrations that users own.
     public func own(_ registrations: [OwnedRegistration]) { state.withLock { $0.owned = registrations } }
 
-    /// Those of the user.
+    /// Returns the user's registrations.
     public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {
         let (failed, owned) = state.withLock { ($0.fault == .begin, $0.owned.filter { $0.owner == user }) }
         if failed { throw LedgerUnavailable("scripted: begin") }
         return owned
     }
 
-    /// Those that the test named, and those that the gateway did.
+    /// Returns the ids that are to be deleted, named by the test or the gateway.
     public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
         state.withLock { Array($0.doomed.prefix(limit)) }
     }
 
-    /// Remembers the change; the claim ends. What a revoked caller has registered is to be deleted.
+    /// Records the change and ends the claim. A registration of a revoked caller becomes one to delete.
     @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime

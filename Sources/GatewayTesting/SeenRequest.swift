@@ -1,8 +1,8 @@
 public import NIOCore
 
-/// A request as a backend would read it, taken apart from the very bytes that would have gone on the wire.
+/// A request parsed from the exact bytes that the gateway would send to a backend.
 ///
-/// A strict reader of its own, not the product's: what the product writes must be plain to others.
+/// The parser is strict and independent of the product's, to show that other implementations can read the request.
 public struct SeenRequest: Sendable, Hashable {
     /// One header field.
     public struct Field: Sendable, Hashable {
@@ -23,7 +23,7 @@ public struct SeenRequest: Sendable, Hashable {
     /// The whole request.
     public var bytes: [UInt8]
 
-    /// The request, or nil where the bytes are not exactly one HTTP/1.1 request with a length.
+    /// Parses the bytes; returns nil if they are not exactly one HTTP/1.1 request with a length.
     public init?(_ buffer: ByteBuffer) {
         bytes = Array(buffer.readableBytesView)
         guard let head = Self.endOfHead(bytes), let text = String(validating: bytes[..<head], as: UTF8.self) else {
@@ -46,15 +46,15 @@ public struct SeenRequest: Sendable, Hashable {
         guard lengths.count <= 1, Int(lengths.first?.value ?? "0") == body.count else { return nil }
     }
 
-    /// The values of the field of this name.
+    /// Returns the values of the fields with this name.
     public func values(_ name: String) -> [String] {
         fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 
-    /// The target up to its query.
+    /// The target without its query.
     public var path: String { target.split(separator: "?", maxSplits: 1).first.map(String.init) ?? target }
 
-    /// The parameters of the target's query, decoded once; nil where one does not decode.
+    /// The parameters of the target's query, decoded once; nil if one cannot be decoded.
     public var query: [(name: String, value: String)]? {
         guard let mark = target.firstIndex(of: "?") else { return [] }
         var parameters: [(name: String, value: String)] = []
@@ -73,7 +73,7 @@ public struct SeenRequest: Sendable, Hashable {
         return bytes.indices.first { bytes[$0...].starts(with: end) }
     }
 
-    /// The lines of a head. Carriage return and line feed are one `Character`, so the split goes by scalars.
+    /// Splits a head into lines. Splits by scalars, because a carriage return and a line feed form one `Character`.
     private static func lines(of head: String) -> [String] {
         var lines = [String.UnicodeScalarView()]
         var previous: Unicode.Scalar?

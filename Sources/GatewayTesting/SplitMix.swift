@@ -1,12 +1,12 @@
-/// A random number generator that gives the same numbers to every run with the same seed (Steele, Lea and Flood, 2014), so
-/// that a property that fails fails again.
+/// The SplitMix64 random number generator (Steele, Lea and Flood, 2014). A seed always gives the same numbers, so a
+/// failing property test can be repeated.
 public struct SplitMix: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator.
+    /// Creates a generator.
     public init(seed: UInt64) { state = seed }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var bits = state
@@ -15,7 +15,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
         return bits ^ (bits >> 31)
     }
 
-    /// Text of up to so many scalars from all over Unicode, with a liking for what syntaxes and foldings trip over.
+    /// Returns text of up to `count` Unicode scalars, with many that are special in syntaxes and in case folding.
     public mutating func text(upTo count: Int) -> String {
         let troublesome: [Unicode.Scalar] = [
             "\"", "\\", "/", "'", "<", ">", "&", "{", "}", "[", "]", "]", "|", "!", ":", ",", "%", "+", ";", "$", "(",
@@ -30,7 +30,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
             case 0: text.unicodeScalars.append(troublesome.randomElement(using: &self)!)
             case 1, 2: text.unicodeScalars.append(Unicode.Scalar(UInt8.random(in: 0x20..<0x7F, using: &self)))
             default:
-                // Surrogates are no scalars; one draw in 500 hits them, and is left out.
+                // Surrogates are not scalars. One draw in 64 hits them and is skipped.
                 if let scalar = Unicode.Scalar(UInt32.random(in: 0x80...0x1_FFFF, using: &self)) {
                     text.unicodeScalars.append(scalar)
                 }
@@ -39,7 +39,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
         return text
     }
 
-    /// A scalar from anywhere in Unicode, ASCII every other time.
+    /// Returns a random Unicode scalar; half of them are ASCII.
     public mutating func scalar() -> Unicode.Scalar {
         if Bool.random(using: &self) { return Unicode.Scalar(UInt8.random(in: 0x20..<0x7F, using: &self)) }
         while true {
@@ -47,7 +47,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
         }
     }
 
-    /// Text of so many such scalars.
+    /// Returns text of this many scalars.
     public mutating func text(_ counts: ClosedRange<Int>) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: counts, using: &self) { text.append(scalar()) }

@@ -1,32 +1,32 @@
 internal import Foundation
 
-/// What the machine that tests run on has, beside Swift.
+/// The tools of the machine that runs the tests.
 public enum SystemTools {
-    /// The program of this package, which lies beside the bundle of the tests that it was built with.
+    /// The path of this package's program, next to the test bundle.
     public static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appending(path: "notify-gateway").path()
 
-    /// A C compiler, or nil.
+    /// The path of a C compiler, or nil.
     public static let compiler = first(of: ["/usr/bin/cc", "/usr/bin/gcc", "/usr/bin/clang"])
-    /// What adds accounts, or nil.
+    /// The path of useradd(8), or nil.
     public static let userAdd = first(of: ["/usr/sbin/useradd"])
-    /// What runs a program with less rights, or nil.
+    /// The path of setpriv(1), or nil.
     public static let setPrivileges = first(of: ["/usr/bin/setpriv"])
-    /// Whether the tests may do whatever they like to the machine.
+    /// Whether the tests run as root.
     public static let isRoot = geteuid() == 0
 
-    /// A tool that is missing, or something that failed.
+    /// A missing tool, or a failed command.
     public struct Failure: Error, CustomStringConvertible {
-        /// What.
+        /// The description of the failure.
         public let description: String
 
-        /// A failure in words.
+        /// Creates a failure.
         public init(description: String) { self.description = description }
     }
 
-    /// Runs a program to its end. Blocks for as long as it takes.
+    /// Runs a program and waits for its exit. Blocks.
     ///
-    /// - Throws: unless it exits with 0.
+    /// - Throws: unless the program exits with status 0.
     public static func run(_ program: String, _ arguments: [String], input: String = "") throws {
         let process = Process()
         process.executableURL = URL(filePath: program)
@@ -38,7 +38,7 @@ public enum SystemTools {
         try pipe.fileHandleForWriting.close()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw Failure(description: "\(program) \(arguments) ended with \(process.terminationStatus)")
+            throw Failure(description: "\(program) \(arguments) exited with status \(process.terminationStatus)")
         }
     }
 

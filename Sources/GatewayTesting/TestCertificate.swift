@@ -1,11 +1,11 @@
-/// Certificates and keys for tests: P-256, signed by an authority that nothing but tests trusts, good for a hundred years.
+/// Certificates and keys for tests: P-256, signed by a test authority, most of them valid for a hundred years.
 public struct TestCertificate: Sendable {
     /// The certificate in PEM.
     public let certificate: String
-    /// Its private key in PEM (PKCS #8), as secret as this file.
+    /// The private key in PEM (PKCS #8). It is public, like this file.
     public let key: String
 
-    /// The certificate of the authority that signed all of them.
+    /// The certificate of the authority that signed the others.
     public static let authority = """
         -----BEGIN CERTIFICATE-----
         MIIBizCCATGgAwIBAgIUTL31beOhS6dmoYooyW7vxKaDPKowCgYIKoZIzj0EAwIw
@@ -21,7 +21,7 @@ public struct TestCertificate: Sendable {
 
         """
 
-    /// Of `localhost`, `gateway.test` and 127.0.0.1.
+    /// A certificate for `localhost`, `gateway.test` and 127.0.0.1.
     public static let one = TestCertificate(
         certificate: """
             -----BEGIN CERTIFICATE-----
@@ -47,7 +47,7 @@ public struct TestCertificate: Sendable {
 
             """)
 
-    /// Of another of the same names.
+    /// Another certificate for the same names, with another key.
     public static let two = TestCertificate(
         certificate: """
             -----BEGIN CERTIFICATE-----
@@ -73,7 +73,7 @@ public struct TestCertificate: Sendable {
 
             """)
 
-    /// Of `elsewhere.test` alone.
+    /// A certificate for `elsewhere.test` only.
     public static let elsewhere = TestCertificate(
         certificate: """
             -----BEGIN CERTIFICATE-----
@@ -99,7 +99,7 @@ public struct TestCertificate: Sendable {
 
             """)
 
-    /// Of a client.
+    /// A client certificate.
     public static let client = TestCertificate(
         certificate: """
             -----BEGIN CERTIFICATE-----
@@ -125,7 +125,7 @@ public struct TestCertificate: Sendable {
 
             """)
 
-    /// Of `localhost`, until 2021.
+    /// A certificate for `localhost` that expired in 2021.
     public static let expired = TestCertificate(
         certificate: """
             -----BEGIN CERTIFICATE-----

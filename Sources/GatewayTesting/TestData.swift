@@ -1,19 +1,20 @@
 public import Foundation
 
-/// Where the test data of others lie. A clone that has none skips what needs them.
+/// The locations of third-party test data. Tests that need missing data are skipped.
 public enum TestData {
-    /// The root of this package.
+    /// The root directory of this package.
     public static let package = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// Public corpora: `NOTIFY_GATEWAY_CORPORA`, else a folder beside the package; nil where there is none.
+    /// The directory of public corpora: `NOTIFY_GATEWAY_CORPORA`, or a directory beside the package; nil if there is
+    /// none.
     public static let corpora = folder("NOTIFY_GATEWAY_CORPORA", beside: "corpora")
 
-    /// Requests that real clients were recorded to send: `NOTIFY_GATEWAY_FIXTURES`, else a folder beside the package; nil where
-    /// there is none.
+    /// The directory of recorded requests of real clients: `NOTIFY_GATEWAY_FIXTURES`, or a directory beside the
+    /// package; nil if there is none.
     public static let recordedClients = folder("NOTIFY_GATEWAY_FIXTURES", beside: "fixtures/clients")
 
-    /// The cases of JSONTestSuite, by name; empty where they are not there.
+    /// The files of JSONTestSuite, sorted by name; empty if they are missing.
     public static var jsonTestSuite: [URL] {
         let urls = corpus("JSONTestSuite").flatMap {
             try? FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
@@ -21,12 +22,12 @@ public enum TestData {
         return (urls ?? []).sorted { $0.lastPathComponent < $1.lastPathComponent }
     }
 
-    /// A file of the corpora, or nil.
+    /// Returns the location of a file in the corpora, or nil.
     public static func corpus(_ name: String) -> URL? {
         corpora.map { $0.appendingPathComponent(name) }.flatMap(existing)
     }
 
-    /// The Big List of Naughty Strings (Max Woolf, MIT), which break naive programs; empty where it is not there.
+    /// The Big List of Naughty Strings (Max Woolf, MIT), which break naive programs; empty if it is missing.
     public static let naughtyStrings: [String] = {
         guard let file = corpus("blns.json"), let data = try? Data(contentsOf: file) else { return [] }
         return (try? JSONDecoder().decode([String].self, from: data)) ?? []

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A directory of a test's own, removed with the last reference to it.
+/// A temporary directory of one test, removed with the last reference to it.
 public final class TestFiles: Sendable {
-    /// The directory.
+    /// The path of the directory.
     public let path: String
 
-    /// Makes an empty directory that only its owner may enter.
+    /// Creates an empty directory with mode 0700.
     public init() throws {
         path = NSTemporaryDirectory() + "notify-gateway-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
@@ -14,13 +14,13 @@ public final class TestFiles: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file and answers its path.
+    /// Writes a file and returns its path.
     @discardableResult
     public func write(_ text: String, to name: String, mode: Int = 0o600) throws -> String {
         try write(Data(text.utf8), to: name, mode: mode)
     }
 
-    /// Writes a file and answers its path.
+    /// Writes a file and returns its path.
     @discardableResult
     public func write(_ data: Data, to name: String, mode: Int = 0o600) throws -> String {
         let file = "\(path)/\(name)"
@@ -29,21 +29,21 @@ public final class TestFiles: Sendable {
         return file
     }
 
-    /// Changes the permission bits of a file.
+    /// Sets the permission bits of a file.
     public func setMode(_ mode: Int, of name: String) throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(path)/\(name)")
     }
 
-    /// The permission bits of a file.
+    /// Returns the permission bits of a file.
     public func mode(of name: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")[.posixPermissions] as? Int
     }
 
-    /// What a file holds, as text.
+    /// Returns the content of a file as text.
     public func text(of name: String) throws -> String {
         String(decoding: try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)")), as: UTF8.self)
     }
 
-    /// The names in the directory, sorted.
+    /// Returns the names in the directory, sorted.
     public func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 }

@@ -2,16 +2,17 @@ public import Gateway
 public import GatewayCore
 internal import Logging
 
-/// A gateway with everything around it scripted: clock, ledger, journal, backend, users. No socket, no file, no wait.
+/// A gateway with test doubles for its clock, ledger, journal, backend and users. It uses no socket and no file, and
+/// does not wait.
 ///
-/// Users are alice, bob, carol and eve; alice is of the group `dispatch`. Anybody may notify anybody, and may register any tag
-/// `topic:…`, unless the test says otherwise.
+/// The users are alice, bob, carol and eve; alice is in the group `dispatch`. By default every user may notify every
+/// user and register any tag `topic:…`.
 public struct TestGateway: Sendable {
     /// The clock.
     public let clock: ManualClock
-    /// What calls wait by; its time is the clock's.
+    /// The timers of calls, on `clock`.
     public let loops: ManualLoops
-    /// What happened, in order.
+    /// The events of the test doubles, in order.
     public let timeline: Timeline
     /// The ledger.
     public let ledger: ScriptedLedger
@@ -19,20 +20,20 @@ public struct TestGateway: Sendable {
     public let sessions: MemorySessions
     /// The journal.
     public let journal: MemoryJournal
-    /// Who notified whom, for recipients.
+    /// The notification history of recipients.
     public let history = ScriptedHistory()
     /// The backend.
     public let backend: ScriptedBackend
     /// The gateway.
     public let gateway: Gateway
 
-    /// Who may log in.
+    /// The users who may log in.
     public static let users = ["alice", "bob", "carol", "eve"]
 
-    /// A user's password.
+    /// Returns a user's password.
     public static func password(of user: String) -> String { "\(user)'s secret" }
 
-    /// The rules that a test starts from.
+    /// Returns the default rules.
     public static func rules(_ profile: BackendProfile.BuiltIn = .classic, clock: ManualClock) -> GatewayRules {
         let authenticator = FixedAuthenticator(
             passwords: Dictionary(uniqueKeysWithValues: users.map { ($0, password(of: $0)) }),
@@ -42,7 +43,7 @@ public struct TestGateway: Sendable {
             authenticators: AuthenticatorChain([
                 .init(name: FixedAuthenticator.name, takes: [.password, .bearer], authenticator: authenticator)
             ]),
-            // Wrong passwords are answered at once, unless a test is about just that.
+            // Failed logins are answered without a delay, unless a test sets one.
             authentication: AuthenticationRules(refusalFloor: .zero, refusalSpread: .zero),
             policy: Policy(
                 send: [.init(from: .anyUser, to: .anyUser)],
@@ -50,7 +51,7 @@ public struct TestGateway: Sendable {
             limiter: Limiter(Limit.defaults, clocks: clock.clocks), backendHost: "backend.test")
     }
 
-    /// A gateway; `adjust` changes the rules before it is made.
+    /// Creates a gateway. `adjust` changes the default rules.
     public init(
         _ profile: BackendProfile.BuiltIn = .classic, adjust: (inout GatewayRules) -> Void = { _ in },
         answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent,
@@ -74,7 +75,7 @@ public struct TestGateway: Sendable {
                 backend: backend))
     }
 
-    /// Ports to doubles that a test has made itself. Random bits are always the same.
+    /// Returns ports to the given test doubles. The random bits are constant.
     public static func ports(
         clock: ManualClock, loops: (any CallLoops)? = nil, ledger: any RegistrationLedger,
         sessions: (any SessionStore)? = nil, journal: any Journal, history: any NotificationHistory = ScriptedHistory(),

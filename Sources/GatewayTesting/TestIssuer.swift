@@ -1,9 +1,9 @@
 public import GatewayCore
 internal import Synchronization
 
-/// An authenticator whose tokens are numbered words, and whose accounts stand as the test says.
+/// A token issuer with numbered tokens. The test sets the status of its accounts.
 public final class TestIssuer: TokenIssuer, AccountAuthenticator {
-    /// What it is called.
+    /// The authenticator's name.
     public static let name: PluginName = "test-issuer"
 
     private struct State {
@@ -16,22 +16,22 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
     private let sessions: any RevocationList
     private let state = Mutex(State())
 
-    /// A session lasts for a day.
+    /// The lifetime of a session: one day.
     public let sessionLifetime = Duration.seconds(86_400)
 
-    /// An issuer that knows what was revoked.
+    /// Creates an issuer that checks the revocations.
     public init(revocations: any RevocationList) { sessions = revocations }
 
-    /// How all accounts stand from now on.
+    /// Sets the status of all accounts.
     public func stand(_ standing: AccountStanding) { state.withLock { $0.standing = standing } }
 
-    /// From now on nothing is issued, until this is called with nil.
+    /// Makes issuing fail, until it is called with nil.
     public func fail(_ fault: IssueFault?) { state.withLock { $0.fault = fault } }
 
-    /// The names that it was asked about, in order.
+    /// The names whose status was queried, in order.
     public var asked: [LoginName] { state.withLock(\.asked) }
 
-    /// Issues a token of an hour, `token-1` first.
+    /// Issues a token that is valid for an hour. The first token is `token-1`.
     public func issue(
         for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
     ) throws(IssueFault) -> IssuedToken {
@@ -47,10 +47,10 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
         return try result.get()
     }
 
-    /// A token of no session, as an operator may have given it out.
+    /// Adds a token without a session, such as one that an operator issued.
     public func add(_ text: String, _ identity: Identity) { state.withLock { $0.tokens[text] = identity } }
 
-    /// Accepts its own tokens that were not revoked.
+    /// Accepts its own tokens unless they are revoked.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard case .bearer(let token) = credential else { return .notMine }
         let text = token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
@@ -60,7 +60,7 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
         return sessions.isRevoked(reference, of: identity.user) ? .rejected(.revoked) : .accepted(identity)
     }
 
-    /// As the test says.
+    /// Returns the configured status.
     public func standing(of login: LoginName) async -> AccountStanding {
         state.withLock { state in
             state.asked.append(login)

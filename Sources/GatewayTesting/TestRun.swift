@@ -1,25 +1,25 @@
 internal import Foundation
 
-/// How much the tests are to do.
+/// The extent of the test run.
 public enum TestRun {
-    /// Whether tests that repeat something do it to the full count: `NOTIFY_GATEWAY_FULL` is 1.
+    /// Whether repeating tests run their full number of repetitions: `NOTIFY_GATEWAY_FULL` is 1.
     public static let isFull = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_FULL"] == "1"
 
-    /// Whether a sanitizer looks on, which costs times the time and the memory: what measures either says nothing then.
+    /// Whether a sanitizer is active. It multiplies time and memory, so measurements of them are meaningless.
     public static let isSanitized = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_SANITIZED"] != nil
 
-    /// What the environment tells a sanitizer: programs that are not given all of the environment need it too.
+    /// The environment variables for the sanitizer. Tests pass them to programs that get a reduced environment.
     public static let sanitizerOptions = ProcessInfo.processInfo.environment.filter {
         isSanitized && ($0.key.hasSuffix("SAN_OPTIONS") || $0.key == "LD_PRELOAD")
     }
 
-    /// The full count where it is asked for, the other one otherwise.
+    /// Returns the full count in a full run, otherwise the reduced one.
     public static func count(full: Int, otherwise reduced: Int) -> Int { isFull ? full : reduced }
 
-    /// Measures times until they are good, three times at the most, and answers what came last. A processor that the machine's
-    /// host lends to somebody else for a moment spoils one measurement; what the product does wrong spoils each.
+    /// Repeats a measurement until it is good, at most three times, and returns the last figure. A short interruption
+    /// of the virtual machine spoils one measurement; a fault of the product spoils all of them.
     ///
-    /// `isolation` is the caller's: the body stays where it is.
+    /// `isolation` is the caller's, so the body runs on the caller's actor.
     public static func measure<Figure>(
         isolation: isolated (any Actor)? = #isolation, until isGood: (Figure) -> Bool,
         _ body: () async throws -> Figure
@@ -31,7 +31,7 @@ public enum TestRun {
         return try await body()
     }
 
-    /// Measures a time until it is below the limit, three times at the most, and answers what came last.
+    /// Repeats a measurement of time until it is below the limit, at most three times, and returns the last figure.
     public static func measure(
         isolation: isolated (any Actor)? = #isolation, below limit: Duration, _ body: () async throws -> Duration
     ) async rethrows -> Duration {

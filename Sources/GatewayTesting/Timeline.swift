@@ -1,38 +1,38 @@
 public import GatewayCore
 internal import Synchronization
 
-/// What happened to stores and backend, in the order in which it did. Shared by the doubles of one test, so that a test can
-/// say that one thing came before another.
+/// The events of the stores and the backend, in order. The test doubles of one test share it, so that the test can
+/// check the order.
 public final class Timeline: Sendable {
-    /// One thing that happened.
+    /// An event of a test double.
     public enum Event: Sendable {
-        /// The journal was asked to write these, durably, and did.
+        /// The journal wrote these records durably.
         case recorded([JournalRecord])
-        /// The journal was asked to write these, durably, and refused.
+        /// The journal failed to write these records.
         case recordRefused([JournalRecord])
-        /// The journal was given this without a wait.
+        /// The journal was given this record without waiting.
         case noted(JournalRecord)
-        /// The backend saw this.
+        /// The backend received this request.
         case exchanged(SeenRequest)
-        /// The ledger was asked, and a claim was given.
+        /// The ledger created a claim.
         case claimed(LedgerRequest)
-        /// The ledger was told that the backend is about to be asked to register under the id.
+        /// The ledger was told that the backend will be sent a registration with the id.
         case prepared(LedgerRequest, RegistrationID)
-        /// The ledger was told what became of a claim.
+        /// The ledger was told the result of a claim.
         case changed(LedgerRequest, LedgerChange)
-        /// A claim ended, changed or not.
+        /// A claim ended, with or without a change.
         case released(LedgerRequest)
     }
 
     private let happened = Mutex<[Event]>([])
 
-    /// Nothing yet.
+    /// Creates an empty timeline.
     public init() {}
 
-    /// All so far.
+    /// The events so far.
     public var events: [Event] { happened.withLock { $0 } }
 
-    /// The kinds of the events, one word each, for a test that is about the order alone.
+    /// The kinds of the events, one word each, for tests of the order alone.
     public var words: [String] {
         events.map { event in
             switch event {

@@ -34,10 +34,10 @@ struct TokenCommandTests {
         #expect(table.status == 0)
         #expect(
             table.output == """
-                ID    ALGORITHM  STATE  NOT BEFORE            NOT AFTER             ISSUES  SUBJECTS   GROUPS
-                next  HS512      ahead  2999-01-01T00:00:00Z  -                     yes     (any)      (any)
-                k1    HS256      signs  -                     -                     yes     svc-*,bob  -
-                old   HS256      ended  -                     2020-01-01T00:00:00Z  no      (any)      (any)
+                ID    ALGORITHM  STATE    NOT BEFORE            NOT AFTER             ISSUES  SUBJECTS   GROUPS
+                next  HS512      pending  2999-01-01T00:00:00Z  -                     yes     (any)      (any)
+                k1    HS256      signs    -                     -                     yes     svc-*,bob  -
+                old   HS256      expired  -                     2020-01-01T00:00:00Z  no      (any)      (any)
 
                 """)
         let json = try await run("keys", "list", "--json")

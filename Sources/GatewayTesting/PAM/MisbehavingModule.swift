@@ -1,13 +1,18 @@
-/// A PAM module in C that does what nobody should do, and some things by which tests see what happens.
+/// A PAM module in C that misbehaves, and does some things that make its view observable.
 ///
-/// The first word of its line in the stack says what it does; see `act` at the end. `hang`, `hang-in-child`, `segfault`, `exit`,
-/// `print`, `speak` and `close` break its process or its socket; `chroot`, `become`, `groups`, `limit`, `chdir`, `umask` and `block`
-/// change its process for good; `daemon` and `daemon-and-hang` leave processes behind in sessions of their own; `user`, `no-user` and `binary-user` change who logs in; `host`,
-/// `tty`, `alone` and `below` succeed where what they look at is as it should be; `password`, `any-password`, `echo`, `radio` and
-/// `many` ask questions; `hang-for NAME` hangs for one user; `by-name` does what stands before the user's first `-`; `note FILE`
-/// writes a line with the user's name and lets the stack go on.
+/// The first word of its line in the stack selects the action; see `act` at the end:
+///
+/// - `hang`, `hang-in-child`, `segfault`, `exit`, `print`, `speak` and `close` break its process or its socket.
+/// - `chroot`, `become`, `groups`, `limit`, `chdir`, `umask` and `block` change its process permanently.
+/// - `daemon` and `daemon-and-hang` leave processes behind, in sessions of their own.
+/// - `user`, `no-user` and `binary-user` change the user.
+/// - `host`, `tty`, `alone` and `below` succeed if their condition is met.
+/// - `password`, `any-password`, `echo`, `radio` and `many` start a conversation.
+/// - `hang-for NAME` hangs for one user.
+/// - `by-name` runs the action that the user's name has before its first `-`.
+/// - `note FILE` appends a line with the user's name and lets the stack continue.
 enum MisbehavingModule {
-    /// The source.
+    /// The source code.
     static let source = #"""
         #define _GNU_SOURCE
         #include <fcntl.h>
@@ -55,7 +60,7 @@ enum MisbehavingModule {
             return status;
         }
 
-        // Descriptors of the gateway are sockets, pipes and files; what the worker's own runtime opens is none of these.
+        // The gateway's descriptors are sockets, pipes and files. The worker's own runtime opens none of these.
         static int inherited(void) {
             int count = 0;
             for (int i = 4; i < 1024; i++) {
@@ -71,7 +76,7 @@ enum MisbehavingModule {
             if (strcmp(what, "succeed") == 0) return PAM_SUCCESS;
             if (strcmp(what, "ignore") == 0) return PAM_IGNORE;
             if (strcmp(what, "by-name") == 0) {
-                // What stands before the user's first `-`.
+                // The action is the part of the user's name before its first `-`.
                 const void *user = NULL;
                 pam_get_item(handle, PAM_USER, &user);
                 char name[64];
@@ -81,7 +86,7 @@ enum MisbehavingModule {
                 return act(handle, 1, &word);
             }
             if (strcmp(what, "note") == 0) {
-                // A line a call: O_APPEND keeps those of several workers apart.
+                // One write a line: O_APPEND keeps the lines of several workers apart.
                 const void *user = NULL;
                 pam_get_item(handle, PAM_USER, &user);
                 char line[300];
@@ -116,7 +121,7 @@ enum MisbehavingModule {
                 close(3);
                 return PAM_SUCCESS;
             }
-            // These change the worker's process, and say that all is well.
+            // These change the worker's process and return success.
             if (strcmp(what, "chroot") == 0) return chroot(value) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
             if (strcmp(what, "become") == 0) {
                 return setresuid(atoi(value), atoi(value), atoi(value)) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
@@ -140,7 +145,7 @@ enum MisbehavingModule {
                 return sigprocmask(SIG_SETMASK, &all, NULL) == 0 ? PAM_SUCCESS : PAM_SYSTEM_ERR;
             }
             if (strcmp(what, "daemon") == 0 || strcmp(what, "daemon-and-hang") == 0) {
-                // A child of a child, in a session of its own, that hears no signal.
+                // A grandchild in a session of its own that ignores every signal that it can.
                 if (fork() == 0) {
                     setsid();
                     if (fork() == 0) {
@@ -171,7 +176,7 @@ enum MisbehavingModule {
                 return getsid(0) == getpid() && inherited() == 0 && getenv("HOME") == NULL ? PAM_SUCCESS : PAM_AUTH_ERR;
             }
             if (strcmp(what, "below") == 0) {
-                // In the environment: the module itself is loaded anew for each login.
+                // Kept in the environment, because the module is loaded anew for each login.
                 const char *before = getenv("CALLS");
                 char now[16];
                 snprintf(now, sizeof now, "%d", before != NULL ? atoi(before) + 1 : 1);

@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension PAMStack {
-    /// How many processes that were started for the stack, by whomever, do not end. What is about to go may take a moment, and is
-    /// looked for again, for as long as `patience` at the most.
+    /// Returns the number of processes with the stack's path in their command line. Repeats the count until it is 0,
+    /// for at most `patience`, because processes may take a moment to exit.
     public func lastingProcesses(patience: Duration = .seconds(10)) -> Int {
         let end = ContinuousClock.now + patience
         while true {

@@ -1,32 +1,32 @@
-/// A private stack of PAM modules in a directory of its own, removed with the last reference to it. Nothing of the system's is
-/// touched.
+/// A private stack of PAM modules in a directory of its own, removed with the last reference to it. The system's
+/// configuration is not changed.
 public final class PAMStack: Sendable {
-    /// The service that the stack is of.
+    /// The name of the stack's PAM service.
     public static let service = "notify-gateway-test"
 
     private let files: TestFiles
 
-    /// The service directory.
+    /// The path of the service directory.
     public var path: String { files.path }
 
-    /// A stack of these lines.
+    /// Creates a stack with these lines.
     public init(_ lines: String = "") throws {
         files = try TestFiles()
         try write(lines)
     }
 
-    /// Writes a file of the directory, the stack unless another is named, and answers its path.
+    /// Writes a file in the directory, by default the stack, and returns its path.
     @discardableResult
     public func write(_ text: String, to name: String = service) throws -> String {
         try files.write(text + "\n", to: name, mode: 0o644)
     }
 
-    /// What a file of the directory holds.
+    /// Returns the content of a file in the directory.
     public func text(of name: String) throws -> String { try files.text(of: name) }
 
-    /// Has pam_matrix judge by a file of passwords: right is `right` for each of these names.
+    /// Makes pam_matrix verify these names, each with the password `right`.
     ///
-    /// - Parameter lines: what stands before it in the stack.
+    /// - Parameter lines: the lines before it in the stack.
     public func useMatrix(_ names: [String], before lines: String = "") throws {
         guard let matrix = PAMModules.matrix else { throw SystemTools.Failure(description: "no pam_matrix") }
         let passwords = names.map { "\($0):right:\(Self.service)" }.joined(separator: "\n")
@@ -34,12 +34,12 @@ public final class PAMStack: Sendable {
         try write("\(lines)\nauth required \(matrix) passdb=\(file)\naccount required \(matrix) passdb=\(file)")
     }
 
-    /// Has pam_matrix judge by a file of passwords.
+    /// Makes pam_matrix verify these names, each with the password `right`.
     public func useMatrix(_ names: String..., before lines: String = "") throws {
         try useMatrix(names, before: lines)
     }
 
-    /// Compiles `MisbehavingModule` into the directory, unless it is there already, and answers its path.
+    /// Compiles `MisbehavingModule` into the directory, unless it is there already, and returns its path.
     public func misbehavingModule() throws -> String {
         let module = "\(path)/pam_test.so"
         if try !files.names().contains("pam_test.so") {
@@ -50,7 +50,7 @@ public final class PAMStack: Sendable {
         return module
     }
 
-    /// Has `MisbehavingModule` do what the words say, in `auth` and in `account`.
+    /// Makes `MisbehavingModule` run these actions in `auth` and in `account`.
     public func useModule(auth: String, account: String = "succeed") throws {
         let module = try misbehavingModule()
         try write("auth required \(module) \(auth)\naccount required \(module) \(account)")

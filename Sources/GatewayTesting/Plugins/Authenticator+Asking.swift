@@ -1,7 +1,7 @@
 public import GatewayCore
 
 extension Authenticator {
-    /// What it says of a name, which is made a login name as the gateway makes it, and a password of any bytes.
+    /// Verifies a name, normalised to a login name as the gateway does it, and a password of any bytes.
     public func login(
         _ user: String, _ password: some Sequence<UInt8>, from peer: Peer = .documentation,
         names: NameRules = NameRules()
@@ -10,19 +10,19 @@ extension Authenticator {
         return await authenticate(credential, from: peer)
     }
 
-    /// What it says of a name and a password.
+    /// Verifies a name and a password.
     public func login(
         _ user: String, _ password: String, from peer: Peer = .documentation, names: NameRules = NameRules()
     ) async -> AuthenticationOutcome {
         await login(user, password.utf8, from: peer, names: names)
     }
 
-    /// What it says of whose a bearer token is.
+    /// Verifies a bearer token and returns the outcome without the token's reference.
     public func present(_ token: String, from peer: Peer = .documentation) async -> AuthenticationOutcome {
         await judge(token, from: peer).outcome
     }
 
-    /// What it says of whose a bearer token is, and of the token itself.
+    /// Verifies a bearer token and returns the outcome and the token's reference separately.
     public func judge(
         _ token: String, from peer: Peer = .documentation
     ) async -> (outcome: AuthenticationOutcome, token: TokenReference?) {
@@ -34,18 +34,18 @@ extension Authenticator {
 }
 
 extension AuthenticationOutcome {
-    /// Whether somebody was let in.
+    /// Whether the credential was accepted.
     public var isGrant: Bool { if case .accepted = self { true } else { false } }
 
-    /// That somebody was let in. Names that are none of a user or of a group end the test.
+    /// Returns an acceptance. Traps if a name is not a valid user or group name.
     public static func accepted(
         _ user: String, groups: [String] = [], by authenticator: PluginName
     ) -> AuthenticationOutcome {
         let groups = groups.map { text in
-            guard let group = GroupName(text) else { fatalError("\"\(text)\" is no group's name") }
+            guard let group = GroupName(text) else { fatalError("\"\(text)\" is not a group name") }
             return group
         }
-        guard let user = UserName(canonical: user) else { fatalError("\"\(user)\" is no user's name") }
+        guard let user = UserName(canonical: user) else { fatalError("\"\(user)\" is not a user name") }
         return .accepted(Identity(user: user, groups: Set(groups), authenticator: authenticator))
     }
 }

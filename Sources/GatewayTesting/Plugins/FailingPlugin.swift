@@ -1,8 +1,7 @@
 public import GatewayCore
 internal import Synchronization
 
-/// An authenticator that fails as the configuration says: what the gateway must get along with, whatever a plug-in
-/// does.
+/// An authenticator that fails as configured, for tests of the gateway's behaviour with faulty plug-ins.
 public enum FailingPlugin: AuthenticatorPlugin {
     /// `failing`
     public static let name: PluginName = "failing"
@@ -11,26 +10,26 @@ public enum FailingPlugin: AuthenticatorPlugin {
 
     /// The ways to fail.
     public enum Failure: String, Sendable, CaseIterable {
-        /// Making the authenticator throws.
+        /// `makeAuthenticator` throws.
         case `throws`
-        /// It never answers, cancelled or not.
+        /// It never returns, even if it is cancelled.
         case hangs
-        /// It accepts everybody, but after `after` only, cancelled or not.
+        /// It accepts every credential, but only after `after`, even if it is cancelled.
         case late
-        /// It accepts everybody as `user`, whoever logs in.
+        /// It accepts every credential as `user`.
         case anotherUser = "another-user"
     }
 
-    /// What stands behind `failing:` in the configuration.
+    /// The settings under `failing:` in the configuration.
     public struct Settings: Sendable {
         /// `how`: `throws`, `hangs`, `late` or `another-user`. Required.
         public var how: Failure
         /// `user`: the name that is accepted. Default `somebody-else`.
         public var user: UserName
-        /// `after`: how late `late` is. 1 ms to 1 h, default 1 min.
+        /// `after`: the delay of `late`. 1 ms to 1 h, default 1 min.
         public var after: Duration
 
-        /// Settings from all values.
+        /// Creates settings.
         public init(_ how: Failure, user: UserName, after: Duration = .seconds(60)) {
             self.how = how
             self.user = user
@@ -38,15 +37,15 @@ public enum FailingPlugin: AuthenticatorPlugin {
         }
     }
 
-    /// What making one throws.
+    /// The error that `makeAuthenticator` throws.
     public struct Broken: Error {}
 
-    /// Reads the settings. Unknown names are left to the owner of the reader, who calls `finish()`.
+    /// Reads the settings. The caller reports unknown keys: it calls `finish()` on the reader.
     public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
         if !reader.has("how") { reader.report("\"how\" is missing") }
         let how = reader.word("how", of: Failure.self)
         let user = UserName(canonical: reader.string("user") ?? "somebody-else")
-        if user == nil { reader.report("user", "is no user name in canonical form") }
+        if user == nil { reader.report("user", "is not a canonical user name") }
         let after = reader.duration("after", in: .milliseconds(1)...Duration.seconds(3600))
         guard let how, let user else { return nil }
         var settings = Settings(how, user: user)
@@ -54,13 +53,13 @@ public enum FailingPlugin: AuthenticatorPlugin {
         return settings
     }
 
-    // Kept, never resumed: what is waited for is not lost, it just does not come.
+    // Continuations that are kept and never resumed.
     private static let hung = Mutex<[CheckedContinuation<AuthenticationOutcome, Never>]>([])
 
-    /// Nothing: it fails later.
+    /// Returns no problems, because the plug-in fails later.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] { [] }
 
-    /// Makes the authenticator, or throws where it should.
+    /// Makes the authenticator, or throws if configured.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {
@@ -74,7 +73,7 @@ public enum FailingPlugin: AuthenticatorPlugin {
             }
         case .late:
             return ScriptedAuthenticator { [after = settings.after] _, _ in
-                // In a task of its own, which no deadline of the caller cancels.
+                // A detached task, so that the caller's deadline does not cancel it.
                 await Task.detached { try? await Task.sleep(for: after) }.value
                 return grant
             }

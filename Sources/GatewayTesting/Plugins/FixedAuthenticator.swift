@@ -1,9 +1,9 @@
 public import GatewayCore
 internal import Synchronization
 
-/// An authenticator over a fixed list: passwords by login name, and tokens. Counts how often it was asked.
+/// An authenticator with fixed passwords by login name, and fixed tokens. Counts its calls.
 public final class FixedAuthenticator: Authenticator {
-    /// What every identity says of who vouches for it.
+    /// The authenticator's name, which its identities carry.
     public static let name: PluginName = "fixed"
 
     private let passwords: [String: String]
@@ -12,13 +12,13 @@ public final class FixedAuthenticator: Authenticator {
     private let names: NameRules
     private let asked = Mutex(0)
 
-    /// An authenticator.
+    /// Creates an authenticator.
     ///
     /// - Parameters:
-    ///   - passwords: by login name.
-    ///   - tokens: the login name behind each bearer token.
-    ///   - groups: by canonical name.
-    ///   - names: how a login name becomes canonical.
+    ///   - passwords: the passwords by login name.
+    ///   - tokens: the login names by bearer token.
+    ///   - groups: the groups by canonical name.
+    ///   - names: the rules that make a login name canonical.
     public init(
         passwords: [String: String], tokens: [String: String] = [:], groups: [String: Set<GroupName>] = [:],
         names: NameRules = NameRules()
@@ -29,10 +29,10 @@ public final class FixedAuthenticator: Authenticator {
         self.names = names
     }
 
-    /// How many credentials it judged.
+    /// The number of credentials that it verified.
     public var timesAsked: Int { asked.withLock { $0 } }
 
-    /// Accepts what is on the list.
+    /// Accepts the fixed passwords and tokens.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         asked.withLock { $0 += 1 }
         switch credential {
@@ -53,19 +53,19 @@ public final class FixedAuthenticator: Authenticator {
     }
 }
 
-/// An authenticator that says whatever the test says.
+/// An authenticator whose outcomes the test decides.
 public struct ScriptedAuthenticator: Authenticator {
     private let answer: @Sendable (Credential, Peer) async -> AuthenticationOutcome
 
-    /// An authenticator that answers by a closure.
+    /// Creates an authenticator that calls a closure.
     public init(_ answer: @escaping @Sendable (Credential, Peer) async -> AuthenticationOutcome) {
         self.answer = answer
     }
 
-    /// An authenticator that says the same to everybody, such as `.unavailable(.failed)`.
+    /// Creates an authenticator with one outcome for every credential, such as `.unavailable(.failed)`.
     public init(always outcome: AuthenticationOutcome) { answer = { _, _ in outcome } }
 
-    /// Asks the closure.
+    /// Calls the closure.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         await answer(credential, peer)
     }

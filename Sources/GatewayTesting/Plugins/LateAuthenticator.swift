@@ -1,7 +1,7 @@
 public import GatewayCore
 internal import Synchronization
 
-/// An authenticator that hangs until the test lets it answer.
+/// An authenticator that suspends its callers until the test provides an outcome.
 public final class LateAuthenticator: Authenticator {
     private struct State {
         var outcome: AuthenticationOutcome?
@@ -11,10 +11,10 @@ public final class LateAuthenticator: Authenticator {
 
     private let state = Mutex(State())
 
-    /// One that hangs.
+    /// Creates an authenticator without an outcome.
     public init() {}
 
-    /// Returns once so many callers hang here.
+    /// Returns once this many callers are suspended.
     public func untilWaiting(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let there = state.withLock { state in
@@ -26,7 +26,7 @@ public final class LateAuthenticator: Authenticator {
         }
     }
 
-    /// Answers all who hang, and everybody who comes from now on.
+    /// Resumes all suspended callers with the outcome, and returns it to all later callers.
     public func answer(_ outcome: AuthenticationOutcome) {
         let waiting = state.withLock { state in
             state.outcome = outcome
@@ -36,7 +36,7 @@ public final class LateAuthenticator: Authenticator {
         for continuation in waiting { continuation.resume(returning: outcome) }
     }
 
-    /// Hangs until `answer(_:)`.
+    /// Suspends until `answer(_:)` is called.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         await withCheckedContinuation { continuation in
             let outcome = state.withLock { state in

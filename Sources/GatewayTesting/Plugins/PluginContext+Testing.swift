@@ -3,14 +3,14 @@ internal import Logging
 internal import NIOPosix
 
 extension WallTime {
-    /// 2026-11-21T07:00:00Z: what it is in tests where no time passes.
+    /// 2026-11-21T07:00:00Z, the time in tests with a stopped clock.
     public static let test = WallTime(seconds: 1_795_244_400)
 }
 
 extension PluginContext {
-    /// A plug-in's context in which no time passes, with the process's own threads.
+    /// Returns a context with stopped clocks and the process's shared threads.
     ///
-    /// - Parameter capacity: how much work the blocking pool takes at once.
+    /// - Parameter capacity: the capacity of the blocking pool.
     public static func test(
         now: WallTime = .test, names: NameRules = NameRules(), isLastOfItsKind: Bool = true, capacity: Int = 64
     ) -> PluginContext {
@@ -19,7 +19,7 @@ extension PluginContext {
             isLastOfItsKind: isLastOfItsKind, capacity: capacity)
     }
 
-    /// A plug-in's context with clocks of the test's own: `.system` where others keep real time too.
+    /// Returns a context with the given clocks; `.system` for tests in real time.
     public static func test(
         clocks: Clocks, names: NameRules = NameRules(), isLastOfItsKind: Bool = true, capacity: Int = 64
     ) -> PluginContext {

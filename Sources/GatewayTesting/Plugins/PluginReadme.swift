@@ -1,14 +1,14 @@
 internal import Foundation
 public import GatewayCore
 
-/// The examples in a plug-in's README, which must load.
+/// The examples in a plug-in's README, which tests load.
 public struct PluginReadme {
-    /// The whole README.
+    /// The text of the README.
     public let text: String
-    /// What stands between fences, in order.
+    /// The contents of the fenced code blocks, in order.
     public let examples: [String]
 
-    /// The README of the plug-in whose test this is: in the nearest folder above it that has one.
+    /// Reads the README of the plug-in that the test belongs to: from the nearest parent directory that has one.
     public init(ofTest file: String = #filePath) throws {
         var folder = URL(fileURLWithPath: file).deletingLastPathComponent()
         while folder.path != "/", !FileManager.default.fileExists(atPath: folder.path + "/README.md") {
@@ -19,7 +19,7 @@ public struct PluginReadme {
         examples = parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element.drop { $0 != "\n" }) }
     }
 
-    /// The settings that the example gives the plug-in, read as the gateway reads them; every problem is thrown.
+    /// Reads an example's settings of the plug-in as the gateway does. Throws every problem.
     public func settings<Plugin: AuthenticatorPlugin>(
         of plugin: Plugin.Type, example: Int = 0, directory: String = ""
     ) throws -> Plugin.Settings {
@@ -30,7 +30,7 @@ public struct PluginReadme {
             let entry = root.reader(of: value.node, under: value.path)
             guard let reader = entry.mapping(plugin.name.text) else { continue }
             let settings = plugin.readSettings(reader)
-            // Bounds stand among the settings of every plug-in, and are the server's to read.
+            // The settings `users` and `groups` are allowed for every plug-in, and the server reads them.
             for bound in ["users", "groups"] { _ = reader.node(bound) }
             reader.finish()
             guard let settings, problems.all.isEmpty else { throw ConfigurationFault(problems.all) }

@@ -8,7 +8,7 @@ extension KeysCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the keys, and which of them signs now.",
             discussion: """
-                In the order of the file. A key signs or verifies, is ahead of its not-before, or has ended. No secret is shown.
+                In the order of the file. A key signs or verifies, is pending or has expired. No secret is shown.
 
                 Example: notify-gateway keys list --config gateway.yaml
                 """)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""An authenticator for notify-gateway's external-process plug-in: passwords against a JSON file of scrypt hashes.
+"""An authenticator for notify-gateway's external-process plug-in. It verifies passwords against a JSON file of scrypt
+hashes.
 
-    authenticator.py add users.json alice --group dispatch     asks for the password
-    authenticator.py serve users.json /run/notify-auth.sock    answers the gateway
+    authenticator.py add users.json alice --group dispatch     prompts for the password
+    authenticator.py serve users.json /run/notify-auth.sock    serves the gateway
 
-Python 3.9 or later, standard library only. The protocol is in the README of the plug-in.
+Python 3.9 or later, standard library only. The plug-in's README specifies the protocol.
 """
 
 import argparse
@@ -19,17 +20,17 @@ import stat
 import struct
 import threading
 
-LONGEST = 65536  # bytes of JSON in a frame
+LONGEST = 65536  # greatest length of the JSON in a frame, in bytes
 VERSION = 1
-COST = {"n": 16384, "r": 8, "p": 1}  # 16 MiB and some 50 ms a login
-IDLE = 300  # seconds until a silent connection is closed; the gateway makes another when it needs one
+COST = {"n": 16384, "r": 8, "p": 1}  # 16 MiB and about 50 ms a login
+IDLE = 300  # seconds until an idle connection is closed; the gateway reconnects when it has a request
 
 
 class Fault(Exception):
-    """The peer broke the protocol: the connection is closed, and nothing is answered."""
+    """The peer violated the protocol. The connection is closed without a response."""
 
 
-# Frames: four bytes of length, most significant first, and so many bytes of JSON.
+# A frame is a length of four bytes, most significant byte first, followed by that many bytes of JSON.
 
 
 def read_exactly(connection, count):
@@ -47,7 +48,7 @@ def read_exactly(connection, count):
 def unique(members):
     names = [name for name, _ in members]
     if len(set(names)) != len(names):
-        raise Fault("a name twice")
+        raise Fault("duplicate name")
     return dict(members)
 
 
@@ -57,7 +58,7 @@ def receive(connection):
         return None
     (length,) = struct.unpack(">I", prefix)
     if not 1 <= length <= LONGEST:
-        raise Fault("a length of %d" % length)
+        raise Fault("invalid frame length %d" % length)
     data = read_exactly(connection, length)
     if data is None:
         raise Fault("closed in the middle of a frame")
@@ -78,11 +79,11 @@ def send(connection, message):
 def text(message, name):
     value = message.get(name)
     if not isinstance(value, str):
-        raise Fault("no text in " + name)
+        raise Fault(name + " is not a string")
     return value
 
 
-# Users: {"alice": {"salt": hex, "hash": hex, "n": 16384, "r": 8, "p": 1, "groups": ["dispatch"]}}
+# The users file: {"alice": {"salt": hex, "hash": hex, "n": 16384, "r": 8, "p": 1, "groups": ["dispatch"]}}
 
 
 def scrypt(password, user):
@@ -95,43 +96,43 @@ def load(path):
     with open(path, encoding="utf-8") as file:
         users = json.load(file)
     for name, user in users.items():
-        scrypt(b"", user)  # a broken entry is found now, not at somebody's login
+        scrypt(b"", user)  # reports an invalid entry at the start instead of at a login
         bytes.fromhex(user["hash"])
         if not isinstance(user.get("groups", []), list):
             raise ValueError(name + ": groups must be a list")
     return users
 
 
-def nobody_like(users):
-    """An entry for names that the file lacks, so that a stranger costs as much time as a friend."""
+def decoy_entry(users):
+    """Returns an entry for unknown names, so that their logins take as long as those of known names."""
     model = next(iter(users.values()), COST)
     return {"salt": secrets.token_hex(16), "hash": secrets.token_hex(64), **{key: model[key] for key in COST}}
 
 
-def judge(users, nobody, request):
-    """The verdict on a request: a dict with "verdict" and what belongs to it."""
+def verify(users, decoy, request):
+    """Returns the members of the verdict on a request."""
     if text(request, "kind") != "password":
         return {"verdict": "not-mine"}
     name = text(request, "user")
     try:
         password = text(request, "password").encode("utf-8")
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # an unpaired surrogate
         return {"verdict": "rejected", "reason": "malformed"}
     user = users.get(name)
-    entry = user or nobody
-    is_right = hmac.compare_digest(scrypt(password, entry), bytes.fromhex(entry["hash"]))
-    if user is None or not password or not is_right:
+    entry = user or decoy
+    is_correct = hmac.compare_digest(scrypt(password, entry), bytes.fromhex(entry["hash"]))
+    if user is None or not password or not is_correct:
         return {"verdict": "rejected", "reason": "wrong"}
     return {"verdict": "accepted", "user": name, "groups": user.get("groups", [])}
 
 
-def converse(connection, users, nobody):
+def converse(connection, users, decoy):
     hello = receive(connection)
     if hello is None:
         return
     versions = hello.get("versions")
     if hello.get("type") != "hello" or not isinstance(versions, list):
-        raise Fault("no hello")
+        raise Fault("not a hello")
     if VERSION not in versions:
         raise Fault("no version in common")
     send(connection, {"type": "hello", "version": VERSION, "name": "authenticator.py", "takes": ["password"]})
@@ -140,30 +141,30 @@ def converse(connection, users, nobody):
         if request is None:
             return
         if request.get("type") != "request":
-            raise Fault("no request")
+            raise Fault("not a request")
         identifier = text(request, "id")
         try:
-            verdict = judge(users, nobody, request)
+            verdict = verify(users, decoy, request)
         except (MemoryError, OSError):
             verdict = {"verdict": "unavailable", "reason": "busy"}
         send(connection, {"type": "verdict", "id": identifier, **verdict})
 
 
-def attend(connection, users, nobody):
+def handle(connection, users, decoy):
     with connection:
         connection.settimeout(IDLE)
         try:
-            converse(connection, users, nobody)
+            converse(connection, users, decoy)
         except (Fault, OSError):
-            pass  # closing is the answer
+            pass  # the connection is closed without a response
 
 
 def serve(arguments):
     users = load(arguments.users)
-    nobody = nobody_like(users)
+    decoy = decoy_entry(users)
     try:
         if stat.S_ISSOCK(os.stat(arguments.socket).st_mode):
-            os.unlink(arguments.socket)  # left behind by a former run
+            os.unlink(arguments.socket)  # left by a previous run
     except FileNotFoundError:
         pass
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -174,7 +175,7 @@ def serve(arguments):
     print("listening at", arguments.socket, flush=True)
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=attend, args=(connection, users, nobody), daemon=True).start()
+        threading.Thread(target=handle, args=(connection, users, decoy), daemon=True).start()
 
 
 def add(arguments):
@@ -197,17 +198,19 @@ def add(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("serve", help="answer the gateway")
+    command = commands.add_parser("serve", help="serve the gateway")
     command.add_argument("users")
     command.add_argument("socket")
-    command.add_argument("--group-may", action="store_true", help="let the socket's group connect too (mode 0660)")
+    command.add_argument("--group-may", action="store_true", help="allow the socket's group to connect too (mode 0660)")
     command.set_defaults(run=serve)
-    command = commands.add_parser("add", help="add a user, or give one a new password")
+    command = commands.add_parser("add", help="add a user, or set a new password")
     command.add_argument("users")
-    command.add_argument("name", help="in lower case, as the gateway will ask")
+    command.add_argument("name", help="the canonical name, in lower case")
     command.add_argument("--group", action="append", default=[])
     command.add_argument("--cost", type=int, default=COST["n"], help="scrypt's n, a power of two; the same for all users")
-    command.add_argument("--password-file", type=argparse.FileType("r"), help="instead of asking; - is standard input")
+    command.add_argument(
+        "--password-file", type=argparse.FileType("r"), help="read the password from this file; - is standard input"
+    )
     command.set_defaults(run=add)
     arguments = parser.parse_args()
     try:

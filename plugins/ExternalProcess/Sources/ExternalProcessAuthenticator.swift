@@ -3,9 +3,9 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// Judges credentials by asking the process.
+/// The authenticator that verifies credentials by querying the external process.
 ///
-/// All connections live on one event loop; a call hands its question over to that loop and resumes on its own.
+/// All connections belong to one event loop. A call sends its request to that loop and resumes on its own executor.
 public final class ExternalProcessAuthenticator: Authenticator {
     private let settings: ExternalProcessPlugin.Settings
     private let context: PluginContext
@@ -35,17 +35,17 @@ public final class ExternalProcessAuthenticator: Authenticator {
         loop.execute { pool.value.close() }
     }
 
-    /// Judges a credential. Resumes on the caller's loop when the process has answered or the deadline has passed.
+    /// Verifies a credential. Resumes on the caller's executor after the process's response or the deadline.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard settings.delegation.kinds.contains(credential.kind) else { return .notMine }
-        guard let request = Request(credential, peer: peer) else { return stranger(.malformed) }
+        guard let request = Request(credential, peer: peer) else { return unsendable(.malformed) }
         var expected: UserName?
         if case .password(let login, _) = credential {
             expected = context.names.canonical(login.text)
-            // Whatever the process said, no identity could come of it.
-            if expected == nil { return stranger(.unmapped) }
+            // A name without canonical form cannot become an identity, whatever the process responds.
+            if expected == nil { return unsendable(.unmapped) }
         }
-        switch await ask(request) {
+        switch await query(request) {
         case .notMine: return .notMine
         case .rejected(let reason): return .rejected(reason)
         case .unavailable(let reason): return .unavailable(reason)
@@ -53,9 +53,13 @@ public final class ExternalProcessAuthenticator: Authenticator {
         }
     }
 
-    private func ask(_ request: Request) async -> Verdict {
+    private func query(_ request: Request) async -> Verdict {
         let pool = pool
-        do { return try await loop.flatSubmit { pool.value.ask(request) }.get() } catch { return .unavailable(.failed) }
+        do {
+            return try await loop.flatSubmit { pool.value.query(request) }.get()
+        } catch {
+            return .unavailable(.failed)
+        }
     }
 
     private func accepted(
@@ -64,16 +68,16 @@ public final class ExternalProcessAuthenticator: Authenticator {
         let user = context.names.canonical(name)
         if let expected, user != expected {
             context.logger.error(
-                "the process accepted another user than the one who logs in; nobody is let in",
-                metadata: ["user": "\(expected)", "answered": "\(name.prefix(256))"])
+                "Process accepted another user than the one logging in; login failed",
+                metadata: ["user": "\(expected)", "accepted": "\(name.prefix(256))"])
             return .unavailable(.failed)
         }
         guard let user else { return .rejected(.unmapped) }
         return .accepted(Identity(user: user, groups: groups, authenticator: ExternalProcessPlugin.name))
     }
 
-    /// For what the process cannot be asked about: another authenticator may know it.
-    private func stranger(_ reason: RejectionReason) -> AuthenticationOutcome {
+    /// Returns the result for a credential that cannot be sent to the process. Another authenticator may accept it.
+    private func unsendable(_ reason: RejectionReason) -> AuthenticationOutcome {
         context.isLastOfItsKind ? .rejected(reason) : .notMine
     }
 }

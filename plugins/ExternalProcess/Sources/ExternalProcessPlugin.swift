@@ -1,29 +1,29 @@
 public import GatewayCore
 
-/// The `external-process` authenticator: a process of its own, in any language, asked over a Unix socket.
+/// The `external-process` authenticator: queries a separate process, written in any language, over a Unix socket.
 ///
-/// The protocol is in this plug-in's README.
+/// This plug-in's README specifies the protocol.
 public enum ExternalProcessPlugin: AuthenticatorPlugin {
     /// `external-process`
     public static let name: PluginName = "external-process"
-    /// Both kinds; `kinds` narrows them, and so does what the process says that it takes.
+    /// Both kinds. The setting `kinds` narrows them, and so does the process's hello.
     public static let takes: Set<CredentialKind> = [.password, .bearer]
-    /// What `kinds` says. What the process takes is known only when there is a connection.
+    /// The configured `kinds`. The process's own kinds are known only after it has connected.
     public static func takes(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
 
-    /// What stands behind `external-process:` in the configuration.
+    /// The settings under `external-process:` in the configuration.
     public struct Settings: Sendable {
-        /// `socket`: the path at which the process listens. Required; relative to the configuration's directory; at
+        /// `socket`: the path on which the process listens. Required; relative to the configuration's directory; at
         /// most 107 bytes.
         public var socket: String
-        /// What the process is asked about, and with how much patience.
+        /// The kinds, the timeout and the limits of the queries.
         public var delegation: DelegationSettings
-        /// Where the path of the socket stands, for problems that show later.
+        /// The location of `socket` in the configuration, for problems that are found later.
         public var location: SourceLocation
-        /// The path of `socket` from the configuration's root, for the same.
+        /// The path of the setting `socket` from the configuration's root, for the same problems.
         public var path: String
 
-        /// Settings with the defaults of the configuration.
+        /// Creates settings with the configuration's defaults.
         public init(
             socket: String, delegation: DelegationSettings = DelegationSettings(),
             location: SourceLocation = SourceLocation(file: ""), path: String = "socket"
@@ -35,24 +35,24 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         }
     }
 
-    /// Reads the settings. Unknown names are left to the owner of the reader, who calls `finish()`.
+    /// Reads the settings. The caller reports unknown keys: it calls `finish()` on the reader.
     public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
         let location = reader.node("socket")?.location ?? reader.location
         let socket = reader.required("socket").map(reader.absolute)
         if let socket, !SocketFile.isAddress(socket) {
-            reader.report("socket", "is longer than \(SocketFile.longestPath) bytes, or holds a NUL")
+            reader.report("socket", "is longer than \(SocketFile.longestPath) bytes, or contains a NUL")
         }
         let delegation = DelegationSettings(reader)
         guard let socket, SocketFile.isAddress(socket) else { return nil }
         return Settings(socket: socket, delegation: delegation, location: location, path: reader.inner("socket"))
     }
 
-    /// Whether the socket is one that a login may be sent to. A socket that is not there yet is a warning: the process
-    /// may start after the gateway. Connects to nothing.
+    /// Returns the problem of the socket's file, if any. A missing socket is a warning, because the process may start
+    /// after the gateway. Does not connect.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         let fault: SocketFile.Fault?
         do { fault = try await context.filePool.run { SocketFile.fault(at: settings.socket) } } catch {
-            fault = .unreadable("too much work is waiting")
+            fault = .unreadable("the queue of the file threads is full; try again")
         }
         guard let fault else { return [] }
         return [
@@ -62,7 +62,7 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         ]
     }
 
-    /// Makes the authenticator. It connects when the first login comes.
+    /// Makes the authenticator. The first login opens the first connection.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

@@ -4,9 +4,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The file of a Unix socket: passwords go to whoever listens there, so not everybody may have put it there.
+/// Checks of the socket's file. Its listener receives passwords, so only root and the gateway's user may own it.
 enum SocketFile {
-    /// Why nothing is sent to a socket.
+    /// The reason why the socket must not be used.
     enum Fault: Error, Equatable, CustomStringConvertible {
         case absent
         case unreadable(String)
@@ -16,17 +16,17 @@ enum SocketFile {
 
         var description: String {
             switch self {
-            case .absent: "is not there; nobody can log in by it until the process listens"
-            case .unreadable(let reason): "cannot be looked at: \(reason)"
+            case .absent: "does not exist; logins are unavailable until the process listens"
+            case .unreadable(let reason): "cannot be checked: \(reason)"
             case .notASocket: "is not a Unix socket"
             case .foreign(let owner): "belongs to the user \(owner); it must belong to root or to the gateway's user"
             case .open(let mode):
-                "has the mode \(String(mode, radix: 8)), so that everybody may write to it; run: chmod o-w"
+                "has the mode \(String(mode, radix: 8)), writable by every user; run: chmod o-w"
             }
         }
     }
 
-    /// `sun_path` of unix(7), less the NUL at its end.
+    /// The size of `sun_path` in unix(7), less its terminating NUL.
     static let longestPath = 107
 
     /// Whether the path fits into a socket address.
@@ -34,7 +34,8 @@ enum SocketFile {
         (1...longestPath).contains(path.utf8.count) && !path.utf8.contains(0)
     }
 
-    /// What is wrong with the socket at the path, if anything. Looks at the file system; never called on an event loop.
+    /// Returns the problem of the socket at the path, if any. Reads the file system, so never call it on an event
+    /// loop.
     static func fault(at path: String) -> Fault? {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -46,7 +47,7 @@ enum SocketFile {
     static func fault(mode: UInt32, owner: UInt32, ownUser: UInt32) -> Fault? {
         guard mode & S_IFMT == S_IFSOCK else { return .notASocket }
         guard owner == 0 || owner == ownUser else { return .foreign(owner: owner) }
-        // Connecting takes the right to write (unix(7)).
+        // Connecting requires write permission (unix(7)).
         guard mode & S_IWOTH == 0 else { return .open(mode: mode & 0o7777) }
         return nil
     }

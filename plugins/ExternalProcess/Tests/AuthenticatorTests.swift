@@ -5,9 +5,10 @@ import Testing
 
 @testable import ExternalProcess
 
-@Suite("external-process")
+@Suite("Logins with external-process")
 struct AuthenticatorTests {
-    /// A process that accepts the password `good` for whomever it is asked about, or for another.
+    /// Runs the closure with a process that accepts the password or token `good`, for the requested user or as
+    /// `other`.
     private func withProcess(
         acceptsAs other: String? = nil, groups: String = "[]",
         kinds: Set<CredentialKind> = [.password, .bearer], context: PluginContext = .test(),
@@ -33,7 +34,7 @@ struct AuthenticatorTests {
         await process.stop()
     }
 
-    @Test("a good password is accepted, a wrong one is not; groups that are none are left out")
+    @Test("A correct password is accepted and a wrong one rejected, and invalid group names are dropped")
     func passwords() async throws {
         try await withProcess(groups: #"["dispatch","no group!","Sales"]"#) { authenticator, process in
             #expect(await authenticator.login("alice", "good") == identity("alice", groups: ["dispatch", "Sales"]))
@@ -43,7 +44,7 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("a token is whose the process says")
+    @Test("The process names the user of a token")
     func tokens() async throws {
         try await withProcess(acceptsAs: "Carol") { authenticator, _ in
             #expect(await authenticator.present("good") == identity("carol"))
@@ -54,14 +55,16 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("an answer for another user lets nobody in", arguments: ["bob", "alice2", "no name", "alice\u{0}", " alice"])
+    @Test(
+        "A verdict for another user fails the login",
+        arguments: ["bob", "alice2", "no name", "alice\u{0}", " alice"])
     func anotherUser(_ other: String) async throws {
         try await withProcess(acceptsAs: other) { authenticator, _ in
             #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         }
     }
 
-    @Test("another spelling of the user is the user")
+    @Test("Another spelling of the user is accepted")
     func renaming() async throws {
         let names = NameRules(suffixes: ["@example.com"])
         try await withProcess(acceptsAs: "ALICE@Example.com", context: .test(names: names)) { authenticator, _ in
@@ -69,7 +72,7 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("what cannot be asked is not asked")
+    @Test("A credential that cannot be sent is not sent")
     func notAsked() async throws {
         for (context, refusals) in [
             (PluginContext.test(), [AuthenticationOutcome.rejected(.malformed), .rejected(.unmapped)]),
@@ -87,7 +90,7 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("a kind that is not configured is not its own, and is not asked about")
+    @Test("A kind that is not configured is left to other authenticators and not sent")
     func kinds() async throws {
         try await withProcess(kinds: [.password]) { authenticator, process in
             #expect(await authenticator.present("good") == .notMine)
@@ -96,7 +99,9 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("names that no honest client sends", .enabled(if: !TestData.naughtyStrings.isEmpty, "no corpus here"))
+    @Test(
+        "Hostile names and passwords are not accepted",
+        .enabled(if: !TestData.naughtyStrings.isEmpty, "no corpus here"))
     func naughtyNames() async throws {
         try await withProcess(acceptsAs: "alice") { authenticator, _ in
             for text in TestData.naughtyStrings {
@@ -107,7 +112,7 @@ struct AuthenticatorTests {
         }
     }
 
-    @Test("the process goes and comes back")
+    @Test("Logins work again after the process restarts")
     func restart() async throws {
         let directory = try TestFiles()
         let verdicts: @Sendable (ScriptedProcess.Seen) -> [ScriptedProcess.Move] = {
@@ -123,12 +128,12 @@ struct AuthenticatorTests {
             try directory.setMode(0o600, of: "socket")
             #expect(await authenticator.login("alice", "good") == identity("alice"))
             await process.stop()
-            // Gone, with its end on its way to us or here already: no login is lost but the ones of this moment.
+            // The process is gone, and the closure of its connection may not have arrived yet. Only this login fails.
             #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         }
     }
 
-    @Test("a process that never answers costs the deadline and no more")
+    @Test("A process that never responds costs the deadline and no more")
     func never() async throws {
         let directory = try TestFiles()
         let process = try await ScriptedProcess.start(at: directory.socket) { _ in [] }
@@ -138,7 +143,7 @@ struct AuthenticatorTests {
         let authenticator = try await ExternalProcessPlugin.makeAuthenticator(settings, context: .test())
         await withTaskGroup(of: AuthenticationOutcome.self) { group in
             for _ in 0..<10 { group.addTask { await authenticator.login("alice", "good") } }
-            // On a busy machine the hello may be what is late: then the wait failed, and did not time out.
+            // On a busy machine the hello may be late; the result is then `failed` instead of `timedOut`.
             for await answer in group {
                 #expect([.unavailable(.timedOut), .unavailable(.failed)].contains(answer))
             }
@@ -146,7 +151,7 @@ struct AuthenticatorTests {
         await process.stop()
     }
 
-    @Test("a socket that anybody may have put there is not connected to")
+    @Test("A socket that every user can write to is not used")
     func openSocket() async throws {
         let directory = try TestFiles()
         let process = try await ScriptedProcess.start(at: directory.socket) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExternalProcess
 
-@Suite("the conformance run finds")
+@Suite("The conformance run finds")
 struct ConformanceTests {
     private func faults(
         patience: Duration = .seconds(30), login: ExternalProcessConformance.Login? = nil,
@@ -20,7 +20,7 @@ struct ConformanceTests {
         return results.filter { !$0.isGood }.map(\.description)
     }
 
-    /// What a good process says to a frame after the hello.
+    /// The response of a conforming process to a frame after the hello.
     private static func refuse(_ seen: ScriptedProcess.Seen) -> [ScriptedProcess.Move] {
         guard seen.text("type") == "request", seen.text("id") != nil, let kind = seen.text("kind") else {
             return [.close]
@@ -29,15 +29,15 @@ struct ConformanceTests {
         return [ScriptedProcess.verdict(on: seen, #""verdict":"rejected""#)]
     }
 
-    @Test("a process that accepts everybody")
+    @Test("A process that accepts every credential")
     func acceptsEverybody() async throws {
         let faults = try await faults(patience: .milliseconds(200)) { seen in
             [ScriptedProcess.verdict(on: seen, #""verdict":"accepted","user":"x""#)]
         }
-        #expect(faults.contains { $0.hasSuffix("accepted a credential that nobody has") })
+        #expect(faults.contains { $0.hasSuffix("accepted an invalid credential") })
     }
 
-    @Test("a process that answers with another id")
+    @Test("A process that responds with another id")
     func otherID() async throws {
         let faults = try await faults(patience: .milliseconds(200)) { _ in
             [.say(#"{"type":"verdict","id":"1","verdict":"rejected"}"#)]
@@ -45,7 +45,7 @@ struct ConformanceTests {
         #expect(faults.contains { $0.hasSuffix("anotherRequest") })
     }
 
-    @Test("a process that says nothing, that hangs up, and that is not there")
+    @Test("A process that is silent, that closes, or that does not exist")
     func absent() async throws {
         let silent = try await faults(patience: .milliseconds(50)) { _ in [] }
         #expect(!silent.isEmpty)
@@ -59,7 +59,7 @@ struct ConformanceTests {
         #expect(results.first?.fault?.hasPrefix("cannot connect") == true)
     }
 
-    @Test("a process that answers what it should have closed upon")
+    @Test("A process that responds where it must close")
     func lenient() async throws {
         let faults = try await faults(patience: .milliseconds(200)) { seen in
             [ScriptedProcess.verdict(on: seen, #""verdict":"rejected""#)]
@@ -68,10 +68,10 @@ struct ConformanceTests {
         #expect(faults.contains { $0.contains("instead of closing") })
     }
 
-    @Test("a process that does not accept the login that was given")
+    @Test("A process that does not accept the given login")
     func login() async throws {
         let login = ExternalProcessConformance.Login(user: "alice", password: Secret("secret".utf8))
         let faults = try await faults(patience: .seconds(30), login: login, Self.refuse)
-        #expect(faults.contains("FAILED  accepts the login that was given: did not accept it"))
+        #expect(faults.contains("FAILED  accepts the given login: did not accept it"))
     }
 }

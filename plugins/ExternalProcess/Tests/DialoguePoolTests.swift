@@ -5,11 +5,11 @@ import Testing
 
 @testable import ExternalProcess
 
-@Suite("connections to the process")
+@Suite("Connections to the process")
 struct DialoguePoolTests {
     private static let accepted = #""verdict":"accepted","user":"alice""#
 
-    @Test("says hello, asks one thing at a time, and asks again on the same connection")
+    @Test("A connection exchanges hellos, carries one request at a time, and is reused")
     func oneAtATime() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -26,7 +26,7 @@ struct DialoguePoolTests {
         bench.loop.advanceTime(by: .seconds(2))
         try bench.answer(first, Self.accepted)
         #expect(first.verdict == .accepted(user: "alice", groups: []))
-        // The second has waited for two of its five seconds.
+        // The second request has waited for two of its five seconds.
         #expect(try bench.sent().first?.contains(#""id":"\#(second.id)""#) == true)
         #expect(second.verdict == nil)
         try bench.answer(second, #""verdict":"rejected""#)
@@ -34,7 +34,7 @@ struct DialoguePoolTests {
         #expect(bench.attempts == 1)
     }
 
-    @Test("tells the process how much time is left")
+    @Test("A request tells the process the remaining time")
     func timeLeft() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -44,7 +44,7 @@ struct DialoguePoolTests {
         #expect(try bench.sent().last?.hasSuffix(#""timeout-ms":3500}"#) == true)
     }
 
-    @Test("makes as many connections as are needed, and no more than are allowed")
+    @Test("As many connections are opened as are needed, up to the limit")
     func severalConnections() throws {
         let bench = PoolBench(connections: 2)
         defer { bench.finish() }
@@ -56,7 +56,7 @@ struct DialoguePoolTests {
         #expect(bench.attempts == 2)
     }
 
-    @Test("one login more than may wait is told at once")
+    @Test("A login beyond the queue's limit fails at once")
     func fullQueue() throws {
         let bench = PoolBench(queue: 2)
         defer { bench.finish() }
@@ -64,7 +64,7 @@ struct DialoguePoolTests {
         #expect(logins.map(\.verdict) == [nil, nil, .unavailable(.busy)])
     }
 
-    @Test("a login that is not answered in time ends, and what comes later reaches nobody")
+    @Test("A login without a verdict in time completes, and a late verdict is ignored")
     func lateVerdict() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -76,13 +76,13 @@ struct DialoguePoolTests {
         bench.loop.advanceTime(by: .milliseconds(1))
         #expect(slow.verdict == .unavailable(.timedOut))
         #expect(!bench.channels[0].isActive)
-        // The next one has a connection of its own, on which nothing old can come.
+        // The next login has a new connection, on which the late verdict cannot arrive.
         try bench.say(PoolBench.hello, on: 1)
         try bench.answer(next, Self.accepted, on: 1)
         #expect(next.verdict == .accepted(user: "alice", groups: []))
     }
 
-    @Test("a login that gets no connection in time ends")
+    @Test("A login that gets no connection in time completes")
     func waitingTooLong() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -95,7 +95,7 @@ struct DialoguePoolTests {
         #expect(waiting.verdict == .unavailable(.timedOut))
     }
 
-    @Test("a process that never says hello is given up")
+    @Test("A process that sends no hello is disconnected")
     func silent() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -106,7 +106,7 @@ struct DialoguePoolTests {
     }
 
     @Test(
-        "anything but the verdict that is owed closes the connection and lets nobody in",
+        "Anything but the expected verdict closes the connection and fails the login",
         arguments: [
             #"{"type":"verdict","id":"00000000000000000000000000000000","verdict":"accepted","user":"alice"}"#,
             #"{"type":"verdict","verdict":"accepted","user":"alice"}"#,
@@ -136,7 +136,7 @@ struct DialoguePoolTests {
     }
 
     @Test(
-        "bytes that are no frame close the connection",
+        "An invalid frame length closes the connection",
         arguments: [[0, 0, 0, 0], [0, 1, 0, 1], [255, 255, 255, 255], [128, 0, 0, 0]] as [[UInt8]])
     func framing(_ bytes: [UInt8]) throws {
         let bench = PoolBench()
@@ -153,7 +153,7 @@ struct DialoguePoolTests {
     }
 
     @Test(
-        "what is no hello of this version ends the dialogue before anything is asked",
+        "An invalid hello closes the connection before a request is sent",
         arguments: [
             #"{"type":"hello","version":2,"name":"x","takes":["password"]}"#,
             #"{"type":"hello","version":"1","name":"x","takes":["password"]}"#,
@@ -175,20 +175,20 @@ struct DialoguePoolTests {
         #expect(!bench.channels[0].isActive)
     }
 
-    @Test("a verdict that nobody asked for closes the connection, and the next login is not answered by it")
+    @Test("An unsolicited verdict closes the connection and does not complete the next login")
     func unsolicited() throws {
         let bench = PoolBench()
         defer { bench.finish() }
         let first = try bench.ask()
         try bench.say(PoolBench.hello)
-        // Two verdicts on one request: the first counts, the second is garbage.
+        // Two verdicts on one request: the first is accepted, the second is unsolicited.
         try bench.answer(first, #""verdict":"rejected""#)
         try bench.answer(first, Self.accepted)
         #expect(first.verdict == .rejected(.wrong))
         #expect(!bench.channels[0].isActive)
     }
 
-    @Test("a frame that breaks off is a fault, and so is an end that owes a verdict")
+    @Test("A truncated frame and a closure before the verdict fail the login")
     func brokenOff() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -199,7 +199,7 @@ struct DialoguePoolTests {
         #expect(first.verdict == .unavailable(.failed))
     }
 
-    @Test("a kind that the process does not take is not its own")
+    @Test("A kind that the process does not accept is left to other authenticators")
     func otherKind() throws {
         let bench = PoolBench()
         defer { bench.finish() }

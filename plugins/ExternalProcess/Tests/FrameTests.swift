@@ -6,9 +6,9 @@ import Testing
 
 @testable import ExternalProcess
 
-@Suite("frames")
+@Suite("Frames of external-process")
 struct FrameTests {
-    @Test("a frame is found however the bytes are cut")
+    @Test("A frame is decoded wherever the bytes are split")
     func everyCut() throws {
         let texts = [#"{"a":1}"#, "{}", String(repeating: "x", count: 300)]
         let bytes = texts.flatMap { Frame.around(Array($0.utf8)).readableBytesView }
@@ -23,7 +23,7 @@ struct FrameTests {
         }
     }
 
-    @Test("the largest frame passes and one byte more does not")
+    @Test("The largest frame is accepted and one byte more is rejected")
     func bound() throws {
         let channel = EmbeddedChannel(handler: ByteToMessageHandler(FrameDecoder()))
         try channel.writeInbound(Frame.around([UInt8](repeating: 0x20, count: Frame.longest)))
@@ -34,7 +34,7 @@ struct FrameTests {
         _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
-    @Test("random bytes are refused or wait, and never trap")
+    @Test("Random bytes are rejected and never trap")
     func randomBytes() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
@@ -43,14 +43,14 @@ struct FrameTests {
                 UInt8.random(in: .min ... .max, using: &generator)
             }
             #expect(throws: ProtocolFault.self) { _ = try state.receive(ByteBuffer(bytes: bytes)) }
-            // After a fault, nothing is looked at.
+            // After a fault, further frames are ignored.
             let step = try state.receive(ByteBuffer(string: PoolBench.hello))
-            if case .some = step { Issue.record("looked at a frame after a fault") }
+            if case .some = step { Issue.record("handled a frame after a fault") }
         }
     }
 
     @Test(
-        "a request holds what anybody typed, as JSON that reads back",
+        "A request encodes any user name and password as JSON that reads back",
         arguments: TestData.naughtyStrings + ["\"\\\n\u{7F}"])
     func naughty(_ text: String) throws {
         let credential = Credential.password(user: LoginName(text), password: Secret(text.utf8))
@@ -65,7 +65,7 @@ struct FrameTests {
         #expect(object["id"]?.string == request.id)
     }
 
-    @Test("the worst request still fits into a frame")
+    @Test("The largest request fits in a frame")
     func largestRequest() throws {
         let worst = String(repeating: "\u{1}", count: 1024)
         let password = try #require(
@@ -76,7 +76,7 @@ struct FrameTests {
         #expect(bearer.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.longest)
     }
 
-    @Test("ids are of one length and differ")
+    @Test("Request ids have one length and differ")
     func ids() {
         let credential = Credential.bearer(token: Secret("t".utf8))
         let ids = (0..<200).compactMap { _ in Request(credential, peer: .documentation)?.id }

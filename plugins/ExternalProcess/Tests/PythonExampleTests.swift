@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExternalProcess
 
-@Suite("the example in Python", .enabled(if: PythonAuthenticator.interpreter != nil, "there is no python3 here"))
+@Suite("The Python example", .enabled(if: PythonAuthenticator.interpreter != nil, "there is no python3 here"))
 struct PythonExampleTests {
     private func withExample(_ body: (String) async throws -> Void) async throws {
         let directory = try TestFiles()
@@ -16,7 +16,7 @@ struct PythonExampleTests {
         withExtendedLifetime(example) {}
     }
 
-    @Test("lets in who may come in")
+    @Test("It accepts valid logins and rejects others")
     func logins() async throws {
         try await withExample { socket in
             let settings = ExternalProcessPlugin.Settings(socket: socket, delegation: .init(timeout: .seconds(30)))
@@ -30,7 +30,7 @@ struct PythonExampleTests {
         }
     }
 
-    @Test("keeps to the protocol, whatever is done to it")
+    @Test("It passes the conformance run")
     func conformance() async throws {
         try await withExample { socket in
             let run = ExternalProcessConformance(

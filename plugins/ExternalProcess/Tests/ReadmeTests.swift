@@ -10,16 +10,16 @@ import Testing
 @testable import struct ExternalProcess.Request
 @testable import enum ExternalProcess.Verdict
 
-@Suite("README")
+@Suite("README of external-process")
 struct ReadmeTests {
-    @Test("the example of the configuration loads")
+    @Test("The example configuration loads")
     func configuration() throws {
         let settings = try PluginReadme().settings(of: ExternalProcessPlugin.self)
         #expect(settings.socket == "/run/notify-gateway/auth.sock")
         #expect(settings.delegation.kinds == [.password])
     }
 
-    @Test("the messages of the protocol are the ones that are spoken")
+    @Test("The documented messages are the ones that are sent and accepted")
     func messages() throws {
         let examples = try PluginReadme().examples.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
         try #require(examples.count == 5)

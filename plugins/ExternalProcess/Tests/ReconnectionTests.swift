@@ -5,11 +5,11 @@ import Testing
 
 @testable import ExternalProcess
 
-@Suite("making connections again")
+@Suite("Reconnection to the process")
 struct ReconnectionTests {
     private static let accepted = #""verdict":"accepted","user":"alice""#
 
-    @Test("waits twice as long after each failure, up to a bound")
+    @Test("The delay doubles with each failure, up to a bound")
     func schedule() {
         var backOff = BackOff(shortest: .milliseconds(100), longest: .milliseconds(500))
         #expect((0..<5).map { _ in backOff.next().nanoseconds / 1_000_000 } == [100, 200, 400, 500, 500])
@@ -17,7 +17,7 @@ struct ReconnectionTests {
         #expect(backOff.next() == .milliseconds(100))
     }
 
-    @Test("nobody listens: logins fail at once, and a connection is tried only after the back-off")
+    @Test("Without a listener logins fail at once, and a connection is attempted only after the delay")
     func down() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -31,7 +31,7 @@ struct ReconnectionTests {
         bench.loop.advanceTime(by: .milliseconds(1))
         #expect(bench.attempts == 2)
         #expect(during.verdict == .unavailable(.failed))
-        // Twice as long now.
+        // The second delay is twice as long.
         let later = try bench.ask()
         bench.isDown = false
         bench.loop.advanceTime(by: .milliseconds(199))
@@ -42,7 +42,7 @@ struct ReconnectionTests {
         #expect(later.verdict == .accepted(user: "alice", groups: []))
     }
 
-    @Test("a connection that the process closed between logins is replaced without any delay")
+    @Test("A connection that the process closed between logins is replaced without delay")
     func closedIdle() throws {
         let bench = PoolBench()
         defer { bench.finish() }
@@ -57,7 +57,7 @@ struct ReconnectionTests {
         #expect(second.verdict == .accepted(user: "alice", groups: []))
     }
 
-    @Test("a process that dies in the middle costs the login on it, and no other")
+    @Test("A process that closes during a login fails that login and no other")
     func diesInTheMiddle() throws {
         let bench = PoolBench(connections: 2)
         defer { bench.finish() }
@@ -70,12 +70,12 @@ struct ReconnectionTests {
         #expect(logins[1].verdict == nil)
         try bench.answer(logins[1], Self.accepted, on: 1)
         #expect(logins[1].verdict == .accepted(user: "alice", groups: []))
-        // The one that waited takes the connection that is left.
+        // The waiting login uses the remaining connection.
         try bench.answer(waiting, Self.accepted, on: 1)
         #expect(waiting.verdict == .accepted(user: "alice", groups: []))
     }
 
-    @Test("a pool that is closed answers all who wait and takes nobody")
+    @Test("A closed pool completes all waiting logins and accepts no new one")
     func closed() throws {
         let bench = PoolBench()
         let asked = try bench.ask()

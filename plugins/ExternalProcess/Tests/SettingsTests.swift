@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExternalProcess
 
-@Suite("settings of external-process")
+@Suite("Settings of external-process")
 struct SettingsTests {
     static func read(_ yaml: String) throws -> (ExternalProcessPlugin.Settings?, [String]) {
         let problems = ConfigurationProblems()
@@ -15,7 +15,7 @@ struct SettingsTests {
         return (settings, problems.all.map(\.description))
     }
 
-    @Test("all of them")
+    @Test("Every setting is read")
     func all() throws {
         let (read, problems) = try Self.read(
             "{ socket: auth.sock, kinds: [bearer], timeout: 2s, connections: 9, queue: 7 }")
@@ -28,7 +28,7 @@ struct SettingsTests {
         #expect(settings.delegation.queue == 7)
     }
 
-    @Test("the defaults")
+    @Test("Missing settings have their defaults")
     func defaults() throws {
         let settings = try #require(try Self.read("{ socket: /run/auth.sock }").0)
         #expect(settings.delegation.kinds == [.password, .bearer])
@@ -37,7 +37,7 @@ struct SettingsTests {
         #expect(settings.delegation.queue == 64)
     }
 
-    @Test("what it takes is what is configured")
+    @Test("The accepted kinds are the configured ones")
     func takes() throws {
         for (kinds, taken) in [("[bearer]", [.bearer]), ("[password]", [.password]), ("~", [.password, .bearer])]
             as [(String, Set<CredentialKind>)]
@@ -47,7 +47,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("every mistake is reported at its place")
+    @Test("Every mistake is reported with its location")
     func mistakes() throws {
         let (settings, problems) = try Self.read(
             """
@@ -61,7 +61,7 @@ struct SettingsTests {
         #expect(settings == nil)
         #expect(
             problems == [
-                "gateway.yaml:1:9: socket: is longer than 107 bytes, or holds a NUL",
+                "gateway.yaml:1:9: socket: is longer than 107 bytes, or contains a NUL",
                 "gateway.yaml:2:19: kinds[1]: \"certificate\" is not one of: password, bearer",
                 "gateway.yaml:3:10: timeout: must be from 10ms to 1min",
                 "gateway.yaml:4:14: connections: must be a whole number from 1 to 64",
@@ -76,7 +76,7 @@ struct SettingsTests {
             ])
     }
 
-    @Test("a socket of somebody else, one open to all, and what is none")
+    @Test("A socket of another user, one open to every user, and another file are rejected")
     func files() {
         let socket: UInt32 = 0o140000
         #expect(SocketFile.fault(mode: socket | 0o600, owner: 0, ownUser: 1000) == nil)
@@ -87,7 +87,7 @@ struct SettingsTests {
         #expect(SocketFile.fault(mode: 0o100600, owner: 0, ownUser: 0) == .notASocket)
     }
 
-    @Test("problems are at the place of the path; a socket that is not there yet is a warning")
+    @Test("Problems have the location of the path, and a missing socket is a warning")
     func problems() async throws {
         let directory = try TestFiles()
         func problems(_ path: String) async throws -> [ConfigurationProblem] {

@@ -3,11 +3,11 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 
-/// Receives one answer of the service: judges its head and throws its body away, up to a bound.
+/// Receives one response of the service: evaluates its head and discards its body, up to a limit.
 final class AnswerDelegate: HTTPClientResponseDelegate, Sendable {
     typealias Response = ServiceAnswer
 
-    /// The body does not end where it should.
+    /// The body exceeds the limit.
     struct BodyTooLong: Error {}
 
     private struct Received {
@@ -40,6 +40,6 @@ final class AnswerDelegate: HTTPClientResponseDelegate, Sendable {
     }
 
     func didFinishRequest(task: HTTPClient.Task<ServiceAnswer>) throws -> ServiceAnswer {
-        received.withLock { $0.answer } ?? .none("it has no head")
+        received.withLock { $0.answer } ?? .invalid("the response has no head")
     }
 }

@@ -1,22 +1,23 @@
 internal import GatewayCore
 
-/// A credential as the value of `Authorization`, made anew: never what the caller wrote.
+/// The value of the `Authorization` field, built from the credential. The client's own field is never forwarded.
 struct AuthorizationField {
-    /// The longest user name and the longest password, in bytes.
+    /// The greatest length of a user name and of a password in bytes.
     static let longestText = 1024
-    /// The longest token, in bytes: what still leaves room in the 16 KiB of header that most servers take.
+    /// The greatest length of a token in bytes. It leaves room in the 16 KiB of header fields that most servers
+    /// accept.
     static let longestToken = 8192
 
     /// `Basic …` (RFC 7617) or `Bearer …` (RFC 6750).
     let text: String
 
-    /// The value, or nil where the credential has none: empty, too long, or of characters that would say something
-    /// else.
+    /// Builds the value; returns nil if the credential is empty, too long, or has characters that would change its
+    /// meaning.
     init?(_ credential: Credential) {
         switch credential {
         case .password(let login, let password):
             let user = Array(login.text.utf8)
-            // The first colon ends the name (RFC 7617, section 2).
+            // The first colon ends the user name (RFC 7617, section 2).
             guard (1...Self.longestText).contains(user.count), !user.contains(UInt8(ascii: ":")), !user.contains(0),
                 (1...Self.longestText).contains(password.count), password.withUnsafeBytes({ !$0.contains(0) })
             else { return nil }
@@ -30,7 +31,7 @@ struct AuthorizationField {
         }
     }
 
-    /// The alphabet of `b64token` (RFC 6750, section 2.1).
+    /// Whether the byte is in the alphabet of `b64token` (RFC 6750, section 2.1).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -6,21 +6,21 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// Judges credentials by asking the service.
+/// The authenticator that verifies credentials by querying the HTTP service.
 ///
-/// The client has event loops of its own; a call waits without holding any thread, and resumes on its own loop.
+/// The client has event loops of its own. A call waits without a thread and resumes on its own executor.
 public final class ForwardAuthAuthenticator: Authenticator {
     private let settings: ForwardAuthPlugin.Settings
     private let context: PluginContext
     private let client: HTTPClient
-    private let underWay = Atomic(0)
+    private let inProgress = Atomic(0)
 
     init(_ settings: ForwardAuthPlugin.Settings, context: PluginContext) {
         self.settings = settings
         self.context = context
         let timeout = TimeAmount(settings.delegation.timeout)
         var configuration = HTTPClient.Configuration(
-            // A redirect would carry the credential to wherever the service says.
+            // A redirect would send the credential to an address of the service's choice.
             redirectConfiguration: .disallow,
             timeout: .init(connect: min(timeout, .seconds(2)), read: timeout),
             connectionPool: .init(
@@ -36,39 +36,38 @@ public final class ForwardAuthAuthenticator: Authenticator {
         client.shutdown { _ in }
     }
 
-    /// Judges a credential. Resumes on the caller's loop when the service has answered or the deadline has passed.
+    /// Verifies a credential. Resumes on the caller's executor after the service's response or the deadline.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard settings.delegation.kinds.contains(credential.kind) else { return .notMine }
-        guard let authorization = AuthorizationField(credential) else { return stranger(.malformed) }
+        guard let authorization = AuthorizationField(credential) else { return unsendable(.malformed) }
         var expected: UserName?
         if case .password(let login, _) = credential {
             expected = context.names.canonical(login.text)
-            // Whatever the service said, no identity could come of it.
-            if expected == nil { return stranger(.unmapped) }
+            // A name without canonical form cannot become an identity, whatever the service responds.
+            if expected == nil { return unsendable(.unmapped) }
         }
-        guard
-            underWay.add(1, ordering: .relaxed).newValue <= settings.delegation.connections + settings.delegation.queue
-        else {
-            underWay.subtract(1, ordering: .relaxed)
+        let limit = settings.delegation.connections + settings.delegation.queue
+        guard inProgress.add(1, ordering: .relaxed).newValue <= limit else {
+            inProgress.subtract(1, ordering: .relaxed)
             return .unavailable(.busy)
         }
-        defer { underWay.subtract(1, ordering: .relaxed) }
+        defer { inProgress.subtract(1, ordering: .relaxed) }
         do {
-            switch try await ask(authorization, peer) {
+            switch try await query(authorization, peer) {
             case .rejected: return .rejected(credential.kind == .bearer ? .untrusted : .wrong)
             case .accepted(let user, let groups): return accepted(user, groups, expected: expected)
-            case .none(let reason): return unavailable(.failed, reason)
+            case .invalid(let reason): return unavailable(.failed, reason)
             }
         } catch let error as HTTPClientError
             where [.deadlineExceeded, .readTimeout, .connectTimeout].contains(error)
         {
-            return unavailable(.timedOut, "it did not answer in time")
+            return unavailable(.timedOut, "no response before the deadline")
         } catch {
             return unavailable(.failed, "\(error)")
         }
     }
 
-    private func ask(_ authorization: AuthorizationField, _ peer: Peer) async throws -> ServiceAnswer {
+    private func query(_ authorization: AuthorizationField, _ peer: Peer) async throws -> ServiceAnswer {
         var fields: HTTPHeaders = ["Authorization": authorization.text, "User-Agent": "notify-gateway"]
         switch peer.address {
         case .v4, .v6: fields.add(name: "X-Forwarded-For", value: peer.text)
@@ -76,7 +75,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
         }
         let request = try HTTPClient.Request(url: settings.url, method: .GET, headers: fields)
         let delegate = AnswerDelegate(userHeader: settings.userHeader, groupsHeader: settings.groupsHeader)
-        // The deadline is for the whole exchange, the body included.
+        // The deadline covers the whole exchange, including the body.
         let task = client.execute(
             request: request, delegate: delegate, deadline: .now() + TimeAmount(settings.delegation.timeout))
         return try await task.futureResult.get()
@@ -86,8 +85,8 @@ public final class ForwardAuthAuthenticator: Authenticator {
         let user = context.names.canonical(name)
         if let expected, user != expected {
             context.logger.error(
-                "the service accepted another user than the one who logs in; nobody is let in",
-                metadata: ["user": "\(expected)", "answered": "\(name.prefix(256))"])
+                "Service accepted another user than the one logging in; login failed",
+                metadata: ["user": "\(expected)", "accepted": "\(name.prefix(256))"])
             return .unavailable(.failed)
         }
         guard let user else { return .rejected(.unmapped) }
@@ -95,12 +94,12 @@ public final class ForwardAuthAuthenticator: Authenticator {
     }
 
     private func unavailable(_ outage: OutageReason, _ reason: String) -> AuthenticationOutcome {
-        context.logger.warning("the service gave no verdict", metadata: ["reason": "\(reason)"])
+        context.logger.warning("Service returned no result", metadata: ["reason": "\(reason)"])
         return .unavailable(outage)
     }
 
-    /// For what the service cannot be asked about: another authenticator may know it.
-    private func stranger(_ reason: RejectionReason) -> AuthenticationOutcome {
+    /// Returns the result for a credential that cannot be sent to the service. Another authenticator may accept it.
+    private func unsendable(_ reason: RejectionReason) -> AuthenticationOutcome {
         context.isLastOfItsKind ? .rejected(reason) : .notMine
     }
 }

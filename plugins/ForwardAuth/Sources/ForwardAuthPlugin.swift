@@ -1,28 +1,28 @@
 public import GatewayCore
 
-/// The `forward-auth` authenticator: a sub-request to an HTTP service that knows the users, as Traefik's ForwardAuth
-/// and nginx's `auth_request` make it.
+/// The `forward-auth` authenticator: sends a sub-request to an HTTP service, like Traefik's ForwardAuth and nginx's
+/// `auth_request`.
 public enum ForwardAuthPlugin: AuthenticatorPlugin {
     /// `forward-auth`
     public static let name: PluginName = "forward-auth"
-    /// Both kinds; `kinds` narrows them.
+    /// Both kinds. The setting `kinds` narrows them.
     public static let takes: Set<CredentialKind> = [.password, .bearer]
-    /// What `kinds` says.
+    /// The configured `kinds`.
     public static func takes(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
 
-    /// What stands behind `forward-auth:` in the configuration.
+    /// The settings under `forward-auth:` in the configuration.
     public struct Settings: Sendable {
-        /// `url`: what is asked, by GET. `https`, or `http` to this machine, or `http+unix` with the socket's path,
-        /// percent-encoded, as the host. Required.
+        /// `url`: the URL of the GET request. `https`; or `http` to this machine; or `http+unix` with the
+        /// percent-encoded path of a socket as its host. Required.
         public var url: String
-        /// `user-header`: the field of the answer that names the user. Default `X-Forwarded-User`.
+        /// `user-header`: the response field that names the user. Default `X-Forwarded-User`.
         public var userHeader: String
-        /// `groups-header`: the field of the answer that lists groups, with commas. Default `X-Forwarded-Groups`.
+        /// `groups-header`: the response field with the comma-separated groups. Default `X-Forwarded-Groups`.
         public var groupsHeader: String
-        /// What the service is asked about, and with how much patience.
+        /// The kinds, the timeout and the limits of the queries.
         public var delegation: DelegationSettings
 
-        /// Settings with the defaults of the configuration.
+        /// Creates settings with the configuration's defaults.
         public init(
             url: String, userHeader: String = "X-Forwarded-User", groupsHeader: String = "X-Forwarded-Groups",
             delegation: DelegationSettings = DelegationSettings()
@@ -34,9 +34,10 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         }
     }
 
-    /// Reads the settings. Unknown names are left to the owner of the reader, who calls `finish()`.
+    /// Reads the settings. The caller reports unknown keys: it calls `finish()` on the reader.
     public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
-        // `allow-plaintext`: whether `http` may go to another machine, where everybody on the way reads the passwords.
+        // `allow-plaintext`: whether `http` may go to another machine, where everybody on the path can read the
+        // passwords. Default: false.
         let allowsPlaintext = reader.bool("allow-plaintext") ?? false
         let url = reader.required("url").flatMap { text -> String? in
             let fault = ServiceURL.fault(in: text, allowsPlaintext: allowsPlaintext)
@@ -50,16 +51,17 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         if let userHeader { settings.userHeader = userHeader }
         if let groupsHeader { settings.groupsHeader = groupsHeader }
         guard settings.userHeader.lowercased() != settings.groupsHeader.lowercased() else {
-            reader.report("groups-header", "must be another field than user-header")
+            reader.report("groups-header", "must differ from user-header")
             return nil
         }
         return settings
     }
 
-    /// Nothing: what could be wrong shows in the settings, and nobody is connected to before there is a login.
+    /// Returns no problems: all of them show in the settings, and the service is not contacted before the first
+    /// login.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] { [] }
 
-    /// Makes the authenticator. It connects when the first login comes.
+    /// Makes the authenticator. The first login opens the first connection.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {
@@ -68,7 +70,7 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
 
     private static func fieldName(_ name: String, _ reader: ConfigurationReader) -> String? {
         guard let text = reader.string(name) else { return nil }
-        // `token` of RFC 9110, section 5.6.2, less what nobody puts into a field's name.
+        // `token` of RFC 9110, section 5.6.2, limited to the usual characters of field names.
         let isName =
             (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -79,7 +81,7 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
                 default: false
                 }
             }
-        if !isName { reader.report(name, "is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _") }
+        if !isName { reader.report(name, "is not a header field name: use 1 to 64 of A-Z a-z 0-9 - _") }
         return isName ? text : nil
     }
 }

@@ -1,40 +1,39 @@
 internal import GatewayCore
 internal import NIOHTTP1
 
-/// What the head of the service's answer means. The body means nothing.
+/// The meaning of a response's head. The body is ignored.
 enum ServiceAnswer: Sendable, Hashable {
-    /// 2xx with one user in the user's field. The name is as the service writes it; groups that are no group names are
-    /// left out.
+    /// Status 2xx with exactly one user. The name is as the service wrote it; invalid group names are dropped.
     case accepted(user: String, groups: Set<GroupName>)
-    /// 401 or 403.
+    /// Status 401 or 403.
     case rejected
-    /// Anything else: a redirect to a login page, an error, a 2xx that names nobody.
-    case none(String)
+    /// Any other response, with the reason: a redirect to a login page, an error, a 2xx without a user.
+    case invalid(String)
 
-    /// The most bytes of header fields. The client has no setting for what its decoder takes: 2 MiB and 256 fields at the most, of
-    /// which nothing is kept.
+    /// The greatest size of the header fields in bytes. The client's decoder has no setting for it: it accepts at
+    /// most 2 MiB and 256 fields, none of which is kept.
     static let longestHead = 16_384
-    /// The most bytes of a body, which are read and forgotten so that the connection can be used again.
+    /// The greatest size of a body in bytes. The body is read and discarded, so that the connection can be reused.
     static let longestBody = 65_536
 
     init(_ head: HTTPResponseHead, userHeader: String, groupsHeader: String) {
-        // Each field with its colon, its space and its line's end.
+        // Each field with its colon, space and line end.
         let length = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
         guard length <= Self.longestHead else {
-            self = .none("its header is longer than \(Self.longestHead) bytes")
+            self = .invalid("the response header exceeds \(Self.longestHead) bytes")
             return
         }
         switch head.status.code {
         case 200..<300:
             let users = head.headers[userHeader]
             guard users.count == 1, let user = users.first, !user.isEmpty else {
-                self = .none("it names \(users.count) users in \(userHeader), and must name one")
+                self = .invalid("the response has not exactly one user in \(userHeader)")
                 return
             }
             let names = head.headers[canonicalForm: groupsHeader].compactMap { GroupName(String($0)) }
             self = .accepted(user: user, groups: Set(names))
         case 401, 403: self = .rejected
-        default: self = .none("its status is \(head.status.code)")
+        default: self = .invalid("the response status is \(head.status.code)")
         }
     }
 }

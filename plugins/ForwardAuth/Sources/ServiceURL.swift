@@ -1,22 +1,22 @@
 internal import Foundation
 internal import NIOCore
 
-/// The URL of the service: passwords go there, so not every URL will do.
+/// Checks of the service's URL, which receives passwords.
 enum ServiceURL {
-    /// What is wrong with the URL, if anything.
+    /// Returns what is wrong with the URL, or nil.
     static func fault(in text: String, allowsPlaintext: Bool) -> String? {
         guard (1...2048).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let url = URLComponents(string: text), let scheme = url.scheme?.lowercased()
-        else { return "is no URL" }
-        guard url.user == nil, url.password == nil else { return "must not hold user or password" }
+        else { return "is not a URL" }
+        guard url.user == nil, url.password == nil else { return "must not contain a user or password" }
         guard url.fragment == nil else { return "must not have a fragment" }
-        guard let host = url.host, !host.isEmpty else { return "names no host" }
-        if let port = url.port, !(1...65_535).contains(port) { return "has a port that is none" }
+        guard let host = url.host, !host.isEmpty else { return "has no host" }
+        if let port = url.port, !(1...65_535).contains(port) { return "has an invalid port" }
         switch scheme {
         case "https", "http+unix": return nil
         case "http" where allowsPlaintext || isLoopback(host): return nil
         case "http":
-            return "sends passwords to another machine in plain text; use https, or say allow-plaintext: true"
+            return "sends passwords to another machine in plain text; use https, or set allow-plaintext: true"
         default: return "must begin with https://, http:// or http+unix://"
         }
     }
@@ -25,7 +25,7 @@ enum ServiceURL {
     static func isLoopback(_ host: String) -> Bool {
         if host.lowercased() == "localhost" { return true }
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-        // Only what is an address as it stands: a name could resolve to anything.
+        // Only literal addresses count, because a name could resolve to any address.
         guard let address = try? SocketAddress(ipAddress: bare, port: 0) else { return false }
         switch address {
         case .v4(let address): return UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127

@@ -7,18 +7,18 @@ import Testing
 
 @testable import ForwardAuth
 
-@Suite("forward-auth")
+@Suite("Logins with forward-auth")
 struct ForwardAuthTests {
     private static let accepted = ScriptedService.answer("200 OK", "X-Forwarded-User: alice\r\n")
 
-    /// What a service does with each request.
+    /// The service's response to each request.
     private struct Script: Sendable {
         let moves: @Sendable (ScriptedService.Seen) -> [ScriptedService.Move]
 
         init(_ moves: @escaping @Sendable (ScriptedService.Seen) -> [ScriptedService.Move]) { self.moves = moves }
     }
 
-    /// Lends an authenticator and the service that it asks; the URL of the settings is filled in.
+    /// Runs the closure with a service and an authenticator that queries it. Fills in the URL of the settings.
     private func withService(
         _ script: Script, context: PluginContext = .test(),
         settings: ForwardAuthPlugin.Settings = .init(url: "", delegation: .init(timeout: .seconds(60))),
@@ -31,7 +31,7 @@ struct ForwardAuthTests {
         await service.stop()
     }
 
-    @Test("the credential is sent anew, with the peer's address, and the answer's head decides")
+    @Test("The request has a new Authorization field and the peer's address, and the response's head decides")
     func passwords() async throws {
         let script = Script { request in
             guard request.values("Authorization") == ["Basic YWxpY2U6Z29vZDo="] else {
@@ -51,15 +51,15 @@ struct ForwardAuthTests {
             let request = try #require(service.seen.first)
             #expect(request.line == "GET /verify HTTP/1.1")
             #expect(request.values("X-Forwarded-For") == ["192.0.2.1"])
-            // One after the other: the same connection.
+            // Consecutive requests use the same connection.
             #expect(service.connections == 1)
-            // Nobody is at an address behind a Unix socket.
+            // A peer on a Unix socket has no address.
             _ = await authenticator.login("alice", "bad".utf8, from: Peer(address: .local, text: "unix"))
             #expect(service.seen.last?.values("X-Forwarded-For") == [])
         }
     }
 
-    @Test("a token is whose the service says")
+    @Test("The service names the user of a token")
     func tokens() async throws {
         let script = Script { request in
             request.values("Authorization") == ["Bearer good.token"]
@@ -72,7 +72,8 @@ struct ForwardAuthTests {
     }
 
     @Test(
-        "an answer for another user lets nobody in", arguments: ["bob", "alice, bob", "alice2", "ali ce", "\u{E4}lice"])
+        "A response for another user fails the login",
+        arguments: ["bob", "alice, bob", "alice2", "ali ce", "\u{E4}lice"])
     func anotherUser(_ other: String) async throws {
         let fields = "X-Forwarded-User: \(other)\r\n"
         try await withService(Script { _ in [ScriptedService.answer("200 OK", fields)] }) { authenticator, _ in
@@ -80,7 +81,7 @@ struct ForwardAuthTests {
         }
     }
 
-    @Test("another user is accepted only where that is allowed")
+    @Test("Another spelling of the user is accepted, and another user is not")
     func renaming() async throws {
         let names = NameRules(suffixes: ["@example.com"])
         let script = Script { _ in
@@ -97,7 +98,7 @@ struct ForwardAuthTests {
     }
 
     @Test(
-        "anything but a plain yes or no is neither",
+        "Any other response makes the login unavailable",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Forwarded-User: \r\n\r\n",
@@ -121,13 +122,13 @@ struct ForwardAuthTests {
             .replacing("BODY", with: String(repeating: "x", count: 65_537))
         try await withService(Script { _ in [.write(bytes), .close] }) { authenticator, service in
             #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
-            // The redirect is not followed, and nothing is asked twice.
+            // The redirect is not followed, and no request is repeated.
             #expect(service.seen.count == 1)
         }
     }
 
     @Test(
-        "a service that takes its time costs the deadline and no more",
+        "A slow service costs the deadline and no more",
         arguments: [
             "", "HTTP/1.1 200 OK\r\nX-Forw", "HTTP/1.1 200 OK\r\nX-Forwarded-User: alice\r\nContent-Length: 5\r\n\r\nx",
             "HTTP/1.1 100 Continue\r\n\r\n",
@@ -141,7 +142,7 @@ struct ForwardAuthTests {
         }
     }
 
-    @Test("nobody listens: unavailable, and the next login is judged when somebody does")
+    @Test("A login without a listener is unavailable, and the next one works once the service listens")
     func down() async throws {
         let service = try await ScriptedService.start { _ in [Self.accepted] }
         let settings = ForwardAuthPlugin.Settings(url: service.url, delegation: .init(timeout: .seconds(60)))
@@ -154,7 +155,7 @@ struct ForwardAuthTests {
         await again.stop()
     }
 
-    @Test("over a Unix socket")
+    @Test("The service can listen on a Unix socket")
     func unixSocket() async throws {
         let path = "/tmp/nga-\(UUID().uuidString.prefix(8)).sock"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -170,7 +171,7 @@ struct ForwardAuthTests {
         await service.stop()
     }
 
-    @Test("more logins than connections and queue take are told at once, and connections are bounded")
+    @Test("Logins beyond the connections and the queue fail at once, and connections are bounded")
     func bounds() async throws {
         try await withService(
             Script { _ in [] },
@@ -187,7 +188,7 @@ struct ForwardAuthTests {
         }
     }
 
-    @Test("what cannot be asked is not asked")
+    @Test("A credential that cannot be sent is not sent")
     func notAsked() async throws {
         for (context, refusals) in [
             (PluginContext.test(), [AuthenticationOutcome.rejected(.malformed), .rejected(.unmapped)]),
@@ -217,14 +218,14 @@ struct ForwardAuthTests {
     }
 
     @Test(
-        "what nobody should type, as user and as password",
+        "Hostile user names and passwords are not accepted and stay in one field of one request",
         .enabled(if: !TestData.naughtyStrings.isEmpty, "no corpus here"))
     func naughty() async throws {
         try await withService(Script { _ in [Self.accepted] }) { authenticator, service in
             for text in TestData.naughtyStrings {
                 let answer = await authenticator.login(text, "good")
                 #expect(!answer.isGrant || NameRules().canonical(text)?.text == "alice")
-                // Whatever the password is, it is one field of one request.
+                // Every password is sent as one field of one request.
                 _ = await authenticator.login("alice", text)
             }
             #expect(

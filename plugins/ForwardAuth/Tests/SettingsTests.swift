@@ -4,7 +4,7 @@ import Testing
 
 @testable import ForwardAuth
 
-@Suite("settings of forward-auth")
+@Suite("Settings of forward-auth")
 struct SettingsTests {
     static func read(_ yaml: String) throws -> (ForwardAuthPlugin.Settings?, [String]) {
         let problems = ConfigurationProblems()
@@ -15,7 +15,7 @@ struct SettingsTests {
         return (settings, problems.all.map(\.description))
     }
 
-    @Test("all of them, and the defaults")
+    @Test("Every setting is read, and missing ones have their defaults")
     func all() throws {
         let (read, problems) = try Self.read(
             """
@@ -39,7 +39,7 @@ struct SettingsTests {
         #expect(bare.delegation.connections == 4)
     }
 
-    @Test("what it takes is what is configured")
+    @Test("The accepted kinds are the configured ones")
     func takes() throws {
         for (kinds, taken) in [("[bearer]", [.bearer]), ("[password]", [.password]), ("~", [.password, .bearer])]
             as [(String, Set<CredentialKind>)]
@@ -49,7 +49,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("every mistake is reported at its place")
+    @Test("Every mistake is reported with its location")
     func mistakes() throws {
         let (settings, problems) = try Self.read(
             """
@@ -66,11 +66,11 @@ struct SettingsTests {
         #expect(settings == nil)
         #expect(
             Set(problems) == [
-                "gateway.yaml:1:6: url: sends passwords to another machine in plain text; use https, or say "
+                "gateway.yaml:1:6: url: sends passwords to another machine in plain text; use https, or set "
                     + "allow-plaintext: true",
                 "gateway.yaml:2:9: kinds[0]: \"basic\" is not one of: password, bearer",
-                "gateway.yaml:3:14: user-header: is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _",
-                "gateway.yaml:4:16: groups-header: is no name of a header field: 1 to 64 of A-Z a-z 0-9 - _",
+                "gateway.yaml:3:14: user-header: is not a header field name: use 1 to 64 of A-Z a-z 0-9 - _",
+                "gateway.yaml:4:16: groups-header: is not a header field name: use 1 to 64 of A-Z a-z 0-9 - _",
                 "gateway.yaml:5:10: timeout: must be from 10ms to 1min",
                 "gateway.yaml:6:14: connections: must be a whole number from 1 to 64",
                 "gateway.yaml:7:8: queue: must be a whole number from 1 to 4096",
@@ -81,12 +81,12 @@ struct SettingsTests {
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"url\" is missing"])
         #expect(
             try Self.read("{ url: http://localhost/, user-header: X-A, groups-header: x-a }").1 == [
-                "gateway.yaml:1:60: groups-header: must be another field than user-header"
+                "gateway.yaml:1:60: groups-header: must differ from user-header"
             ])
     }
 
     @Test(
-        "URLs that will do",
+        "A valid URL is accepted",
         arguments: [
             "http://127.0.0.1:9000/verify", "http://127.9.9.9/", "http://localhost:80", "http://[::1]:9000/verify",
             "https://auth.example.com/x?y=z", "http+unix://%2Frun%2Fauth.sock/verify", "HTTPS://EXAMPLE.com/",
@@ -94,7 +94,7 @@ struct SettingsTests {
     func good(_ url: String) { #expect(ServiceURL.fault(in: url, allowsPlaintext: false) == nil) }
 
     @Test(
-        "URLs that will not do",
+        "An invalid URL is rejected",
         arguments: [
             "", "verify", "/verify", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http:///verify",
             "http://192.0.2.1/", "http://auth.example.com/", "http://127.0.0.1.example.com/",
@@ -107,14 +107,14 @@ struct SettingsTests {
         ])
     func bad(_ url: String) { #expect(ServiceURL.fault(in: url, allowsPlaintext: false) != nil) }
 
-    @Test("plain text to another machine only where it is allowed")
+    @Test("Plain text to another machine requires allow-plaintext")
     func plaintext() throws {
         #expect(try Self.read("{ url: http://192.0.2.1/ }").0 == nil)
         #expect(try Self.read("{ url: http://192.0.2.1/, allow-plaintext: true }").0?.url == "http://192.0.2.1/")
         #expect(try Self.read("{ url: ftp://192.0.2.1/, allow-plaintext: true }").0 == nil)
     }
 
-    @Test("the README's example loads")
+    @Test("The README's example loads")
     func readme() throws {
         let settings = try PluginReadme().settings(of: ForwardAuthPlugin.self)
         #expect(settings.url == "http://127.0.0.1:9000/verify")

@@ -2,11 +2,11 @@ public import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// Judges bearer tokens by the key file.
+/// The authenticator that verifies bearer tokens against the key file.
 ///
-/// A token costs some microseconds, so it is judged where the call runs: nothing waits, no thread is changed.
+/// Verifying a token takes some microseconds, so it runs on the caller's thread and never suspends.
 public final class HMACTokenAuthenticator: ReloadableAuthenticator {
-    /// What works by one state of the key file.
+    /// The verifier and the signer for one version of the key file.
     private struct Keys {
         let verifier: TokenVerifier
         let signer: TokenSigner
@@ -27,19 +27,19 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
         keys = Mutex(Keys(ring, settings: settings, names: context.names))
     }
 
-    /// Judges a token, without waiting for anything.
+    /// Verifies a token without suspending.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        judge(credential)
+        verify(credential)
     }
 
-    /// The same without a task: what most calls come by costs no more than the verification.
+    /// Verifies a token as `authenticate` does, but synchronously, which saves most calls the cost of an async call.
     public func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
-        judge(credential)
+        verify(credential)
     }
 
-    private func judge(_ credential: Credential) -> AuthenticationOutcome {
+    private func verify(_ credential: Credential) -> AuthenticationOutcome {
         guard case .bearer(let token) = credential else { return .notMine }
-        // Held for the copy of a reference only.
+        // The lock is held only to copy a reference.
         let verifier = keys.withLock { $0.verifier }
         switch verifier.verify(token, at: context.clocks.wall()) {
         case .accepted(let identity):
@@ -56,14 +56,14 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     /// The key file.
     public var files: [String] { [settings.keys] }
 
-    /// Reads the key file again. Where it is good, tokens from here on are judged by it; where it is not, the keys stay as
-    /// they were, each to its own end, and the problems are the answer.
+    /// Reads the key file again. If the file is valid, later tokens are verified with it. If not, the current keys
+    /// stay in force, each until its own expiry, and the problems are returned.
     public func reload() async -> [ConfigurationProblem] {
         do {
             let ring = try await KeyRing.load(settings.keys, context: context)
             let fresh = Keys(ring, settings: settings, names: context.names)
             keys.withLock { $0 = fresh }
-            context.logger.info("token keys reloaded", metadata: ["keys": "\(ring.keys.map(\.id))"])
+            context.logger.info("Token keys reloaded", metadata: ["keys": "\(ring.keys.map(\.id))"])
             return []
         } catch {
             return error.problems
@@ -72,10 +72,10 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
 }
 
 extension HMACTokenAuthenticator: TokenIssuer {
-    /// As configured.
+    /// The configured session lifetime.
     public var sessionLifetime: Duration { settings.session }
 
-    /// Issues a token of the session with the first key that is valid now and may issue.
+    /// Issues a token of the session with the first key that is valid now and allowed to issue tokens.
     public func issue(
         for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
     ) throws(IssueFault) -> IssuedToken {

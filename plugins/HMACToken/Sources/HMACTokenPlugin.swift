@@ -1,37 +1,39 @@
 public import GatewayCore
 
-/// The `hmac-token` authenticator: JSON Web Tokens (RFC 7519) signed with HMAC and SHA-2, by keys with ids.
+/// The `hmac-token` authenticator: JSON Web Tokens (RFC 7519) signed with HMAC-SHA-2, by keys that a `kid` selects.
 public enum HMACTokenPlugin: AuthenticatorPlugin {
     /// `hmac-token`
     public static let name: PluginName = "hmac-token"
     /// Bearer tokens.
     public static let takes: Set<CredentialKind> = [.bearer]
-    /// Tokens speak for the accounts that they were issued to.
+    /// A token vouches for an account of another authenticator, which it was issued for.
     public static let accountKnowledge = AccountKnowledge.ofOthers
-    /// The verdict is the token's, the keys' and the clock's alone.
+    /// The result depends on the token, the keys and the clock alone.
     public static let verdictDependsOnPeer = false
 
-    /// The longest that a token may be good for, whoever issued it.
+    /// The longest accepted lifetime of a token, whoever issued it.
     public static let longestLifetime: Duration = .seconds(7 * 86_400)
-    /// How far two clocks may be apart.
+    /// The accepted difference between the issuer's clock and this one.
     public static let skew: Duration = .seconds(60)
 
-    /// What stands behind `hmac-token:` in the configuration.
+    /// The settings under `hmac-token:` in the configuration.
     public struct Settings: Sendable {
-        /// `keys`: the key file. Required; relative to the configuration's directory. Holds secrets, so its mode is checked.
+        /// `keys`: the path of the key file. Required; relative to the configuration's directory. The file holds
+        /// secrets, so its mode is checked.
         public var keys: String
-        /// `issuer`: what `iss` must be, and is in tokens issued here. Text, default `notify-gateway`.
+        /// `issuer`: the required `iss`, also set in tokens issued here. Text, default `notify-gateway`.
         public var issuer: String
-        /// `audience`: what `aud` must be or hold, and is in tokens issued here. Text, default `notify`.
+        /// `audience`: the value that `aud` must equal or contain, also set in tokens issued here. Text, default
+        /// `notify`.
         public var audience: String
-        /// `lifetime`: how long tokens issued here are good for. 1 s to 7 d, default 1 h.
+        /// `lifetime`: the lifetime of tokens issued here. 1 s to 7 d, default 1 h.
         public var lifetime: Duration
 
-        /// `session`: how long after the password a session ends, and the password is needed again. 1 min to 365 d, default
-        /// 30 d.
+        /// `session`: the lifetime of a session, counted from the login with a password. The password is required
+        /// again after it. 1 min to 365 d, default 30 d.
         public var session: Duration
 
-        /// Settings with the defaults of the configuration.
+        /// Creates settings with the configuration's defaults.
         public init(
             keys: String, issuer: String = "notify-gateway", audience: String = "notify",
             lifetime: Duration = .seconds(3600), session: Duration = .seconds(30 * 86_400)
@@ -44,8 +46,8 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
         }
     }
 
-    /// Reads `keys`, `issuer`, `audience`, `lifetime` and `session`. Unknown names are left to the owner of the reader, who
-    /// calls `finish()`.
+    /// Reads `keys`, `issuer`, `audience`, `lifetime` and `session`. The caller reports unknown keys: it calls
+    /// `finish()` on the reader.
     public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
         let keys = reader.required("keys").map(reader.absolute)
         let issuer = text("issuer", in: reader)
@@ -60,7 +62,7 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
         return settings
     }
 
-    /// Everything wrong with the key file. Reads it on the blocking pool.
+    /// Returns every problem of the key file, with a warning if no key is valid now. Reads the file on the file pool.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         do {
             let ring = try await KeyRing.load(settings.keys, context: context)
@@ -68,7 +70,7 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
             guard ring.keys.allSatisfy({ !$0.isValid(at: now) }) else { return [] }
             return [
                 ConfigurationProblem(
-                    at: SourceLocation(file: settings.keys), path: "keys", "holds no key that is valid now",
+                    at: SourceLocation(file: settings.keys), path: "keys", "contains no key that is valid now",
                     severity: .warning)
             ]
         } catch {
@@ -76,9 +78,9 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
         }
     }
 
-    /// Reads the key file once more and makes the authenticator.
+    /// Reads the key file again and makes the authenticator.
     ///
-    /// - Throws: `ConfigurationFault` where the file has changed for the worse since `problems` read it.
+    /// - Throws: `ConfigurationFault` if the file became invalid after `problems` read it.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HMACToken
 
-@Suite("HMAC under tokens")
+@Suite("HMAC of tokens")
 struct HMACTests {
-    @Test("RFC 7515, appendix A.1")
+    @Test("The example of RFC 7515, appendix A.1, verifies")
     func rfc7515() throws {
         let input =
             "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9"
@@ -23,7 +23,7 @@ struct HMACTests {
         #expect(String(decoding: token.signingInput, as: UTF8.self) == input)
         let hmac = try #require(SharedHMAC(.sha256, key: Secret(secret)))
         #expect(hmac.tag(over: token.signingInput) == token.tag)
-        // A context is used again and again, and keeps nothing of what it saw.
+        // The context is reused, so it must keep no state of the message before.
         #expect(hmac.tag(over: Array("other".utf8)) != token.tag)
         #expect(hmac.tag(over: token.signingInput) == token.tag)
     }

@@ -3,9 +3,9 @@ import GatewayTesting
 import HMACToken
 import Testing
 
-@Suite("Tokens presented")
+@Suite("Verification of presented tokens")
 struct HMACTokenAuthenticatorTests {
-    @Test("a good token of each algorithm")
+    @Test("A valid token of each algorithm is accepted")
     func good() async throws {
         let authenticator = try await testAuthenticator()
         #expect(await authenticator.present(Forge.token()) == identity("alice"))
@@ -19,7 +19,7 @@ struct HMACTokenAuthenticatorTests {
     }
 
     @Test(
-        "headers that are fine",
+        "A header in any valid spelling is accepted",
         arguments: [
             #"{"alg":"HS256","kid":"k2","typ":"JWT"}"#, #"{"alg":"HS256","typ":"JWT","kid":"k2"}"#,
             #"{"typ":"JWT","alg":"HS256","kid":"k2"}"#, #"{"kid":"k2","alg":"HS256"}"#,
@@ -30,7 +30,7 @@ struct HMACTokenAuthenticatorTests {
         #expect(try await testAuthenticator().present(Forge.token(header: header)) == identity("alice"))
     }
 
-    @Test("a key is none before its time, and none from its end on, without any skew")
+    @Test("A key is invalid before its not-before and from its not-after on, without skew")
     func keyTimes() async throws {
         let keys = """
             keys:
@@ -48,7 +48,7 @@ struct HMACTokenAuthenticatorTests {
         #expect(try await answer(3_600_000_001) == .rejected(.untrusted))
     }
 
-    @Test("keys that stand for some subjects and groups only")
+    @Test("A key is accepted only for its subjects and groups")
     func boundKeys() async throws {
         let authenticator = try await testAuthenticator()
         let bytes = Forge.bytes + Forge.bytes
@@ -68,11 +68,11 @@ struct HMACTokenAuthenticatorTests {
         #expect(await present("staff", 4, ["groups": #"["sales"]"#]) == identity("alice", groups: ["sales"]))
         #expect(await present("staff", 4, ["groups": #"["sales","root"]"#]) == .rejected(.untrusted))
         #expect(await present("staff", 4, ["groups": #"["Sales"]"#]) == .rejected(.untrusted))
-        // A key of ours is no other key of ours.
+        // A token with one key's id that another of our keys signed is rejected.
         #expect(await present("staff", 3, [:]) == .rejected(.untrusted))
     }
 
-    @Test("what is not ours goes to the next authenticator, if there is one")
+    @Test("A foreign token is left to the next authenticator, if there is one")
     func foreign() async throws {
         let shared = try await testAuthenticator(PluginContext.test(isLastOfItsKind: false))
         let alone = try await testAuthenticator()
@@ -87,7 +87,7 @@ struct HMACTokenAuthenticatorTests {
             #expect(await shared.present(token) == .notMine)
             #expect(await alone.present(token) == .rejected(reason))
         }
-        // Ours, and bad: nobody else is asked.
+        // Our own invalid tokens are rejected and no other authenticator is queried.
         #expect(await shared.present(Forge.token(key: Forge.bytes[1..<33])) == .rejected(.untrusted))
         #expect(await shared.present(Forge.token(header: #"{"alg":"HS256","kid":"gone"}"#)) == .rejected(.untrusted))
         #expect(await shared.present(Forge.token(claims: foreign)) == .rejected(.untrusted))
@@ -98,7 +98,7 @@ struct HMACTokenAuthenticatorTests {
         }
     }
 
-    @Test("subjects under identity rules")
+    @Test("Subjects follow the identity rules")
     func identityRules() async throws {
         let strip = try await testAuthenticator(PluginContext.test(names: NameRules(suffixes: ["@example.com"])))
         #expect(await strip.present(Forge.token()) == identity("alice"))
@@ -117,7 +117,7 @@ struct HMACTokenAuthenticatorTests {
         }
     }
 
-    @Test("reloading swaps the keys, and a broken file keeps them")
+    @Test("A reload replaces the keys, and an invalid file keeps them")
     func reloading() async throws {
         let files = try TestFiles()
         let file = try files.write(Forge.keys)

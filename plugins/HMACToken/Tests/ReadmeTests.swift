@@ -4,14 +4,15 @@ import GatewayTesting
 import HMACToken
 import Testing
 
-@Suite("README")
+@Suite("README of hmac-token")
 struct ReadmeTests {
-    @Test("the example loads, and tokens that it issues are accepted")
+    @Test("The example loads, and tokens that it issues are accepted")
     func example() async throws {
         let readme = try PluginReadme()
         try #require(readme.examples.count == 2)
         let files = try TestFiles()
-        // As it stands nobody can use it; with a secret for each place the file is good.
+        // The gateway rejects the example as printed, because its secrets are placeholders. With a secret for each
+        // placeholder the file is valid.
         let example = readme.examples[1]
         let placeholder = "<openssl rand -base64 48>"
         #expect(example.components(separatedBy: placeholder).count == 4)

@@ -4,15 +4,15 @@ import HMACToken
 import Synchronization
 import Testing
 
-@Suite("Tokens of sessions, and tokens taken back")
+@Suite("Session tokens and revoked tokens")
 struct SessionTokenTests {
-    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
+    private static let alice = UserName(canonical: "alice")!  // Valid by the grammar of names.
     private static let session = Session(
         id: SessionID(random: (1, 2)), user: alice, login: LoginName("alice"), authenticator: "static-users",
         device: nil, began: WallTime(seconds: WallTime.test.seconds - 100),
         ends: WallTime(seconds: WallTime.test.seconds + 1800), renewed: .test)
 
-    /// Revokes what it is told.
+    /// A revocation list that the test fills, and that records every query.
     private final class Revocations: RevocationList {
         let revoked = Mutex<Set<TokenReference>>([])
         let asked = Mutex<[TokenReference]>([])
@@ -30,7 +30,7 @@ struct SessionTokenTests {
             isLastOfItsKind: true, revocations: revocations)
     }
 
-    @Test("An issued token is of its session, in its groups, and ends no later than the session")
+    @Test("An issued token carries its session and groups and expires no later than the session")
     func issued() async throws {
         let revocations = Revocations()
         let authenticator = try await testAuthenticator(context(revocations))
@@ -53,7 +53,7 @@ struct SessionTokenTests {
         #expect(json["auth_time"]?.integer == Self.session.began.seconds)
     }
 
-    @Test("A session that is over gets no token")
+    @Test("An expired session gets no token")
     func over() async throws {
         let issuer = try #require(try await testAuthenticator() as? any TokenIssuer)
         let fault = #expect(throws: IssueFault.self) {
@@ -62,7 +62,7 @@ struct SessionTokenTests {
         #expect(fault?.isTemporary == false)
     }
 
-    @Test("A token that was taken back is rejected, with and without a wait")
+    @Test("A revoked token is rejected by the asynchronous and the synchronous verification")
     func revoked() async throws {
         let revocations = Revocations()
         let authenticator = try await testAuthenticator(context(revocations))
@@ -77,13 +77,13 @@ struct SessionTokenTests {
         #expect(atOnce == .rejected(.revoked))
     }
 
-    @Test("A session that is none makes the token malformed", arguments: ["\"x\"", "1", "null", "\"\""])
+    @Test("A sid that is not a session id makes the token malformed", arguments: ["\"x\"", "1", "null", "\"\""])
     func wrongSession(sid: String) async throws {
         let token = Forge.token(claims: Forge.claims(["sid": sid]))
         #expect(try await testAuthenticator().present(token) == .rejected(.malformed))
     }
 
-    @Test("Who else has a key has sessions of its own, which say nothing here, and a clock that may be ahead")
+    @Test("A token of another issuer has no session here, and its issue time allows for a clock that is ahead")
     func partner() async throws {
         let bytes = Forge.bytes + Forge.bytes
         let token = Forge.token(

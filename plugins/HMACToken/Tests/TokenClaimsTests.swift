@@ -6,7 +6,7 @@ import Testing
 @Suite("Claims of tokens")
 struct TokenClaimsTests {
     @Test(
-        "claims that are fine",
+        "Valid claims are accepted",
         arguments: [
             ["aud": #"["other","notify"]"#],
             ["iat": "1795244400.75", "exp": "1795244401.25"],
@@ -25,7 +25,7 @@ struct TokenClaimsTests {
     }
 
     @Test(
-        "claims that are not",
+        "Invalid claims are rejected with their reason",
         arguments: [
             (["iss": ""], .malformed), (["iss": "null"], .malformed), (["iss": "\"other\""], .untrusted),
             (["iss": "\"Notify-Gateway\""], .untrusted), (["iss": #"["notify-gateway"]"#], .malformed),
@@ -52,7 +52,7 @@ struct TokenClaimsTests {
     }
 
     @Test(
-        "payloads that are no claims",
+        "A payload that is not a set of claims is malformed",
         arguments: [
             "", "null", "[]", "\"x\"", "{", "{}", "{}{}", Forge.claims() + "x",
             "{\"sub\":\"bob\"," + Forge.claims().dropFirst(), "{\"SUB\":\"bob\"," + Forge.claims().dropFirst(),

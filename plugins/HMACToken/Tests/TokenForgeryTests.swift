@@ -6,7 +6,7 @@ import Testing
 @Suite("Forged tokens")
 struct TokenForgeryTests {
     @Test(
-        "headers that a tag cannot save",
+        "A header with a forbidden parameter or another algorithm is rejected despite a valid signature",
         arguments: [
             #"{"alg":"none","kid":"k2"}"#, #"{"alg":"None","kid":"k2"}"#, #"{"alg":"NONE","kid":"k2"}"#,
             #"{"alg":"nOnE","kid":"k2"}"#, #"{"alg":"","kid":"k2"}"#, #"{"alg":null,"kid":"k2"}"#, #"{"kid":"k2"}"#,
@@ -31,7 +31,7 @@ struct TokenForgeryTests {
     }
 
     @Test(
-        "headers that are none",
+        "A header that is not one JSON object is malformed",
         arguments: [
             "", "null", "[]", "{", #"{"alg":"HS256","kid":"k2","kid":"k2"}"#,
             #"{"alg":"HS256","ALG":"none","kid":"k2"}"#,
@@ -42,7 +42,7 @@ struct TokenForgeryTests {
         #expect(try await testAuthenticator().present(Forge.token(header: header)) == .rejected(.malformed))
     }
 
-    @Test("alg none with no tag, and with the key's tag")
+    @Test("The algorithm none is rejected without a signature")
     func algNone() async throws {
         let authenticator = try await testAuthenticator()
         for spelling in ["none", "None", "NONE", "nOnE"] {
@@ -53,7 +53,7 @@ struct TokenForgeryTests {
         }
     }
 
-    @Test("no bit of a token can be turned, and none be added or lost")
+    @Test("A token with one bit changed, or with bytes added or removed, is rejected")
     func tampering() async throws {
         let authenticator = try await testAuthenticator()
         let token = Forge.token()
@@ -78,7 +78,7 @@ struct TokenForgeryTests {
         }
     }
 
-    @Test("base64url in another spelling of the same bytes")
+    @Test("Another base64url spelling of the same bytes is malformed")
     func otherSpellings() async throws {
         let authenticator = try await testAuthenticator()
         let token = Forge.token()
@@ -94,7 +94,7 @@ struct TokenForgeryTests {
         #expect(await authenticator.present(parts.joined(separator: "..")) == .rejected(.malformed))
     }
 
-    @Test("4 KiB and not a byte more")
+    @Test("A token of 4 KiB is accepted and a longer one is malformed")
     func length() async throws {
         let authenticator = try await testAuthenticator()
         func token(_ padding: Int) -> String {
@@ -109,7 +109,7 @@ struct TokenForgeryTests {
         #expect(await authenticator.present(Forge.token(claims: Forge.claims(["d": deep]))) == .rejected(.malformed))
     }
 
-    @Test("hostile strings as token and as key id", .enabled(if: !TestData.naughtyStrings.isEmpty))
+    @Test("Hostile strings as token and as key id are rejected", .enabled(if: !TestData.naughtyStrings.isEmpty))
     func naughtyStrings() async throws {
         let strings = TestData.naughtyStrings
         #expect(strings.count > 500)

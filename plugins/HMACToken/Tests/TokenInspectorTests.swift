@@ -3,9 +3,9 @@ import GatewayTesting
 import HMACToken
 import Testing
 
-@Suite("Looking at tokens")
+@Suite("Inspection of tokens")
 struct TokenInspectorTests {
-    /// One token for each thing that can be wrong, at the time of the tests.
+    /// One token for each fault, at the time of the tests.
     private static let faulty: [(String, TokenFault)] = [
         ("", .malformed), ("a.b", .malformed), ("a.b.c.d", .malformed), (Forge.token() + "=", .malformed),
         (String(repeating: "A", count: 4097) + "..", .malformed), ("\u{0}.\u{0}.", .unreadableHeader),
@@ -14,8 +14,8 @@ struct TokenInspectorTests {
         (Forge.token(header: #"{"alg":"HS256","kid":"k9"}"#), .unknownKey("k9")),
         (Forge.token(header: #"{"alg":"none","kid":"k2"}"#), .unfitHeader(key: "k2")),
         (Forge.token(header: #"{"alg":"HS256","kid":"k2","crit":[]}"#), .unfitHeader(key: "k2")),
-        (Forge.token(header: #"{"alg":"HS256","kid":"ended"}"#), .keyNotValid(key: "ended")),
-        (Forge.token(header: #"{"alg":"HS256","kid":"ahead"}"#), .keyNotValid(key: "ahead")),
+        (Forge.token(header: #"{"alg":"HS256","kid":"expired"}"#), .keyNotValid(key: "expired")),
+        (Forge.token(header: #"{"alg":"HS256","kid":"pending"}"#), .keyNotValid(key: "pending")),
         (Forge.token(key: Forge.bytes[1..<33]), .wrongSignature(key: "k2")),
         (Forge.token(claims: "[]"), .unreadableClaims),
         (Forge.token(claims: Forge.claims(["jti": ""])), .unreadableClaims),
@@ -37,8 +37,8 @@ struct TokenInspectorTests {
 
     private static let keys = """
         \(Forge.keys)
-          - { id: ended, algorithm: HS256, secret: "\(Forge.secret(32, offset: 5))", not-after: 2026-11-21T07:00:00Z }
-          - { id: ahead, algorithm: HS256, secret: "\(Forge.secret(32, offset: 6))", not-before: 2026-11-21T07:00:01Z }
+          - { id: expired, algorithm: HS256, secret: "\(Forge.secret(32, offset: 5))", not-after: 2026-11-21T07:00:00Z }
+          - { id: pending, algorithm: HS256, secret: "\(Forge.secret(32, offset: 6))", not-before: 2026-11-21T07:00:01Z }
         """
 
     private func inspect(_ token: String) throws -> TokenInspection {
@@ -47,7 +47,7 @@ struct TokenInspectorTests {
         return try TokenInspector(settings, names: NameRules()).inspect(Secret(token.utf8), at: .test)
     }
 
-    @Test("A good token is shown as it is, with whom it is good for")
+    @Test("A valid token is shown as written, with the identity that it proves")
     func good() throws {
         let inspection = try inspect(Forge.token(claims: Forge.claims(["groups": #"["dispatch"]"#, "more": "{}"])))
         let identity = try inspection.verdict.get()
@@ -57,18 +57,18 @@ struct TokenInspectorTests {
         #expect(inspection.claims?["more"] == .object([]))
     }
 
-    @Test("What is wrong is said, each by its own name")
+    @Test("Each fault is reported by its own case")
     func faults() throws {
         for (token, fault) in Self.faulty {
             let inspection = try inspect(token)
             #expect(throws: fault, "\(token.prefix(60))") { try inspection.verdict.get() }
             #expect(!fault.description.isEmpty)
         }
-        // Nothing of what is not believed keeps the rest from being shown.
+        // The content of an invalid token is still shown.
         #expect(try inspect(Forge.token(key: Forge.bytes[1..<33])).claims?["sub"]?.string == "alice")
     }
 
-    @Test("The authenticator says the same, and for the same reason")
+    @Test("The authenticator rejects each faulty token with the same reason")
     func agreement() async throws {
         let authenticator = try await testAuthenticator(keys: Self.keys)
         for (token, fault) in Self.faulty {
@@ -76,7 +76,7 @@ struct TokenInspectorTests {
         }
     }
 
-    @Test("A token that no configured key signed is somebody else's only if it says so")
+    @Test("A token that no configured key signed is foreign only if it names another issuer")
     func foreign() async throws {
         let authenticator = try await testAuthenticator(.test(isLastOfItsKind: false), keys: Self.keys)
         let other = Forge.claims(["iss": "\"other\""])
@@ -92,19 +92,19 @@ struct TokenInspectorTests {
         #expect(await answer(unknown, Forge.claims()) == .rejected(.untrusted))
         #expect(await answer(known, "{}") == .rejected(.untrusted))
         #expect(await answer(unknown, "{}") == .notMine)
-        // A good tag settles it.
+        // A valid signature makes the token ours, whatever issuer it names.
         #expect(await answer(known, other, Forge.bytes[0..<32]) == .rejected(.untrusted))
     }
 
-    @Test("Which key signs, verifies, is ahead or has ended")
+    @Test("The state of each key is signs, verifies, pending or expired")
     func standings() throws {
         let files = try TestFiles()
         let file = try TokenKeysFile.load(try files.write(Self.keys))
         #expect(file.signingKey(at: .test)?.id == "k2")
         #expect(
             file.standings(at: .test).map { "\($0.key.id) \($0.standing.rawValue)" } == [
-                "k2 signs", "k384 verifies", "k512 verifies", "partner verifies", "staff verifies", "ended ended",
-                "ahead ahead",
+                "k2 signs", "k384 verifies", "k512 verifies", "partner verifies", "staff verifies", "expired expired",
+                "pending pending",
             ])
     }
 }

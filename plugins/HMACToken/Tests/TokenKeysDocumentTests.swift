@@ -13,17 +13,17 @@ struct TokenKeysDocumentTests {
         return found.map { withoutHint($0.description.replacing(files.path + "/", with: "")) }
     }
 
-    /// Without the names that would be right, which the reader adds of itself.
+    /// Removes the list of known keys that the reader appends.
     private func withoutHint(_ problem: String) -> String {
         problem.range(of: "; known keys: ").map { String(problem[..<$0.lowerBound]) } ?? problem
     }
 
-    @Test("a good file has none")
+    @Test("A valid file has no problems")
     func good() async throws {
         #expect(try await problems(Forge.keys) == [])
     }
 
-    @Test("every mistake is found at once, each at its place, and no secret is repeated")
+    @Test("Every mistake is reported at once, each with its location, and no secret is repeated")
     func mistakes() async throws {
         func secret(_ bytes: [UInt8]) -> String { String(decoding: Base64.encode(bytes, .standard), as: UTF8.self) }
         let short = secret(Array(Forge.bytes[0..<31]))
@@ -50,12 +50,12 @@ struct TokenKeysDocumentTests {
             """
         let found = try await problems(text)
         let remedy = "make one with `openssl rand -base64 48`, or run `notify-gateway keys rotate`"
-        let pattern = "is no user name in canonical form, nor the beginning of one with a * behind"
+        let pattern = "is neither a canonical user name nor a prefix of one followed by *"
         #expect(
             found == [
-                "token-keys.yaml:2:11: keys[0].id: is no key id: 1 to 64 of A-Z a-z 0-9 . _ -",
+                "token-keys.yaml:2:11: keys[0].id: is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -",
                 "token-keys.yaml:3:25: keys[1].algorithm: \"none\" is not one of: HS256, HS384, HS512",
-                "token-keys.yaml:4:11: keys[2].id: is the id of the key in line 3 already",
+                "token-keys.yaml:4:11: keys[2].id: is already the id of the key in line 3",
                 "token-keys.yaml:4:40: keys[2].secret: is 31 bytes long; HS256 needs at least 32",
                 "token-keys.yaml:5:40: keys[3].secret: is 32 bytes long; HS384 needs at least 48",
                 "token-keys.yaml:6:40: keys[4].secret: has only 7 different bytes; a random key has at least 12",
@@ -65,11 +65,11 @@ struct TokenKeysDocumentTests {
                 "token-keys.yaml:10:5: keys[8]: \"secret\" is missing",
                 "token-keys.yaml:11:5: keys[9]: \"id\" is missing",
                 "token-keys.yaml:11:5: keys[9]: \"algorithm\" is missing",
-                "token-keys.yaml:12:100: keys[10].not-before: is no time; write one as 2027-01-31T00:00:00Z",
-                "token-keys.yaml:12:117: keys[10].not-after: is no time; write one as 2027-01-31T00:00:00Z",
+                "token-keys.yaml:12:100: keys[10].not-before: is not an RFC 3339 time such as 2027-01-31T00:00:00Z",
+                "token-keys.yaml:12:117: keys[10].not-after: is not an RFC 3339 time such as 2027-01-31T00:00:00Z",
                 "token-keys.yaml:13:133: keys[11].not-after: must be later than not-before",
-                "token-keys.yaml:14:98: keys[12].subjects: lets nobody in; name somebody, or leave it out for everybody",
-                "token-keys.yaml:14:111: keys[12].groups[0]: is no group name: 1 to 64 of A-Z a-z 0-9 _ . -",
+                "token-keys.yaml:14:98: keys[12].subjects: matches nobody; list a name, or remove the setting to match everybody",
+                "token-keys.yaml:14:111: keys[12].groups[0]: is not a group name: use 1 to 64 of A-Z a-z 0-9 _ . -",
                 "token-keys.yaml:14:126: keys[12].issue: must be true or false",
                 "token-keys.yaml:15:99: keys[13].subjects[0]: \(pattern)",
                 "token-keys.yaml:15:105: keys[13].subjects[1]: \(pattern)",
@@ -85,7 +85,7 @@ struct TokenKeysDocumentTests {
         #expect(!found.contains { $0.contains(short) || $0.contains("geheim") || $0.contains(Forge.secret()) })
     }
 
-    @Test("keys that look random by length and bytes and are not", arguments: 1...16)
+    @Test("A secret that repeats a short block is rejected", arguments: 1...16)
     func repetitions(length: Int) async throws {
         let part = (0..<length).map { UInt8($0 * 7 + 1) }
         let secret = String(decoding: Base64.encode((0..<64).map { part[$0 % length] }, .standard), as: UTF8.self)
@@ -97,17 +97,17 @@ struct TokenKeysDocumentTests {
         #expect(found == ["token-keys.yaml:1:43: keys[0].secret: \(says)"])
     }
 
-    @Test("a file without keys, and one whose keys have all ended")
+    @Test("A file without keys is rejected, and one with only expired keys causes a warning")
     func empty() async throws {
         #expect(try await problems("") == ["token-keys.yaml: has no keys"])
         #expect(try await problems("keys: []") == ["token-keys.yaml: has no keys"])
         let ended =
             "keys: [{ id: a, algorithm: HS256, secret: \"\(Forge.secret())\", not-after: 2026-11-21T07:00:00Z }]"
-        #expect(try await problems(ended) == ["token-keys.yaml: warning: keys: holds no key that is valid now"])
+        #expect(try await problems(ended) == ["token-keys.yaml: warning: keys: contains no key that is valid now"])
         #expect(try await problems(ended, now: WallTime(seconds: WallTime.test.seconds - 1)) == [])
     }
 
-    @Test("a file open to others", arguments: [0o644, 0o604, 0o602, 0o620, 0o666])
+    @Test("A file open to other users is rejected", arguments: [0o644, 0o604, 0o602, 0o620, 0o666])
     func openFile(mode: Int) async throws {
         #expect(
             try await problems(Forge.keys, mode: mode) == [
@@ -115,7 +115,7 @@ struct TokenKeysDocumentTests {
             ])
     }
 
-    @Test("the settings, with their defaults and bounds")
+    @Test("The settings have their defaults and bounds")
     func settings() throws {
         let problems = ConfigurationProblems()
         func read(_ text: String) throws -> HMACTokenPlugin.Settings? {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HMACToken
 
-@Suite("Rotating keys")
+@Suite("Rotation of keys")
 struct TokenKeysFileTests {
     private let files: TestFiles
     private let path: String
@@ -19,7 +19,7 @@ struct TokenKeysFileTests {
 
     private func later(_ seconds: Int64) -> WallTime { WallTime(seconds: WallTime.test.seconds + seconds) }
 
-    @Test("the first rotation makes the file, private, with a key that signs", arguments: TokenAlgorithm.allCases)
+    @Test("The first rotation makes a private file with a key that signs", arguments: TokenAlgorithm.allCases)
     func creating(algorithm: TokenAlgorithm) async throws {
         var file = try TokenKeysFile.load(path)
         #expect(file.keys.isEmpty)
@@ -35,7 +35,7 @@ struct TokenKeysFileTests {
         #expect(issued.key == fresh.id)
     }
 
-    @Test("the former key ends after the overlap, and both are good until then")
+    @Test("The replaced key expires after the overlap, and both keys are valid until then")
     func overlapping() async throws {
         let settings = HMACTokenPlugin.Settings(keys: path)
         var file = try TokenKeysFile.load(path)
@@ -56,13 +56,14 @@ struct TokenKeysFileTests {
         }
         #expect(try await answer(old, 10) == identity("alice"))
         #expect(try await answer(new, 10) == identity("alice"))
-        // To the last second of its life and skew; then the token has ended, and then its key.
+        // The old token is accepted to the last second of its lifetime and the skew. The token expires first, then
+        // its key.
         #expect(try await answer(old, 9 + 3659) == identity("alice"))
         #expect(try await answer(old, 9 + 3660) == .rejected(.expired))
         #expect(try await answer(old, 10 + 3661) == .rejected(.untrusted))
     }
 
-    @Test("a lead lets the former key sign until every gateway has the new one")
+    @Test("With a start delay the old key signs until the new one is valid")
     func lead() throws {
         let settings = HMACTokenPlugin.Settings(keys: path)
         var file = try TokenKeysFile.load(path)
@@ -75,7 +76,7 @@ struct TokenKeysFileTests {
         #expect(file.keys[1].notAfter == later(91))
     }
 
-    @Test("an end that stands already is not put off, and long ended keys go")
+    @Test("An earlier expiry is kept, and long expired keys are removed")
     func cleaning() throws {
         var file = try TokenKeysFile.load(
             try files.write(
@@ -91,7 +92,7 @@ struct TokenKeysFileTests {
         let again = try TokenKeysFile.load(path)
         #expect(again.keys.map(\.id) == ["e", "a", "b", "d"])
         #expect(again.keys[1].notAfter == later(600))
-        // What the former key could not sign for, its successor cannot either.
+        // The new key has the restrictions of the key that it replaces.
         #expect(fresh.subjects?.map(\.description) == ["svc-*"])
         #expect(fresh.groups == [])
         #expect(again.keys[0].subjects == fresh.subjects)
@@ -101,7 +102,7 @@ struct TokenKeysFileTests {
         #expect(again.keys[3].groups?.map(\.text).sorted() == ["x", "y"])
     }
 
-    @Test("names that are taken or none, a broken file, a change by somebody else")
+    @Test("Duplicate and invalid ids, an invalid file and a concurrent change are rejected")
     func refusals() throws {
         var file = try TokenKeysFile.load(path)
         let first = try file.rotate(now: WallTime.test, overlap: .zero)
@@ -123,7 +124,7 @@ struct TokenKeysFileTests {
         #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path) }
     }
 
-    @Test("a hundred rotations: no token that is still good is refused, none is accepted after its key's end")
+    @Test("Over a hundred rotations every valid token is accepted, and none after its key expired")
     func manyRotations() async throws {
         let settings = HMACTokenPlugin.Settings(keys: path, lifetime: .seconds(5))
         var file = try TokenKeysFile.load(path)
@@ -138,7 +139,7 @@ struct TokenKeysFileTests {
             let authenticator = try await HMACTokenPlugin.makeAuthenticator(
                 settings, context: PluginContext.test(now: later(now)))
             for (token, start) in issued {
-                // 5 s of life and 60 s of skew; the key ends after the last of its tokens.
+                // A lifetime of 5 s and a skew of 60 s. A key expires after the last of its tokens.
                 let isGood = now - start < 65
                 #expect(await (authenticator.present(token) == identity("alice")) == isGood, "\(start) at \(now)")
             }

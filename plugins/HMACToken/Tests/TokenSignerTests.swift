@@ -4,7 +4,7 @@ import Testing
 
 @testable import HMACToken
 
-@Suite("Issuing tokens")
+@Suite("Issuing of tokens")
 struct TokenSignerTests {
     private let files: TestFiles
     private let alice: UserName
@@ -26,7 +26,7 @@ struct TokenSignerTests {
         "  - { id: \(id), algorithm: HS256, secret: \"\(Forge.secret())\"\(more) }\n"
     }
 
-    @Test("what is issued is accepted, until it ends")
+    @Test("An issued token is accepted until it expires")
     func roundTrip() async throws {
         let signer = try signer(Forge.keys)
         let groups: Set<GroupName> = [try #require(GroupName("dispatch")), try #require(GroupName("A.b_c-1"))]
@@ -47,7 +47,7 @@ struct TokenSignerTests {
         #expect(try signer.issue(subject: alice, now: WallTime.test).id != issued.id)
     }
 
-    @Test("the first key that is valid now and may issue signs")
+    @Test("The first key that is valid and allowed to issue tokens signs")
     func choosing() throws {
         let signer = try signer(
             "keys:\n" + key("later", ", not-before: 2026-11-21T07:00:01Z")
@@ -60,14 +60,14 @@ struct TokenSignerTests {
         #expect(try signer.issue(subject: alice, now: before).key == "ended")
     }
 
-    @Test("a token ends with its key")
+    @Test("A token expires with its key")
     func keyEnd() throws {
         let signer = try signer("keys:\n" + key("a", ", not-after: 2026-11-21T07:30:00Z"))
         let issued = try signer.issue(subject: alice, now: WallTime.test)
         #expect(issued.expires == WallTime(seconds: WallTime.test.seconds + 1800))
     }
 
-    @Test("what cannot be issued")
+    @Test("A token that cannot be issued throws its reason")
     func refusals() throws {
         let none = try signer("keys:\n" + key("a", ", issue: false") + key("b", ", not-after: 2026-11-21T07:00:00Z"))
         #expect(throws: TokenSigner.Fault.noKey) { try none.issue(subject: alice, now: WallTime.test) }

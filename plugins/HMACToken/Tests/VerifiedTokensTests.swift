@@ -5,7 +5,7 @@ import Testing
 
 @testable import HMACToken
 
-@Suite("Tokens presented again")
+@Suite("The cache of verified tokens")
 struct VerifiedTokensTests {
     private static let keys = """
         keys:
@@ -29,7 +29,7 @@ struct VerifiedTokensTests {
         if case .rejected(let reason) = verdict { reason } else { nil }
     }
 
-    @Test("a token that was good is refused from its end on, before its beginning, and when its key has ended")
+    @Test("A cached token is rejected before its start, after its expiry, and after its key expired")
     func ends() throws {
         let skew = HMACTokenPlugin.skew.components.seconds
         let verifier = try Self.verifier()
@@ -50,7 +50,7 @@ struct VerifiedTokensTests {
         }
     }
 
-    @Test("no other token passes for one that was good: each byte of it changed, cut off, or added")
+    @Test("A changed, truncated or extended token does not pass for a cached one")
     func changed() throws {
         let verifier = try Self.verifier()
         let good = Array(Forge.token().utf8)
@@ -66,7 +66,7 @@ struct VerifiedTokensTests {
         #expect(Self.isAccepted(verifier.verify(Secret(good), at: Self.at(0))))
     }
 
-    @Test("a revoked token that was good before is refused")
+    @Test("A cached token is rejected once it is revoked")
     func revoked() async throws {
         let revocations = Revocations()
         let base = PluginContext.test()
@@ -87,9 +87,9 @@ struct VerifiedTokensTests {
         func isRevoked(_ token: TokenReference, of user: UserName) -> Bool { all.load(ordering: .relaxed) }
     }
 
-    @Test("no more are remembered than there may be, and those that come again stay")
+    @Test("The cache is bounded, and tokens that are used again stay in it")
     func bounded() throws {
-        let memory = VerifiedTokens(most: 100)
+        let memory = VerifiedTokens(capacity: 100)
         let files = try TestFiles()
         let key = try #require(try KeyRing(files.write(Self.keys)).keys.first)
         let user = try #require(UserName(canonical: "alice"))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import HMACToken
 
-@Suite("Secrets that are not random")
+@Suite("Weak secrets")
 struct WeakSecretTests {
-    /// What is wrong with a key file of one key, without the place.
+    /// Returns the problem of a key file with this one secret, without the location.
     private static func problem(_ secret: String, _ algorithm: String = "HS256") async throws -> String? {
         let files = try TestFiles()
         let file = try files.write("keys: [{ id: a, algorithm: \(algorithm), secret: \"\(secret)\" }]")
@@ -19,7 +19,7 @@ struct WeakSecretTests {
     private static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
     @Test(
-        "Text is refused, however long, and encoded twice too",
+        "Text is rejected, however long, also if it is encoded twice",
         arguments: [
             "CHANGE_ME_TO_A_COMPLEX_RANDOM_SECRET", "your-256-bit-secret-your-256-bit-secret!",
             "Zq4t7w!z%C*F-JaNdRgUkXp2s5u8x/A?D(G+KbPeShVmYq3t6w9y$B&E)H@McQfT\n",
@@ -33,11 +33,11 @@ struct WeakSecretTests {
                 .hasPrefix("is text in base64") == true)
     }
 
-    @Test("Bytes with a pattern are refused")
+    @Test("Bytes with a pattern are rejected")
     func patterns() async throws {
         let patterns: [[UInt8]] = [
             (0..<64).map { UInt8($0) }, (0..<64).map { UInt8(truncatingIfNeeded: $0 * 37 + 11) },
-            // UTF-16, padding, a part that comes again with something between, bytes of sixteen kinds.
+            // UTF-16 text, padding, a repeated block with other bytes between, and bytes of a 16-byte alphabet.
             Array("correct horse battery staple".utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 255)] }),
             Forge.bytes[0..<16] + Array(repeating: 0, count: 48),
             Forge.bytes[0..<14] + [7] + Forge.bytes[0..<14] + [9, 8, 1],
@@ -50,7 +50,7 @@ struct WeakSecretTests {
     }
 
     @Test(
-        "What is base64 by chance, typed as words, is refused",
+        "Typed words that happen to be valid base64 are rejected",
         arguments: [
             "YourSuperSecretKeyForJwtAuthentication123456", "thisismysupersecretkeyforthejsonwebtoken1234",
             "ThisIsTheSecretKeyThatWeUseForAllOfOurServices20", "MySuperSecretKeyForTheApplication12345678901",
@@ -60,7 +60,7 @@ struct WeakSecretTests {
         #expect(try await Self.problem(text)?.hasPrefix("was typed as words") == true)
     }
 
-    @Test("Random bytes are taken, in base64 and in hex, and have nearly all their bits")
+    @Test("Random bytes are accepted in base64 and in hex, and have nearly all their bits")
     func random() async throws {
         var least = Double.infinity
         for _ in 0..<20_000 {
@@ -76,12 +76,12 @@ struct WeakSecretTests {
             #expect(try await Self.problem(hex, algorithm) == nil)
             #expect(try await Self.problem(hex.uppercased(), algorithm) == nil)
         }
-        // 31 bytes in hex, and a digit too few, are no hex; as base64 they are too short or have a pattern.
+        // An odd number of hexadecimal digits is not hex. Read as base64 it is too short or has a pattern.
         let hex = Forge.bytes[..<32].map { String(format: "%02x", $0) }.joined()
         #expect(try await Self.problem(String(hex.dropLast())) != nil)
     }
 
-    @Test("A key in hex verifies what is signed with its bytes")
+    @Test("A hexadecimal secret verifies tokens that its bytes signed")
     func hexBytes() async throws {
         let hex = Forge.bytes[..<32].map { String(format: "%02x", $0) }.joined()
         let authenticator = try await testAuthenticator(
@@ -89,7 +89,7 @@ struct WeakSecretTests {
         #expect(await authenticator.present(Forge.token()) == identity("alice"))
     }
 
-    @Test("Rotating replaces weak keys and keeps the others")
+    @Test("A rotation replaces weak keys and keeps the others")
     func rotate() throws {
         let files = try TestFiles()
         let path = try files.write(
@@ -106,7 +106,7 @@ struct WeakSecretTests {
         try file.write()
         let written = try TokenKeysFile.load(path)
         #expect(written.keys.map(\.id) == ["fresh", "strong"])
-        // Other mistakes are not edited away.
+        // Other mistakes are still errors.
         try files.write("keys: [{ id: weak, algorithm: HS256, secret: \"c2VjcmV0\", colour: red }]")
         #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path, dropsWeakKeys: true) }
     }

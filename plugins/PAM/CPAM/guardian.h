@@ -1,9 +1,9 @@
-// What ends with a PAM worker: everything that its modules started, wherever that went.
+// Stops every process that the modules of a PAM worker started.
 //
-// The process that the gateway starts as a worker splits in two. The guardian stays and waits; the worker, its child, asks PAM. When
-// the worker ends, or the gateway closes its end of the connection, also by being killed, the guardian kills all of its
-// descendants. It is a subreaper (prctl(2)), so that a process whose parent has ended, in a session of its own or not, is its
-// child again and is found.
+// The process that the gateway starts as a worker forks. The parent stays as the guardian; the child is the worker
+// and calls PAM. When the worker exits, or the gateway closes its end of the connection (also because it was killed),
+// the guardian kills all of its descendants. The guardian is a subreaper (prctl(2)): a process whose parent has
+// exited becomes its child, in any session, and is found.
 #pragma once
 #include <dirent.h>
 #include <errno.h>
@@ -22,10 +22,11 @@
 #define POLLRDHUP 0x2000
 #endif
 
-// By this the guardian is told to end: by the gateway, and by the kernel when the thread that started it is gone.
+// The signal that stops the guardian. The gateway sends it, and the kernel sends it when the thread that started the
+// guardian exits.
 #define NOTIFY_GATEWAY_END_WORKER SIGUSR1
 
-// The parent of a process, or -1 where there is no such process.
+// Returns the parent of a process, or -1 if there is no such process.
 static inline pid_t notify_gateway_parent_of(const char *number) {
     char path[64] = "/proc/", text[512];
     size_t length = strlen(number);
@@ -38,12 +39,12 @@ static inline pid_t notify_gateway_parent_of(const char *number) {
     close(file);
     if (count <= 0) return -1;
     text[count] = 0;
-    // `12 (any name) S 11 …`: a name may hold parentheses, and nothing behind it does.
+    // The format is `12 (any name) S 11 …`. The name may contain parentheses, the fields after it do not.
     const char *rest = strrchr(text, ')');
     return rest != NULL && strlen(rest) > 4 ? (pid_t)atol(rest + 4) : -1;
 }
 
-// Kills the children of this process. None of them has been reaped, so that no number is another process's by now.
+// Kills the children of this process. None of them has been reaped, so no process id has been reused.
 static inline void notify_gateway_kill_children(void) {
     DIR *processes = opendir("/proc");
     if (processes == NULL) return;
@@ -56,7 +57,8 @@ static inline void notify_gateway_kill_children(void) {
     closedir(processes);
 }
 
-// Kills all descendants and returns when there is none left. One that hangs in the kernel is waited for as long as it does.
+// Kills all descendants and returns when none is left. Waits for a process that hangs in the kernel as long as it
+// does.
 static inline void notify_gateway_end_descendants(void) {
     long pause = 200000;
     for (;;) {
@@ -71,13 +73,13 @@ static inline void notify_gateway_end_descendants(void) {
     }
 }
 
-// Reaps the children that have ended, but not the worker: as long as it is not reaped its group is nobody else's. Whether the
-// worker has ended.
+// Reaps the exited children except the worker: while the worker is not reaped, its process group id is not reused.
+// Returns whether the worker has exited.
 static inline int notify_gateway_reap_orphans(pid_t worker) {
     for (;;) {
         siginfo_t ended;
         ended.si_pid = 0;
-        // The worker first: it would hide others behind it.
+        // The worker is queried first: as an unreaped child it would hide the others.
         if (waitid(P_PID, (id_t)worker, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == worker) return 1;
         ended.si_pid = 0;
         if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return 0;
@@ -85,8 +87,8 @@ static inline int notify_gateway_reap_orphans(pid_t worker) {
     }
 }
 
-// Splits this process, which must have one thread, in two. Returns 0 in the worker, in a session of its own, and never in the
-// guardian; -1 and errno where no worker could be started.
+// Forks this process, which must have one thread. Returns 0 in the worker, in a session of its own, and never in the
+// guardian; -1 and errno if no worker could be started.
 static inline int notify_gateway_guard_worker(int socket) {
     pid_t guardian = getpid();
     sigset_t all, none, watched;
@@ -95,7 +97,7 @@ static inline int notify_gateway_guard_worker(int socket) {
     sigemptyset(&watched);
     sigaddset(&watched, SIGCHLD);
     sigaddset(&watched, NOTIFY_GATEWAY_END_WORKER);
-    // A service manager that ends all of a service at once must not end the guardian before its worker.
+    // A service manager that signals all processes of a service must not stop the guardian before its worker.
     if (sigprocmask(SIG_SETMASK, &all, NULL) != 0) return -1;
     int signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return -1;
@@ -114,7 +116,7 @@ static inline int notify_gateway_guard_worker(int socket) {
     int is_over = 0;
     while (!is_over) {
         poll(events, 2, -1);
-        // The other end is closed, or the gateway is gone and everything of it.
+        // The other end is closed, or the gateway is gone.
         if (events[1].revents != 0) is_over = 1;
         struct signalfd_siginfo signal;
         while (read(signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
@@ -122,7 +124,7 @@ static inline int notify_gateway_guard_worker(int socket) {
         }
         if (notify_gateway_reap_orphans(worker)) is_over = 1;
     }
-    // First of all, so that nobody waits for an answer of a worker that is gone.
+    // Closed first, so that no caller waits for a response of a stopped worker.
     close(socket);
     kill(-worker, SIGKILL);
     kill(worker, SIGKILL);

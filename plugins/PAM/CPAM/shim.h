@@ -1,8 +1,8 @@
-// What the PAM workers need of libpam and of the kernel where Swift cannot say it: a conversation that knows a password and
-// nothing else, a spawned worker, the credentials behind a socket.
+// C functions for the PAM workers: a PAM conversation that supplies a password and nothing else, the spawning of a
+// worker, and the credentials of a socket's peer.
 //
-// Without _GNU_SOURCE, on purpose: with it the system's headers define types (fd_set) otherwise than in the other C modules,
-// and Swift refuses to see two definitions of one type.
+// Compiled without _GNU_SOURCE: with it the system's headers define some types (fd_set) differently from the other C
+// modules, and Swift rejects two definitions of one type.
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// What the headers have for _GNU_SOURCE only; the numbers are the kernel's and glibc's, and never change.
+// Constants that the headers define for _GNU_SOURCE only. Their values belong to the stable ABI of the kernel and
+// glibc.
 #ifndef POSIX_SPAWN_SETSID
 #define POSIX_SPAWN_SETSID 0x80
 #endif
@@ -29,10 +30,10 @@
 #define POLLRDHUP 0x2000
 #endif
 
-// The descriptor of a worker's socket, whoever started it.
+// The descriptor of a worker's socket.
 #define NOTIFY_GATEWAY_WORKER_SOCKET 3
 
-// Wipes the answers given so far. libpam leaves them to us when the conversation fails.
+// Wipes and frees the responses. libpam leaves them to the application when the conversation fails.
 static inline void notify_gateway_wipe_answers(struct pam_response *answers, int count) {
     for (int i = 0; i < count; i++) {
         if (answers[i].resp == NULL) continue;
@@ -42,8 +43,8 @@ static inline void notify_gateway_wipe_answers(struct pam_response *answers, int
     free(answers);
 }
 
-// Answers prompts without echo with the password (`data`, or NULL where there is none), passes over messages, and fails on
-// everything else: a question that is not for the password must not get it.
+// The PAM conversation. Responds to prompts without echo with the password (`data`, or NULL for none), ignores
+// messages, and fails for any other prompt, which must not receive the password.
 static inline int notify_gateway_converse(
     int count, const struct pam_message **messages, struct pam_response **result, void *data) {
     const char *password = (const char *)data;
@@ -64,12 +65,12 @@ static inline int notify_gateway_converse(
     return PAM_SUCCESS;
 }
 
-// In place of libpam's sleep after a failure: a sleeping worker is one that serves nobody.
+// Replaces libpam's sleep after a failure, because a sleeping worker serves nobody.
 static inline void notify_gateway_no_delay(int status, unsigned int microseconds, void *data) {
     (void)status, (void)microseconds, (void)data;
 }
 
-// Begins a transaction. `directory` is NULL for the system's own stacks. The password must outlive the transaction.
+// Starts a transaction. `directory` is NULL for the system's directories. The password must outlive the transaction.
 static inline int notify_gateway_pam_start(
     const char *service, const char *user, const char *password, const char *directory, pam_handle_t **handle) {
     struct pam_conv conversation = {notify_gateway_converse, (void *)password};
@@ -80,7 +81,8 @@ static inline int notify_gateway_pam_start(
     return pam_set_item(*handle, PAM_FAIL_DELAY, (const void *)notify_gateway_no_delay);
 }
 
-// Starts a worker in a session of its own with nothing but `socket`, as its descriptor 3. 0, or what errno says.
+// Starts a worker in a session of its own, with `socket` as its descriptor 3 and no other descriptor above 2. Returns
+// 0, or an errno value.
 static inline int notify_gateway_spawn(
     const char *program, char *const arguments[], char *const environment[], int socket, pid_t *pid) {
     posix_spawn_file_actions_t files;
@@ -95,7 +97,7 @@ static inline int notify_gateway_spawn(
         posix_spawn_file_actions_destroy(&files);
         return fault;
     }
-    // The socket first: it could itself be one of the descriptors that are replaced.
+    // The socket is duplicated first, because its number may be one of those that are replaced.
     if (fault == 0) fault = posix_spawn_file_actions_adddup2(&files, socket, NOTIFY_GATEWAY_WORKER_SOCKET);
     for (int standard = 0; standard < 3 && fault == 0; standard++) {
         fault = posix_spawn_file_actions_addopen(&files, standard, "/dev/null", standard == 0 ? O_RDONLY : O_WRONLY, 0);
@@ -113,28 +115,29 @@ static inline int notify_gateway_spawn(
     return fault;
 }
 
-// Makes this process one whose memory nobody reads. It ends with its guardian.
+// Disables core dumps and ptrace access to this process's memory.
 static inline void notify_gateway_harden_worker(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-// Lets signals through that whoever started this process has blocked: a service has to hear that it should end.
+// Unblocks the signals that the parent process blocked, so that the service receives SIGTERM.
 static inline void notify_gateway_unblock_signals(void) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// The next connection, or -1 and errno. For programs that start no process meanwhile: accept4 is one of GNU's.
+// Accepts a connection; returns -1 and sets errno on failure. accept4 is a GNU extension; this is safe only in
+// programs that start no process at the same time.
 static inline int notify_gateway_accept(int listener) {
     int connection = accept(listener, NULL, NULL);
     if (connection >= 0) fcntl(connection, F_SETFD, FD_CLOEXEC);
     return connection;
 }
 
-// The user behind the other end of a Unix socket. 0, or what errno says.
+// Writes the uid of a Unix socket's peer to `uid`. Returns 0, or an errno value.
 static inline int notify_gateway_peer_uid(int socket, uid_t *uid) {
     struct {
         pid_t pid;
@@ -148,7 +151,7 @@ static inline int notify_gateway_peer_uid(int socket, uid_t *uid) {
     return 0;
 }
 
-// A descriptor that becomes readable when the process ends, or -1.
+// Returns a descriptor that becomes readable when the process exits, or -1.
 static inline int notify_gateway_pidfd(pid_t pid) {
 #ifdef SYS_pidfd_open
     return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -158,7 +161,8 @@ static inline int notify_gateway_pidfd(pid_t pid) {
 #endif
 }
 
-// Connects to, or with `backlog` above 0 listens at, a socket of packets at the path. The descriptor, or -1 and errno.
+// Connects to a SOCK_SEQPACKET socket at the path, or listens on it if `backlog` is above 0. Returns the descriptor,
+// or -1 and errno.
 static inline int notify_gateway_packet_socket(const char *path, int backlog) {
     struct sockaddr_un address;
     memset(&address, 0, sizeof address);

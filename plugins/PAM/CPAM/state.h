@@ -1,4 +1,4 @@
-// What of a worker's process a module can change and must not: a login would be judged in another place than the one before.
+// The state of a worker process that modules can change. A change could make later logins see a different system.
 #pragma once
 #include <errno.h>
 #include <grp.h>
@@ -13,11 +13,11 @@
 #define NOTIFY_GATEWAY_LIMITS 16
 
 struct notify_gateway_state {
-    // Real, effective, saved and file-system user and group; capabilities; supplementary groups.
+    // Real, effective, saved and file-system user and group ids; capabilities; supplementary groups.
     unsigned int users[4], groups[4], capabilities[6];
     int group_count, no_new_privileges;
     gid_t supplementary[128];
-    // Device and inode of the root directory, the namespaces of mounts and of the network, and the working directory.
+    // Device and inode of the root directory, the mount namespace, the network namespace and the working directory.
     unsigned long long root[2], mounts[2], network[2], directory[2];
     struct rlimit limits[NOTIFY_GATEWAY_LIMITS];
     unsigned int umask;
@@ -31,12 +31,12 @@ static inline void notify_gateway_identify_file(const char *path, unsigned long 
     identity[1] = (unsigned long long)status.st_ino;
 }
 
-// Reads the state of this process. What cannot be read is zero.
+// Reads the state of this process. Fields that cannot be read are zero.
 static inline void notify_gateway_read_state(struct notify_gateway_state *state) {
     memset(state, 0, sizeof *state);
     syscall(SYS_getresuid, &state->users[0], &state->users[1], &state->users[2]);
     syscall(SYS_getresgid, &state->groups[0], &state->groups[1], &state->groups[2]);
-    // Asking for what is no user answers who it is now, and changes nothing.
+    // An invalid id changes nothing, and the call returns the current one.
     state->users[3] = (unsigned int)syscall(SYS_setfsuid, -1);
     state->groups[3] = (unsigned int)syscall(SYS_setfsgid, -1);
     struct { unsigned int version; int pid; } header = {0x20080522, 0};
@@ -53,8 +53,8 @@ static inline void notify_gateway_read_state(struct notify_gateway_state *state)
     sigprocmask(SIG_SETMASK, NULL, &state->blocked);
 }
 
-// What differs: 1 the user, 2 the root directory or a namespace, 4 limits, 8 the working directory, 16 the mask of new files'
-// modes, 32 blocked signals.
+// Returns the differences as bits: 1 user, 2 root directory or namespace, 4 limits, 8 working directory, 16 umask, 32
+// blocked signals.
 static inline int notify_gateway_state_changes(
     const struct notify_gateway_state *before, const struct notify_gateway_state *now) {
     int changes = 0;

@@ -1,10 +1,10 @@
 public import GatewayCore
 internal import Logging
 
-/// Judges passwords by PAM, in worker processes.
+/// The authenticator that verifies passwords with PAM, in worker processes.
 ///
-/// Modules block, fork, leak and crash; none of that reaches the gateway. A login waits without a thread until a worker is
-/// free, and costs at most the deadline.
+/// PAM modules block, fork, leak and crash; a worker process keeps that away from the gateway. A login waits without
+/// a thread until a worker is free, and takes at most the configured deadline.
 public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator {
     private let settings: PAMPlugin.Settings
     private let context: PluginContext
@@ -18,7 +18,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
 
     deinit { pool.stop() }
 
-    /// Workers that are `busy` and `idle`, and logins that are `waiting`.
+    /// The number of workers that are `busy` and `idle`, and of logins that are `waiting`.
     public var load: [AuthenticatorLoad] {
         let load = pool.load
         return [
@@ -27,10 +27,10 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         ]
     }
 
-    /// Judges a password. Resumes on the caller's loop, within the deadline.
+    /// Verifies a password. Resumes on the caller's executor, within the deadline.
     ///
-    /// The account is accepted only as the user that was asked for: a stack may answer `alice` for `alice@example.com` where
-    /// both have the same canonical name.
+    /// The login is accepted only if the user that the modules return has the same canonical name as the login: a
+    /// stack may return `alice` for `alice@example.com`.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard case .password(let login, let password) = credential else { return .notMine }
         guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
@@ -40,17 +40,17 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         let request = WorkerRequest(
             operation: .login, service: settings.service, user: login.text, remoteHost: RemoteHost.text(of: peer),
             password: password, account: user.text, minimumUID: settings.minimumUID)
-        switch await pool.ask(request, for: .address(peer.limitKey)) {
+        switch await pool.query(request, for: .address(peer.limitKey)) {
         case .failure(let fault): return .unavailable(OutageReason(fault))
         case .success(let answer): return outcome(of: answer, to: request, from: user)
         }
     }
 
-    /// Whether an account that logged in before is still good: what `pam_acct_mgmt` says without a password. Resumes on the
-    /// caller's executor, within the deadline for each name that it asks about.
+    /// Returns whether `pam_acct_mgmt` still accepts an account, without a password. Resumes on the caller's
+    /// executor, within one deadline for each name that it tries.
     ///
-    /// `auth` may let somebody in by a longer name than the account database has, and a look does not come by it: where there
-    /// is no account of the name that was logged in with, the canonical one counts.
+    /// The modules of `auth` may accept a longer name than the account database has, and this check does not call
+    /// them. If the database has no account with the login's name, the canonical name is tried.
     public func standing(of login: LoginName) async -> AccountStanding {
         guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
             return .ended(.wrong)
@@ -62,11 +62,11 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     }
 
     private func standing(of login: LoginName, as user: UserName) async -> AccountStanding {
-        // No device is asking: modules that decide by address see this machine.
+        // No device is involved, so modules that decide by address get the address of this machine.
         let request = WorkerRequest(
-            operation: .standing, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
+            operation: .accountStatus, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
             password: Secret([]), account: user.text, minimumUID: settings.minimumUID)
-        switch await pool.ask(request, for: .gateway) {
+        switch await pool.query(request, for: .gateway) {
         case .failure(let fault): return .unknown(OutageReason(fault))
         case .success(let answer):
             switch outcome(of: answer, to: request, from: user) {
@@ -83,23 +83,24 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     ) -> AuthenticationOutcome {
         guard case .findings(let findings) = answer else {
             if case .refusal(let refusal) = answer {
-                context.logger.error("the worker could not ask", metadata: ["reason": "\(refusal)"])
+                context.logger.error("PAM worker could not run the modules", metadata: ["reason": "\(refusal)"])
             }
             return .unavailable(.failed)
         }
         switch PAMVerdict(findings, of: request.operation, minimumUID: settings.minimumUID) {
         case .undecided:
             let codes = [findings.authentication, findings.account].map { $0.map(\.description) ?? "-" }
-            // Of accounts that are looked at there may be many; whoever looks at them counts.
+            // Account checks come in large numbers and their caller counts the failures, so each one is logged at
+            // debug level only.
             context.logger.log(
-                level: request.operation == .login ? .warning : .debug, "the modules cannot tell",
+                level: request.operation == .login ? .warning : .debug, "PAM modules returned no decision",
                 metadata: ["authenticate": "\(codes[0])", "account": "\(codes[1])"])
             return .unavailable(.failed)
         case .refused(let reason, let isKnown):
             return isKnown || context.isLastOfItsKind ? .rejected(reason) : .notMine
         case .granted(let name, let groups):
             guard context.names.canonical(name) == user else {
-                context.logger.warning("the modules answered for another user than the one asked for")
+                context.logger.warning("PAM modules returned another user than the one logging in")
                 return .rejected(.wrong)
             }
             return .accepted(Identity(user: user, groups: groups, authenticator: PAMPlugin.name))

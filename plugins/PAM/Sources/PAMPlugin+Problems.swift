@@ -3,7 +3,7 @@ internal import Foundation
 internal import GatewayCore
 
 extension PAMPlugin.Settings {
-    /// Whether the text can name a service: it becomes a file's name, and an argument of a worker.
+    /// Whether the text is a valid service name: it becomes a file name and a worker's argument.
     static func isServiceName(_ text: String) -> Bool {
         guard (1...64).contains(text.utf8.count), !text.hasPrefix("-") else { return false }
         return text.utf8.allSatisfy { byte in
@@ -16,9 +16,9 @@ extension PAMPlugin.Settings {
         }
     }
 
-    /// What is wrong with the stack or the socket.
+    /// Returns every problem of the stack, or of the socket if one is configured.
     func problems() -> [ConfigurationProblem] {
-        guard Self.isServiceName(service) else { return [place.problem("\"\(service)\" is no service")] }
+        guard Self.isServiceName(service) else { return [place.problem("\"\(service)\" is not a service name")] }
         if let socket { return problems(of: socket) }
         let stack = ServiceStack(service: service, directory: serviceDirectory)
         var problems = stack.problems().map { place.problem($0) }
@@ -26,8 +26,8 @@ extension PAMPlugin.Settings {
         if geteuid() != 0 {
             problems.append(
                 place.problem(
-                    "is asked without root's rights, by which most modules, pam_unix among them, know nobody else's "
-                        + "password; see \"socket\"", severity: .warning))
+                    "runs without root privileges, with which most modules, pam_unix among them, verify only the "
+                        + "gateway's own user; see \"socket\"", severity: .warning))
         }
         return problems
     }
@@ -38,10 +38,10 @@ extension PAMPlugin.Settings {
             let reason = String(cString: strerror(errno))
             return [
                 socketPlace.problem(
-                    "\(socket): \(reason); logins wait for the worker service to start", severity: .warning)
+                    "\(socket): \(reason); logins are unavailable until the worker service starts", severity: .warning)
             ]
         }
-        guard status.st_mode & S_IFMT == S_IFSOCK else { return [socketPlace.problem("\(socket) is no socket")] }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { return [socketPlace.problem("\(socket) is not a socket")] }
         return []
     }
 }

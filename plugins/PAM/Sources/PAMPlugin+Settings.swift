@@ -2,40 +2,42 @@ internal import Foundation
 internal import GatewayCore
 
 extension PAMPlugin {
-    /// What stands behind `pam:` in the configuration.
+    /// The settings under `pam:` in the configuration.
     public struct Settings: Sendable {
         /// `service`: the PAM service, the name of a file in `/etc/pam.d`. Required; 1–64 of `A–Z a–z 0–9 _ -`.
         public var service: String
-        /// `minimum-uid`: accounts with a smaller uid never log in. Default 1000, at least 1: root never logs in.
+        /// `minimum-uid`: the lowest uid that may log in. Default 1000, at least 1: root never logs in.
         public var minimumUID: UInt32 = 1000
-        /// `workers`: how many logins are judged at once, each in a process of its own. 1 to 64, default twice the cores, at
+        /// `workers`: the number of concurrent logins, each in its own process. 1 to 64, default twice the cores, at
         /// most 8.
         public var workers = min(2 * ProcessInfo.processInfo.activeProcessorCount, 8)
-        /// `deadline`: how long a login may take, waiting included. 100 ms to 60 s, default 10 s.
+        /// `deadline`: the longest duration of a login, waiting included. 100 ms to 60 s, default 10 s.
         public var deadline: Duration = .seconds(10)
-        /// `queue`: how many logins may wait for a worker. 4 to 4096, default 64. One address gets a quarter of it.
+        /// `queue`: the number of logins that may wait for a worker. 4 to 4096, default 64. One address may use a
+        /// quarter.
         public var queue = 64
-        /// `service-directory`: where the service's file is, instead of the system's directories. Not with `socket`.
+        /// `service-directory`: the directory of the service's file, instead of the system's directories. Not with
+        /// `socket`.
         public var serviceDirectory: String?
-        /// `socket`: the Unix socket of a worker service that runs as another user. Without it the gateway starts workers
-        /// itself.
+        /// `socket`: the Unix socket of a worker service that runs as another user. Without it the gateway starts the
+        /// workers itself.
         public var socket: String?
 
-        /// Where the service was configured, for problems that show later.
+        /// The location of `service` in the configuration, for problems that are found later.
         var place = Place()
-        /// Where the socket was configured.
+        /// The location of `socket` in the configuration.
         var socketPlace = Place()
-        /// The program that is started as a worker: this one.
+        /// The program to start as a worker: this program.
         var program = "/proc/self/exe"
-        /// After how many logins a worker is replaced, since modules leak.
+        /// The number of logins after which a worker is replaced, because modules leak memory and descriptors.
         var loginsPerWorker = 100
-        /// How long worker after worker that fails is waited for.
+        /// The delay before a new worker after workers that failed.
         var backOff = BackOff()
 
-        /// Settings for a service, with the defaults of the configuration.
+        /// Creates settings for a service, with the configuration's defaults.
         public init(service: String) { self.service = service }
 
-        /// Where a value stands in the configuration.
+        /// The location of a value in the configuration.
         struct Place: Sendable {
             var location = SourceLocation(file: "")
             var path = ""

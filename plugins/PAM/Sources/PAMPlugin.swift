@@ -1,22 +1,22 @@
 public import GatewayCore
 
-/// The `pam` authenticator: passwords of system accounts, by a stack of Pluggable Authentication Modules.
+/// The `pam` authenticator: verifies passwords of system accounts with a stack of Pluggable Authentication Modules.
 public enum PAMPlugin: AuthenticatorPlugin {
     /// `pam`
     public static let name: PluginName = "pam"
     /// Passwords.
     public static let takes: Set<CredentialKind> = [.password]
-    /// Accounts are looked at again without a password.
+    /// Accounts can be rechecked without a password.
     public static let accountKnowledge = AccountKnowledge.status
-    /// Modules see the peer's address and may decide by it.
+    /// Modules receive the peer's address and may decide by it.
     public static let verdictDependsOnPeer = true
 
-    /// Reads the settings; each one's meaning stands at `Settings`. Unknown names are left to the owner of the reader, who
-    /// calls `finish()`.
+    /// Reads the settings described at `Settings`. The caller reports unknown keys: it calls `finish()` on the
+    /// reader.
     public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
         let service = reader.required("service")
         if let service, !Settings.isServiceName(service) {
-            reader.report("service", "\"\(service)\" is no service; write 1 to 64 of A-Z a-z 0-9 _ -")
+            reader.report("service", "\"\(service)\" is not a service name; use 1 to 64 of A-Z a-z 0-9 _ -")
         }
         let minimumUID = reader.integer("minimum-uid", in: 1...Int(Int32.max))
         let workers = reader.integer("workers", in: 1...64)
@@ -25,7 +25,9 @@ public enum PAMPlugin: AuthenticatorPlugin {
         let directory = reader.path("service-directory")
         let socket = reader.path("socket")
         if directory != nil, socket != nil {
-            reader.report("service-directory", "belongs on the command line of the worker service behind \"socket\"")
+            reader.report(
+                "service-directory",
+                "cannot be combined with \"socket\"; set it on the command line of the worker service")
         }
         guard let service else { return nil }
         var settings = Settings(service: service)
@@ -40,19 +42,19 @@ public enum PAMPlugin: AuthenticatorPlugin {
         return settings
     }
 
-    /// Everything wrong with the service's stack, or with the socket that is there in place of one. Reads on the file
-    /// pool, asks no module.
+    /// Returns every problem of the service's stack, or of the socket if one is configured. Reads on the file pool
+    /// and calls no module.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         do {
             return try await context.filePool.run { settings.problems() }
         } catch {
-            return [settings.place.problem("was not looked at: too much other work is waiting")]
+            return [settings.place.problem("was not checked: the queue of the file threads is full; try again")]
         }
     }
 
-    /// Makes the authenticator. Workers start with the first login.
+    /// Makes the authenticator. The first login starts the first worker.
     ///
-    /// - Throws: `ConfigurationProblem` where the service's stack is gone since `problems` saw it.
+    /// - Throws: `ConfigurationProblem` if the stack became invalid after `problems` read it.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

@@ -1,12 +1,14 @@
-// What the static users need of the system's libcrypt (libxcrypt): one hash of one password, and a new setting.
+// The functions of the system's libcrypt (libxcrypt) that the plug-in uses: one computes a hash, one makes a new
+// setting.
 #pragma once
 #include <crypt.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Hashes the phrase under the setting into `output` (CRYPT_OUTPUT_SIZE bytes). 0, or what errno says: ERANGE for a phrase
-// that crypt(3) cannot take. The phrase must hold no NUL. Everything that held it is wiped before the memory is given back.
+// Hashes the phrase under the setting into `output` (CRYPT_OUTPUT_SIZE bytes). Returns 0, or an errno value: ERANGE
+// for a phrase longer than crypt(3) accepts. The phrase must not contain a NUL. Wipes its copies of the phrase before
+// it frees them.
 static inline int notify_gateway_crypt(const void *phrase, size_t length, const char *setting, char *output) {
     struct crypt_data *data = (struct crypt_data *)calloc(1, sizeof *data);
     if (data == NULL) return ENOMEM;
@@ -27,8 +29,8 @@ static inline int notify_gateway_crypt(const void *phrase, size_t length, const 
     return fault;
 }
 
-// A new yescrypt setting of the library's default cost, salted by the kernel, into `output`
-// (CRYPT_GENSALT_OUTPUT_SIZE bytes). 0, or what errno says.
+// Writes a new yescrypt setting with the library's default cost and a salt from the kernel into `output`
+// (CRYPT_GENSALT_OUTPUT_SIZE bytes). Returns 0, or an errno value.
 static inline int notify_gateway_new_setting(char *output) {
     errno = 0;
     if (crypt_gensalt_rn("$y$", 0, NULL, 0, output, CRYPT_GENSALT_OUTPUT_SIZE) != NULL) return 0;

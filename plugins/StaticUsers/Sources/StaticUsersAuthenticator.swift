@@ -2,14 +2,15 @@ public import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// Judges passwords by the users file.
-///
-/// A hash costs milliseconds on purpose, so each one is computed on the blocking pool, never on the caller's loop. A name
-/// that the file lacks costs what one that it has would cost, unless a later authenticator is asked about it.
+/// The authenticator that verifies passwords against the users file.
+/// Computing a hash takes milliseconds by design, so it runs on the blocking pool and never on the caller's event
+/// loop. A login with an unknown name computes a decoy hash, so it takes as long as a login with a known name. The
+/// decoy is skipped if a later authenticator also accepts passwords: that one receives the credential.
 public final class StaticUsersAuthenticator: AccountList {
     private let settings: StaticUsersPlugin.Settings
     private let context: PluginContext
-    // Stays the same over reloads: a name that the file lacks keeps its decoy, and with it its duration.
+    // The key lives as long as the authenticator. A reload therefore leaves the decoy of an unknown name, and its
+    // duration, unchanged.
     private let decoyDigester: KeyedDigester
     private let table: Mutex<UserTable>
 
@@ -22,14 +23,14 @@ public final class StaticUsersAuthenticator: AccountList {
         decoyDigester = KeyedDigester(key: Secret(key))
     }
 
-    /// Judges a password. Resumes on the caller's loop after some milliseconds on the blocking pool.
+    /// Verifies a password. Waits some milliseconds for the blocking pool, then resumes on the caller's executor.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard case .password(let login, let password) = credential else { return .notMine }
         let table = table.withLock { $0 }
         let user = context.names.canonical(login.text).flatMap { table.users[$0] }
         if user == nil, !context.isLastOfItsKind { return .notMine }
         guard Self.isPassword(password) else { return .rejected(.malformed) }
-        // For known names too: the few microseconds that it takes would tell them apart.
+        // Computed for known names too; otherwise the few microseconds would distinguish them.
         guard let decoy = decoy(for: login, in: table) else { return .unavailable(.failed) }
         let hash = user?.hash ?? decoy
         let match: PasswordHash.Match
@@ -41,57 +42,58 @@ public final class StaticUsersAuthenticator: AccountList {
         switch match {
         case .undecided: return .unavailable(.failed)
         case .different: return .rejected(.wrong)
-        case .same: return user.map { verdict(on: $0, ifStill: hash) } ?? .rejected(.wrong)
+        case .same: return user.map { result(for: $0, ifStill: hash) } ?? .rejected(.wrong)
         }
     }
 
     /// The users file.
     public var files: [String] { [settings.file] }
 
-    /// Reads the users file again. Where it is good, logins from here on are judged by it; where it is not, the users stay
-    /// as they were and the problems are the answer.
+    /// Reads the users file again. If the file is valid, later logins use it. If not, the current users stay in force
+    /// and the problems are returned.
     public func reload() async -> [ConfigurationProblem] {
         do {
             let tried = table.withLock(\.triedCosts)
             let fresh = try await UserTable.load(settings.file, context: context, tried: tried)
             table.withLock { $0 = fresh }
-            context.logger.info("users reloaded", metadata: ["users": "\(fresh.users.count)"])
+            context.logger.info("Users file reloaded", metadata: ["users": "\(fresh.users.count)"])
             return []
         } catch {
             return error.problems
         }
     }
 
-    /// What a right password gets. A login may have waited for a thread while the file was read again: what counts is what the
-    /// file says now.
-    private func verdict(on former: UserTable.User, ifStill hash: PasswordHash) -> AuthenticationOutcome {
+    /// Returns the result for a correct password, according to the current table. The file may have been reloaded
+    /// while the login waited for a thread, so the user and the hash are looked up again.
+    private func result(for former: UserTable.User, ifStill hash: PasswordHash) -> AuthenticationOutcome {
         guard let user = table.withLock({ $0.users[former.name] }), user.hash.text == hash.text else {
             return .rejected(.wrong)
         }
-        if let bar = user.bar(at: context.clocks.wall()) { return .rejected(bar) }
+        if let reason = user.rejection(at: context.clocks.wall()) { return .rejected(reason) }
         return .accepted(Identity(user: user.name, groups: user.groups, authenticator: StaticUsersPlugin.name))
     }
 
-    /// How the account stands by the users file.
+    /// Returns whether the users file still lets the account log in, without a password.
     public func standing(of login: LoginName) async -> AccountStanding {
         let table = table.withLock { $0 }
         guard let user = context.names.canonical(login.text).flatMap({ table.users[$0] }) else {
             return .ended(.wrong)
         }
-        return user.bar(at: context.clocks.wall()).map(AccountStanding.ended) ?? .good(groups: user.groups)
+        return user.rejection(at: context.clocks.wall()).map(AccountStanding.ended) ?? .good(groups: user.groups)
     }
 
-    /// The users who may log in.
+    /// Returns the users who may log in at the given time.
     public func accounts(at now: WallTime) -> AccountSnapshot {
         let table = table.withLock { $0 }
-        let open = table.users.values.filter { $0.bar(at: now) == nil }
+        let open = table.users.values.filter { $0.rejection(at: now) == nil }
         return AccountSnapshot(
-            marks: table.marks.filter { table.users[$0.key]?.bar(at: now) == nil },
+            marks: table.marks.filter { table.users[$0.key]?.rejection(at: now) == nil },
             groups: Dictionary(uniqueKeysWithValues: open.map { ($0.name, $0.groups) }),
             holdsUntil: open.compactMap(\.expires).min())
     }
 
-    /// A hash of the file for a name that it lacks, always the same one, which only the holder of the key could foretell.
+    /// Returns the hash that stands in for the missing hash of an unknown name, or nil if libcrypto fails. A secret
+    /// key selects it, so a name always has the same decoy and nobody outside can predict which one.
     private func decoy(for login: LoginName, in table: UserTable) -> PasswordHash? {
         guard let digest = decoyDigester.digest(Array(login.text.utf8)) else { return nil }
         let number = digest.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -99,7 +101,8 @@ public final class StaticUsersAuthenticator: AccountList {
         return table.hashes[Int(number % UInt64(table.hashes.count))]
     }
 
-    /// A NUL would end the password early for crypt(3), and any continuation of a right password would be right.
+    /// Whether crypt(3) can process the password. crypt(3) stops at a NUL byte, so it would accept a correct password
+    /// followed by a NUL and anything else.
     private static func isPassword(_ password: Secret) -> Bool {
         guard (1...1024).contains(password.count) else { return false }
         return password.withUnsafeBytes { !$0.contains(0) }

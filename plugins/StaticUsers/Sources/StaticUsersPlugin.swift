@@ -6,27 +6,28 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
     public static let name: PluginName = "static-users"
     /// Passwords.
     public static let takes: Set<CredentialKind> = [.password]
-    /// Accounts are looked at again without a password.
+    /// Accounts can be rechecked without a password.
     public static let accountKnowledge = AccountKnowledge.status
-    /// The verdict is the file's alone.
+    /// The result depends on the users file alone.
     public static let verdictDependsOnPeer = false
 
-    /// What stands behind `static-users:` in the configuration.
+    /// The settings under `static-users:` in the configuration.
     public struct Settings: Sendable {
-        /// `file`: the users file, in YAML, or as htpasswd has it where the name ends in `.htpasswd`. Required; relative to
-        /// the configuration's directory. Holds hashes, so its mode is checked.
+        /// `file`: the path of the users file. Required; relative to the configuration's directory. A name that ends
+        /// in `.htpasswd` selects the htpasswd format, any other name YAML. The file holds hashes, so its mode is
+        /// checked.
         public var file: String
 
-        /// Settings for a users file.
+        /// Creates settings for a users file.
         public init(file: String) { self.file = file }
     }
 
-    /// Reads `file`. Unknown names are left to the owner of the reader, who calls `finish()`.
+    /// Reads `file`. The caller reports unknown keys: it calls `finish()` on the reader.
     public static func readSettings(_ reader: ConfigurationReader) -> Settings? {
         reader.required("file").map { Settings(file: reader.absolute($0)) }
     }
 
-    /// Everything wrong with the users file. Reads it and tries one hash of each cost, on the blocking pool.
+    /// Returns every problem of the users file. Reads the file and computes one hash for each cost, on the file pool.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         do {
             _ = try await UserTable.load(settings.file, context: context)
@@ -36,9 +37,9 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
         }
     }
 
-    /// Reads the users file once more and makes the authenticator.
+    /// Reads the users file again and makes the authenticator.
     ///
-    /// - Throws: `ConfigurationFault` where the file has changed for the worse since `problems` read it.
+    /// - Throws: `ConfigurationFault` if the file became invalid after `problems` read it.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StaticUsers
 
-@Suite("The users file while all threads hash passwords")
+@Suite("Users file operations while every hashing thread is busy")
 struct BusyThreadTests {
-    /// A context whose one hashing thread is held by the test.
+    /// Returns a context whose hashing threads and queue length the test controls.
     private static func context(_ hashing: NIOThreadPool, capacity: Int) -> PluginContext {
         let base = PluginContext.test()
         return PluginContext(
@@ -16,7 +16,7 @@ struct BusyThreadTests {
             filePool: base.filePool, clocks: base.clocks, names: base.names, isLastOfItsKind: true)
     }
 
-    // The password is the name.
+    // The password of each user equals the name.
     private static let alice =
         #"users: { alice: { hash: "$5$rounds=1000$alice$20.kuhUgjZX.hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3""#
 
@@ -26,7 +26,7 @@ struct BusyThreadTests {
                 as? StaticUsersAuthenticator)
     }
 
-    @Test("It is read all the same")
+    @Test("The users file is read and reloaded although the hashing pool is full")
     func reads() async throws {
         let files = try TestFiles()
         let file = try files.write(Self.alice + "} }", to: "users.yaml")
@@ -38,7 +38,7 @@ struct BusyThreadTests {
     }
 
     @Test(
-        "A login that waits for a thread meanwhile is judged by what the file says when its turn has come",
+        "A login that waits for a thread is verified against the file as reloaded meanwhile",
         arguments: [
             (alice + ", disabled: true } }", AuthenticationOutcome.rejected(.disabled)),
             (alice.replacing("alice: {", with: "bob: {") + "} }", .rejected(.wrong)),
@@ -52,13 +52,13 @@ struct BusyThreadTests {
         hashing.start()
         let authenticator = try await Self.made(file, Self.context(hashing, capacity: 64))
         let (gate, open) = (Gate(), Gate())
-        // Holds the only thread until the file has been read again.
+        // Holds the only thread until the file has been reloaded.
         hashing.submit { _ in
             open.signal()
             gate.wait()
         }
         open.wait()
-        // It has looked into the file and waits for the thread when this returns.
+        // When this returns, the login has read the table and waits for the thread.
         let waiting = Task.immediate { await authenticator.login("alice", "alice") }
         try files.write(text, to: "users.yaml")
         #expect(await authenticator.reload() == [])
@@ -68,7 +68,7 @@ struct BusyThreadTests {
     }
 }
 
-/// A semaphore that a test waits for on a thread of its own.
+/// A semaphore that blocks the waiting thread.
 private final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 

@@ -3,9 +3,9 @@ import GatewayTesting
 import StaticUsers
 import Testing
 
-@Suite("README")
+@Suite("README of static-users")
 struct ReadmeTests {
-    @Test("the example loads, and its users log in")
+    @Test("The example loads and its users can log in")
     func example() async throws {
         let readme = try PluginReadme()
         try #require(readme.examples.count == 2)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StaticUsers
 
-@Suite("Logins of static users")
+@Suite("Logins with static users")
 struct StaticUsersAuthenticatorTests {
     private static let users = """
         users:
@@ -20,7 +20,7 @@ struct StaticUsersAuthenticatorTests {
         return try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: context)
     }
 
-    @Test("the right password gives the canonical user, with groups")
+    @Test("The correct password yields the canonical user with groups")
     func right() async throws {
         let authenticator = try await authenticator()
         let alice = Identity(
@@ -36,7 +36,7 @@ struct StaticUsersAuthenticatorTests {
         #expect(dave.groups.isEmpty)
     }
 
-    @Test("wrong, disabled, expired, unknown")
+    @Test("A wrong password, a disabled or expired account and an unknown name are rejected")
     func refused() async throws {
         let authenticator = try await authenticator()
         #expect(await authenticator.login("alice", "wrong") == .rejected(.wrong))
@@ -44,13 +44,14 @@ struct StaticUsersAuthenticatorTests {
         #expect(await authenticator.login("bob", "wrong") == .rejected(.wrong))
         #expect(await authenticator.login("carol", "correct horse") == .rejected(.expired))
         #expect(await authenticator.login("carol", "wrong") == .rejected(.wrong))
-        // The decoy is a hash of the file, and `correct horse` is the password of each: it must not let anybody in.
+        // Every hash of the file belongs to `correct horse`, so this password matches every decoy. No unknown name
+        // may log in with it.
         for name in ["nobody", "mallory", "", "alice ", "alice\u{0}", "al\u{131}ce", "name,with", "ａlice"] {
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong), "\(name)")
         }
     }
 
-    @Test("passwords that crypt(3) would cut, or cannot take")
+    @Test("A password that crypt(3) would truncate or cannot process is rejected")
     func awkwardPasswords() async throws {
         let authenticator = try await authenticator()
         #expect(await authenticator.login("alice", "") == .rejected(.malformed))
@@ -63,7 +64,7 @@ struct StaticUsersAuthenticatorTests {
         #expect(await authenticator.login("alice", [0xFF, 0xFE, 0x80]) == .rejected(.wrong))
     }
 
-    @Test("a name that the file lacks is another's, if there is another")
+    @Test("A name that the file lacks is left to a later authenticator, if there is one")
     func notMine() async throws {
         let authenticator = try await authenticator(PluginContext.test(isLastOfItsKind: false))
         #expect(await authenticator.login("nobody", "correct horse") == .notMine)
@@ -77,7 +78,7 @@ struct StaticUsersAuthenticatorTests {
         }
     }
 
-    @Test("with no room on the pool it cannot tell, for known and unknown names alike")
+    @Test("With a full pool the result is unavailable, for known and unknown names alike")
     func busy() async throws {
         let files = try TestFiles()
         let file = try files.write(Self.users)
@@ -87,10 +88,10 @@ struct StaticUsersAuthenticatorTests {
         #expect(await authenticator.login("alice", "correct horse") == .unavailable(.busy))
         #expect(await authenticator.login("nobody", "correct horse") == .unavailable(.busy))
         let problems = await authenticator.reload()
-        #expect(problems.map(\.message) == ["was not read: too much other work is waiting"])
+        #expect(problems.map(\.message) == ["was not read: the queue of the file threads is full; try again"])
     }
 
-    @Test("reloading swaps the users, and a broken file keeps them")
+    @Test("A reload replaces the users, and an invalid file keeps them")
     func reloading() async throws {
         let files = try TestFiles()
         let file = try files.write(Self.users)
@@ -108,7 +109,7 @@ struct StaticUsersAuthenticatorTests {
         }
     }
 
-    @Test("a file that has gone bad before the start ends it")
+    @Test("Making the authenticator throws if the file cannot be read")
     func makingThrows() async throws {
         await #expect(throws: ConfigurationFault.self) {
             _ = try await StaticUsersPlugin.makeAuthenticator(
@@ -117,7 +118,7 @@ struct StaticUsersAuthenticatorTests {
     }
 
     @Test(
-        "hostile strings as user and as password: never let in, never a crash",
+        "Hostile strings as user name and as password are never accepted and never crash",
         .enabled(if: !TestData.naughtyStrings.isEmpty))
     func naughtyStrings() async throws {
         let strings = TestData.naughtyStrings

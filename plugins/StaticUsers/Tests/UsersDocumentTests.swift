@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Users file")
 struct UsersDocumentTests {
-    /// The problems, each without the directory before the file's name.
+    /// Returns the problems as text, without the directory before the file's name.
     private func problems(
         _ text: String, in name: String = "users.yaml", mode: Int = 0o600, names: NameRules = NameRules()
     ) async throws -> [String] {
@@ -16,12 +16,12 @@ struct UsersDocumentTests {
         return found.map { withoutHint($0.description.replacing(files.path + "/", with: "")) }
     }
 
-    /// Without the names that would be right, which the reader adds of itself.
+    /// Removes the list of known keys that the reader appends.
     private func withoutHint(_ problem: String) -> String {
         problem.range(of: "; known keys: ").map { String(problem[..<$0.lowerBound]) } ?? problem
     }
 
-    @Test("a good file has none")
+    @Test("A valid file has no problems")
     func good() async throws {
         let text = """
             # Comments are fine.
@@ -36,7 +36,7 @@ struct UsersDocumentTests {
         #expect(try await problems(text) == [])
     }
 
-    @Test("every mistake is found at once, each at its place")
+    @Test("Every mistake is reported at once, each with its location")
     func mistakes() async throws {
         let text = """
             users:
@@ -52,16 +52,16 @@ struct UsersDocumentTests {
             groups: {}
             """
         let accepted =
-            "accepted are yescrypt ($y$), bcrypt ($2a$, $2b$, $2y$), scrypt ($7$), sha512crypt ($6$) and sha256crypt ($5$)"
+            "accepted: yescrypt ($y$), bcrypt ($2a$, $2b$, $2y$), scrypt ($7$), sha512crypt ($6$) and sha256crypt ($5$)"
         let found = try await problems(text)
         #expect(
             found == [
                 "users.yaml:2:18: users.alice.hash: is an MD5 hash; \(accepted)",
-                "users.yaml:2:69: users.alice.groups[1]: is no group name: 1 to 64 of A-Z a-z 0-9 _ . -",
-                "users.yaml:3:143: users.Bob.expires: is no time; write one as 2027-01-31T00:00:00Z",
+                "users.yaml:2:69: users.alice.groups[1]: is not a group name: use 1 to 64 of A-Z a-z 0-9 _ . -",
+                "users.yaml:3:143: users.Bob.expires: is not an RFC 3339 time such as 2027-01-31T00:00:00Z",
                 "users.yaml:4:144: users.bob.disabled: must be true or false",
                 "users.yaml:4:3: users.bob: is the same user as \"Bob\" in line 3: both are \"bob\"",
-                "users.yaml:5:3: users.a,b: is no user name: in lower case, 1 to 111 of a-z 0-9 _ @ . -",
+                "users.yaml:5:3: users.a,b: is not a user name: in lower case, 1 to 111 of a-z 0-9 _ @ . -",
                 "users.yaml:6:10: users.carol: \"hash\" is missing",
                 "users.yaml:6:20: users.carol.groups: must be a list",
                 "users.yaml:6:30: users.carol.hsah: is not a known key; did you mean `hash`? "
@@ -69,20 +69,20 @@ struct UsersDocumentTests {
                 "users.yaml:7:9: users.dave: must be a mapping of names to values",
                 "users.yaml:7:9: users.dave: \"hash\" is missing",
                 "users.yaml:8:16: users.eve.hash: is plain text or an unknown hash; \(accepted)",
-                "users.yaml:9:17: users.fred.hash: has the bcrypt cost 99; allowed are 4 to 16",
+                "users.yaml:9:17: users.fred.hash: has the bcrypt cost 99; allowed: 4 to 16",
                 "users.yaml:10:17: users.gina.hash: must not be empty",
                 "users.yaml:11:1: groups: is not a known key",
             ])
     }
 
     @Test(
-        "a file without users",
+        "A file without users is rejected",
         arguments: ["", "users:\n", "users: {}\n", "# nothing\n"])
     func empty(text: String) async throws {
         #expect(try await problems(text) == ["users.yaml: has no users"])
     }
 
-    @Test("what is no mapping, or no YAML")
+    @Test("A file that is not a mapping, or not YAML, is rejected")
     func shapeless() async throws {
         #expect(try await problems("- alice\n") == ["users.yaml:1:1: must be a mapping of names to values"])
         #expect(
@@ -92,7 +92,7 @@ struct UsersDocumentTests {
         #expect(try await problems(twice).first?.contains("duplicate name") == true)
     }
 
-    @Test("a file open to others", arguments: [0o644, 0o604, 0o602, 0o620, 0o660, 0o666])
+    @Test("A file open to other users is rejected", arguments: [0o644, 0o604, 0o602, 0o620, 0o660, 0o666])
     func openFile(mode: Int) async throws {
         let text = "users: { a: { hash: \"\(Hashes.sha512)\" } }\n"
         #expect(
@@ -101,12 +101,12 @@ struct UsersDocumentTests {
             ])
     }
 
-    @Test("a file that the owner, or the group, may read", arguments: [0o600, 0o640, 0o400, 0o440, 0o700])
+    @Test("A file closed to other users is accepted", arguments: [0o600, 0o640, 0o400, 0o440, 0o700])
     func closedFile(mode: Int) async throws {
         #expect(try await problems("users: { a: { hash: \"\(Hashes.sha512)\" } }\n", mode: mode) == [])
     }
 
-    @Test("a file that is none")
+    @Test("A missing file, a directory and a file that is not UTF-8 are rejected")
     func absent() async throws {
         let files = try TestFiles()
         let absent = await StaticUsersPlugin.problems(
@@ -122,7 +122,7 @@ struct UsersDocumentTests {
         #expect(notText.map(\.description) == ["\(bytes): is not UTF-8"])
     }
 
-    @Test("names that identity rules make the same")
+    @Test("Two names that identity rules make equal are rejected")
     func strippedNames() async throws {
         let rules = NameRules(prefixes: ["EXAMPLE\\"])
         let text = """
@@ -136,14 +136,14 @@ struct UsersDocumentTests {
             ])
     }
 
-    @Test("htpasswd lines")
+    @Test("htpasswd lines are read, and each mistake has its location")
     func htpasswd() async throws {
         let good = "# comment\n\nalice:\(Hashes.bcrypt)\r\nbob:\(Hashes.bcrypt):gecos\n"
         #expect(try await problems(good, in: "users.htpasswd") == [])
         let bad =
             "alice:\(Hashes.bcrypt)\nALICE:\(Hashes.bcrypt)\nbob:$apr1$x$qjXMvbEw8oaL.CzflDtaK/\n:x\nnothing\ncarol:pw\n"
         let accepted =
-            "accepted are yescrypt ($y$), bcrypt ($2a$, $2b$, $2y$), scrypt ($7$), sha512crypt ($6$) and sha256crypt ($5$)"
+            "accepted: yescrypt ($y$), bcrypt ($2a$, $2b$, $2y$), scrypt ($7$), sha512crypt ($6$) and sha256crypt ($5$)"
         #expect(
             try await problems(bad, in: "x.htpasswd") == [
                 "x.htpasswd:2:1: ALICE: is the same user as \"alice\" in line 1: both are \"alice\"",
@@ -155,7 +155,7 @@ struct UsersDocumentTests {
         #expect(try await problems("", in: "x.htpasswd") == ["x.htpasswd: has no users"])
     }
 
-    @Test("the settings name the file, and nothing else")
+    @Test("The settings name the file and nothing else")
     func settings() throws {
         let problems = ConfigurationProblems()
         func read(_ text: String) throws -> StaticUsersPlugin.Settings? {

@@ -5,9 +5,9 @@ import SecretFiles
 import StaticUsers
 import Testing
 
-@Suite("Changing the users file beside other commands")
+@Suite("Concurrent changes of the users file")
 struct UsersFileLockTests {
-    @Test("an edit begins with what the file holds once the lock is had")
+    @Test("An edit starts from the content that the file has once the lock is acquired")
     func serial() async throws {
         let files = try TestFiles()
         let path = files.path + "/users.yaml"
@@ -27,7 +27,7 @@ struct UsersFileLockTests {
         #expect(try files.names() == ["users.yaml"])
     }
 
-    @Test("a lock that is not let go of ends the wait with a message, and changes nothing")
+    @Test("A lock that is not released makes the edit fail with a message and changes nothing")
     func held() throws {
         let files = try TestFiles()
         let path = files.path + "/users.yaml"
@@ -43,7 +43,7 @@ struct UsersFileLockTests {
         #expect(try files.names() == [])
     }
 
-    @Test("what a killed command left of its new file goes with the next change")
+    @Test("The next edit removes the temporary file of a killed command")
     func killed() throws {
         let files = try TestFiles()
         let path = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" } }")

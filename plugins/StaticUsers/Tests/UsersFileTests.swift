@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Editing the users file")
 struct UsersFileTests {
-    @Test("a file is made, private, and what was added can log in")
+    @Test("A new file is private, and an added user can log in")
     func creating() async throws {
         let files = try TestFiles()
         let path = files.path + "/users.yaml"
@@ -32,7 +32,7 @@ struct UsersFileTests {
         }
     }
 
-    @Test("in a directory that hands its group down, that group reads what is made")
+    @Test("In a set-group-ID directory the group can read a new file")
     func sharedDirectory() throws {
         let files = try TestFiles()
         let directory = files.path + "/shared"
@@ -45,7 +45,7 @@ struct UsersFileTests {
         #expect(try UsersFile.load(directory + "/users.yaml", names: NameRules()).users.count == 1)
     }
 
-    @Test("every setting of a user survives, comments do not")
+    @Test("Every setting of a user is kept; comments are lost")
     func roundTrip() throws {
         let files = try TestFiles()
         let path = try files.write(
@@ -63,11 +63,11 @@ struct UsersFileTests {
         #expect(again.users.map(\.isDisabled) == [true, false])
         #expect(again.users.map(\.expires) == [WallTime(rfc3339: "2027-01-31T00:00:00Z"), nil])
         #expect(again.users.map { $0.groups.map(\.text) } == [[], ["1", "x"]])
-        // A gateway that reads by its group still can.
+        // A gateway that reads the file through its group still can.
         #expect(try files.mode(of: "users.yaml") == 0o640)
     }
 
-    @Test("removing, down to nobody")
+    @Test("Users can be removed down to an empty file")
     func removing() throws {
         let files = try TestFiles()
         let path = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" }, b: { hash: \"\(Hashes.sha512)\" } }")
@@ -80,7 +80,7 @@ struct UsersFileTests {
         #expect(try UsersFile.load(path, names: NameRules()).users.isEmpty)
     }
 
-    @Test("what cannot be, with its reason")
+    @Test("An impossible edit is rejected with its reason")
     func refusals() throws {
         let files = try TestFiles()
         let path = try files.write("users: { Alice: { hash: \"\(Hashes.sha512)\" } }")
@@ -90,10 +90,10 @@ struct UsersFileTests {
                 files.path + "/", with: "")
         }
         #expect(
-            says { try file.add("alice", passwordHash: Hashes.sha512) } == "users.yaml: has the user \"Alice\" already")
+            says { try file.add("alice", passwordHash: Hashes.sha512) } == "users.yaml: already has the user \"Alice\"")
         #expect(
             says { try file.add("a:b", passwordHash: Hashes.sha512) }
-                == "users.yaml: \"a:b\" is no user name: in lower case, 1 to 111 of a-z 0-9 _ @ . -")
+                == "users.yaml: \"a:b\" is not a user name: in lower case, 1 to 111 of a-z 0-9 _ @ . -")
         #expect(says { try file.remove("bob") } == "users.yaml: has no user \"bob\"")
         #expect(says { try file.setHash(Hashes.sha512, for: "a,b") } == "users.yaml: has no user \"a,b\"")
         #expect(
@@ -102,7 +102,7 @@ struct UsersFileTests {
         #expect(file.users.map(\.name) == ["Alice"])
     }
 
-    @Test("a broken file is not edited")
+    @Test("An invalid file cannot be edited")
     func broken() throws {
         let files = try TestFiles()
         let path = try files.write("users: { a: { hash: hunter2 }, b: {} }")
@@ -112,7 +112,7 @@ struct UsersFileTests {
         #expect(throws: ConfigurationFault.self) { try UsersFile.load(open, names: NameRules()) }
     }
 
-    @Test("a change by somebody else is not undone")
+    @Test("An edit does not overwrite a change of another process")
     func concurrentChange() throws {
         let files = try TestFiles()
         let path = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" } }")
@@ -126,7 +126,7 @@ struct UsersFileTests {
         #expect(try files.names() == ["users.yaml"])
     }
 
-    @Test("htpasswd files stay htpasswd files")
+    @Test("An htpasswd file keeps its format")
     func htpasswd() throws {
         let files = try TestFiles()
         let path = try files.write("alice:\(Hashes.bcrypt)\n", to: "users.htpasswd")
@@ -139,7 +139,7 @@ struct UsersFileTests {
         #expect(try files.text(of: "users.htpasswd") == "alice:\(Hashes.bcrypt)\nbob:\(Hashes.sha512)\n")
     }
 
-    @Test("a symbolic link stays one")
+    @Test("A symbolic link stays a symbolic link")
     func symbolicLink() throws {
         let files = try TestFiles()
         _ = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" } }", to: "real.yaml")

@@ -4,16 +4,16 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// A connection on which a check writes whatever it likes, and waits for what comes back, though not for ever.
+/// A connection on which a check writes arbitrary bytes and waits for frames, with a timeout.
 struct ConformanceConnection {
-    /// What came of waiting.
+    /// The result of waiting for a frame.
     enum Arrival {
         case frame(ByteBuffer)
         case closed
         case silence
     }
 
-    /// Raised by a timer of the event loop, read by the check.
+    /// A flag that an event loop's timer sets and a check reads.
     private final class Flag: Sendable {
         let isRaised = Atomic(false)
     }
@@ -23,7 +23,7 @@ struct ConformanceConnection {
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     private let patience: TimeAmount
 
-    /// Connects, lends the connection to the closure, and closes it.
+    /// Connects, runs the closure with the connection, and closes it.
     static func open<Answer: Sendable>(
         _ socket: String, patience: TimeAmount,
         _ body: (inout ConformanceConnection) async throws(ConformanceFault) -> Answer
@@ -43,10 +43,10 @@ struct ConformanceConnection {
             throw ConformanceFault("cannot connect to \(socket): \(String(cString: strerror(error.errnoCode)))")
         } catch {
             throw ConformanceFault(
-                "cannot connect to \(socket): a path of at most 107 bytes to a Unix socket is needed")
+                "cannot connect to \(socket): not the path of a Unix socket, of at most 107 bytes")
         }
         var answer: Result<Answer, ConformanceFault> = .failure(ConformanceFault("the connection failed"))
-        // Closing fails where the other side was faster, which says nothing about the check.
+        // Closing fails if the process closed first, which does not affect the check.
         try? await wrapped.executeThenClose { inbound, outbound in
             var connection = ConformanceConnection(
                 channel: wrapped.channel, outbound: outbound, inbound: inbound.makeAsyncIterator(), patience: patience)
@@ -57,16 +57,16 @@ struct ConformanceConnection {
         return try answer.get()
     }
 
-    /// Writes bytes as they are. A process that has closed already is no fault here; what it says tells.
+    /// Writes raw bytes. A write error is ignored: the check decides by the process's response.
     func send(_ bytes: ByteBuffer) async { try? await outbound.write(bytes) }
 
-    /// Writes a frame around the text.
+    /// Writes a frame with the text.
     func send(json text: String) async { await send(Frame.around(Array(text.utf8))) }
 
-    /// Says that nothing more will come from here.
+    /// Shuts down the output; the process reads an end of file.
     func closeOutput() { outbound.finish() }
 
-    /// Waits for a frame, the end, or the end of patience, after which the connection is closed.
+    /// Waits for a frame, the closure of the connection, or the timeout, which closes the connection.
     mutating func receive() async throws(ConformanceFault) -> Arrival {
         let flag = Flag()
         let timer = channel.eventLoop.scheduleTask(in: patience) { [channel] in
@@ -79,7 +79,7 @@ struct ConformanceConnection {
         } catch let fault as ProtocolFault {
             throw ConformanceFault("sent no frame: \(fault)")
         } catch {
-            // Reset by the process: it closed with something unread, which is a way to close.
+            // A reset: the process closed with unread input, which counts as closing.
         }
         return flag.isRaised.load(ordering: .relaxed) ? .silence : .closed
     }

@@ -1,15 +1,15 @@
 internal import GatewayCore
 
-/// A request as a check writes it: like the gateway's, but for what the check changes.
+/// A request of a check: the gateway's own, with the check's changes.
 struct ConformanceRequest {
     let id: String
     let json: String
 
-    /// A request with a credential that nobody has.
+    /// Creates a request with a random credential.
     ///
     /// - Parameters:
-    ///   - kind: one that the process takes, unless the check is about others.
-    ///   - changes: members with other JSON than usual, or additional ones; empty text leaves the member out.
+    ///   - kind: a kind that the process accepts, or another one for checks of unknown kinds.
+    ///   - changes: JSON by member name, which replaces or adds a member. An empty text removes the member.
     init(_ kind: String, _ changes: [String: String] = [:]) {
         var generator = SystemRandomNumberGenerator()
         func nonsense() -> String { String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }

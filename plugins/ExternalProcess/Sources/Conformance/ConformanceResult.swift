@@ -1,18 +1,18 @@
-/// What one check of a conformance run found.
+/// The result of one check of a conformance run.
 public struct ConformanceResult: Sendable, Hashable, CustomStringConvertible {
-    /// What was tried, in a few words.
+    /// The name of the check.
     public let check: String
-    /// What was wrong with how the process took it, or nil.
+    /// The process's mistake, or nil if the check passed.
     public let fault: String?
 
-    /// Whether the process did as the protocol says.
+    /// Whether the check passed.
     public var isGood: Bool { fault == nil }
 
     /// `ok      hello`, or `FAILED  hello: why`.
     public var description: String { fault.map { "FAILED  \(check): \($0)" } ?? "ok      \(check)" }
 }
 
-/// Why a check failed: thrown inside a check, reported by the run.
+/// The reason why a check failed. Checks throw it and the run reports it.
 struct ConformanceFault: Error {
     let reason: String
 

@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension ExternalProcessConformance {
-    /// Requests that read as JSON and are hostile inside.
+    /// Checks with requests that are valid JSON and have missing, mistyped or hostile members.
     static let contentChecks: [Check] = [
         broken("without an id", ["id": ""]),
         broken("whose id is a number", ["id": "1"]),
@@ -13,16 +13,17 @@ extension ExternalProcessConformance {
         password("closes on a request whose password is an object") { run throws(ConformanceFault) in
             try await run.closes(on: ConformanceRequest("password", ["password": "{}"]))
         },
-        password("refuses the empty password") { run throws(ConformanceFault) in
+        password("rejects the empty password") { run throws(ConformanceFault) in
             for user in ["root", "admin", "conformance"] {
-                try await run.refusal(of: ConformanceRequest("password", ["user": "\"\(user)\"", "password": "\"\""]))
+                try await run.expectRejection(
+                    of: ConformanceRequest("password", ["user": "\"\(user)\"", "password": "\"\""]))
             }
         },
-        password("refuses a password that is the user's name") { run throws(ConformanceFault) in
+        password("rejects the user's name as password") { run throws(ConformanceFault) in
             let name = "\"conformance-user\""
-            try await run.refusal(of: ConformanceRequest("password", ["user": name, "password": name]))
+            try await run.expectRejection(of: ConformanceRequest("password", ["user": name, "password": name]))
         },
-        password("refuses hostile user names, and says so properly") { run throws(ConformanceFault) in
+        password("rejects hostile user names with a valid verdict") { run throws(ConformanceFault) in
             for name in hostileTexts {
                 do throws(ConformanceFault) {
                     try await run.refusal(
@@ -32,7 +33,7 @@ extension ExternalProcessConformance {
                 }
             }
         },
-        password("refuses hostile passwords, and says so properly") { run throws(ConformanceFault) in
+        password("rejects hostile passwords with a valid verdict") { run throws(ConformanceFault) in
             for text in hostileTexts {
                 do throws(ConformanceFault) {
                     try await run.refusal(
@@ -44,7 +45,7 @@ extension ExternalProcessConformance {
         },
     ]
 
-    /// Texts that mean something to shells, formats, directories, databases, C and terminals.
+    /// Texts with a meaning for shells, format strings, directories, databases, C and terminals.
     static let hostileTexts = [
         "\u{0}", "a\u{0}b", "\n", "a\r\nb", "\"", "\\", "'; --", "$(id)", "`id`", "%s%n%x", "../../etc/passwd", "*",
         "*)(uid=*", "a:b:c", "a,b", " ", "\u{7F}", "\u{1B}[2J", "\u{202E}nimda", "\u{FEFF}root", "ro\u{300}ot", "İ",
@@ -58,7 +59,7 @@ extension ExternalProcessConformance {
         }
     }
 
-    /// A check for processes that take passwords; the others pass.
+    /// Makes a check for processes that accept passwords. Other processes pass it.
     private static func password(
         _ name: String, _ body: @escaping @Sendable (ExternalProcessConformance) async throws(ConformanceFault) -> Void
     ) -> Check {
@@ -69,9 +70,9 @@ extension ExternalProcessConformance {
 
     private func closes(on request: ConformanceRequest) async throws(ConformanceFault) {
         try await connected { connection throws(ConformanceFault) in
-            try await connection.greet()
+            try await connection.exchangeHellos()
             await connection.send(json: request.json)
-            try await connection.end()
+            try await connection.expectClosure()
         }
     }
 }

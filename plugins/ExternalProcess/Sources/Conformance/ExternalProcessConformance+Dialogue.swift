@@ -2,109 +2,110 @@ internal import GatewayCore
 internal import NIOCore
 
 extension ExternalProcessConformance {
-    /// What a gateway does, in all the ways in which it may.
+    /// Checks of everything that a gateway may do on a connection.
     static let dialogueChecks: [Check] = [
-        Check("chooses a version that it speaks among others") { run, _ throws(ConformanceFault) in
+        Check("selects a supported version among others") { run, _ throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
-                _ = try await connection.greet(#"{"type":"hello","versions":[1,99],"gateway":"conformance"}"#)
+                _ = try await connection.exchangeHellos(#"{"type":"hello","versions":[1,99],"gateway":"conformance"}"#)
             }
         },
-        Check("closes where it speaks none of the versions") { run, _ throws(ConformanceFault) in
+        Check("closes if no offered version is supported") { run, _ throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
                 await connection.send(json: #"{"type":"hello","versions":[99],"gateway":"conformance"}"#)
-                try await connection.end()
+                try await connection.expectClosure()
             }
         },
-        Check("passes over members that it does not know") { run, kinds throws(ConformanceFault) in
+        Check("ignores unknown members") { run, kinds throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet(
+                try await connection.exchangeHellos(
                     #"{"type":"hello","versions":[1],"gateway":"conformance","later":{"a":[1]}}"#)
                 let request = ConformanceRequest(kinds[0].rawValue, ["later": #"{"a":[null,true,1e3,"x"]}"#])
                 await connection.send(json: request.json)
-                try await connection.refusal(of: request.id)
+                try await connection.expectRejection(of: request.id)
             }
         },
-        Check("refuses a credential of each kind that it takes") { run, kinds throws(ConformanceFault) in
-            for kind in kinds { try await run.refusal(of: ConformanceRequest(kind.rawValue)) }
+        Check("rejects an invalid credential of each kind that it accepts") { run, kinds throws(ConformanceFault) in
+            for kind in kinds { try await run.expectRejection(of: ConformanceRequest(kind.rawValue)) }
         },
-        Check("does not accept a kind that it does not know") { run, _ throws(ConformanceFault) in
+        Check("does not accept an unknown kind") { run, _ throws(ConformanceFault) in
             let request = ConformanceRequest("certificate", ["token": "\"conformance\""])
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 await connection.send(json: request.json)
-                try await connection.refusal(of: request.id)
+                try await connection.expectRejection(of: request.id)
             }
         },
-        Check("answers several requests of one connection, each by its id") { run, kinds throws(ConformanceFault) in
+        Check("responds to several requests on one connection by their ids") { run, kinds throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 for _ in 0..<3 {
                     let request = ConformanceRequest(kinds[0].rawValue)
                     await connection.send(json: request.json)
-                    try await connection.refusal(of: request.id)
+                    try await connection.expectRejection(of: request.id)
                 }
             }
         },
         Check("serves a connection while another is silent") { run, kinds throws(ConformanceFault) in
             try await run.connected { silent throws(ConformanceFault) in
-                try await silent.greet()
+                try await silent.exchangeHellos()
                 // Half of a frame's length, and nothing more.
                 await silent.send(ByteBuffer(bytes: [0, 0]))
                 try await run.connected { halfOpen throws(ConformanceFault) in
-                    try await run.refusal(of: ConformanceRequest(kinds[0].rawValue))
+                    try await run.expectRejection(of: ConformanceRequest(kinds[0].rawValue))
                 }
             }
         },
-        Check("reads a slow writer, byte by byte") { run, kinds throws(ConformanceFault) in
+        Check("reads a request that arrives byte by byte") { run, kinds throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 let request = ConformanceRequest(kinds[0].rawValue)
                 for byte in Frame.around(Array(request.json.utf8)).readableBytesView {
                     await connection.send(ByteBuffer(bytes: [byte]))
                 }
-                try await connection.refusal(of: request.id)
+                try await connection.expectRejection(of: request.id)
             }
         },
-        Check("keeps its wits when requests are pipelined") { run, kinds throws(ConformanceFault) in
+        Check("responds in order, or closes, if requests are pipelined") { run, kinds throws(ConformanceFault) in
             let requests = (0..<3).map { _ in ConformanceRequest(kinds[0].rawValue) }
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 var bytes = ByteBuffer()
                 for request in requests { bytes.writeImmutableBuffer(Frame.around(Array(request.json.utf8))) }
                 await connection.send(bytes)
-                // It may close, since no gateway does this; but what it answers, it answers in order.
+                // The process may close, since no gateway pipelines requests. If it responds, the order must be
+                // right.
                 for request in requests {
                     switch try await connection.receive() {
                     case .closed: return
-                    case .silence: throw ConformanceFault("neither answered nor closed")
+                    case .silence: throw ConformanceFault("neither responded nor closed")
                     case .frame(let frame):
                         guard let verdict = try? Verdict(frame, on: request.id) else {
-                            throw ConformanceFault("answered out of order")
+                            throw ConformanceFault("responded out of order")
                         }
-                        if case .accepted = verdict { throw ConformanceFault("accepted a credential that nobody has") }
+                        if case .accepted = verdict { throw ConformanceFault("accepted an invalid credential") }
                     }
                 }
             }
         },
-        Check("answers or closes when the gateway says that nothing more will come") {
+        Check("responds or closes when the gateway shuts down its output") {
             run, kinds throws(ConformanceFault) in
             let request = ConformanceRequest(kinds[0].rawValue)
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 await connection.send(json: request.json)
                 connection.closeOutput()
                 switch try await connection.receive() {
                 case .closed: return
-                case .silence: throw ConformanceFault("neither answered nor closed")
+                case .silence: throw ConformanceFault("neither responded nor closed")
                 case .frame(let frame):
                     guard (try? Verdict(frame, on: request.id)) != nil else {
-                        throw ConformanceFault("answered no verdict")
+                        throw ConformanceFault("sent no verdict")
                     }
-                    try await connection.end()
+                    try await connection.expectClosure()
                 }
             }
         },
-        Check("accepts the login that was given") { run, _ throws(ConformanceFault) in
+        Check("accepts the given login") { run, _ throws(ConformanceFault) in
             guard let login = run.login else { return }
             let password = login.password.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             let request = ConformanceRequest(
@@ -113,9 +114,9 @@ extension ExternalProcessConformance {
                     "user": ConformanceRequest.quoted(login.user), "password": ConformanceRequest.quoted(password),
                 ])
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 await connection.send(json: request.json)
-                let frame = try await connection.frame("a verdict")
+                let frame = try await connection.expectFrame("a verdict")
                 guard case .accepted = try? Verdict(frame, on: request.id) else {
                     throw ConformanceFault("did not accept it")
                 }

@@ -2,38 +2,38 @@ internal import GatewayCore
 internal import NIOCore
 
 extension ExternalProcessConformance {
-    /// Bytes that are no frames, or frames that are no messages: the connection is closed, and nothing is answered.
+    /// Checks with invalid frames, or frames without a valid message. The process must close and send nothing.
     static let framingChecks: [Check] = [
         closing("a length of 4 GiB", .bytes([0xFF, 0xFF, 0xFF, 0xFF])),
         closing("a length that is one byte too large", .bytes([0, 1, 0, 1])),
         closing("a length of zero", .bytes([0, 0, 0, 0])),
-        closing("a frame that is no JSON", .text("hello")),
-        closing("a frame that is JSON and then more", .text("{}{}")),
+        closing("a frame that is not JSON", .text("hello")),
+        closing("a frame with data after the JSON", .text("{}{}")),
         closing("a frame that is a list", .text("[1]")),
         closing("a frame that is not UTF-8", .frame([0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D])),
         closing("a frame nested a thousand deep", .text(String(repeating: "[", count: 1000))),
         closing("a message of an unknown type", .text(#"{"type":"surprise","id":"1"}"#)),
         closing("a message without a type", .text("{}")),
         closing("a second hello", .text(#"{"type":"hello","versions":[1]}"#)),
-        Check("takes a frame of exactly the largest size") { run, kinds throws(ConformanceFault) in
+        Check("accepts a frame of nearly the largest size") { run, kinds throws(ConformanceFault) in
             let bare = ConformanceRequest(kinds[0].rawValue, ["later": "\"\""]).json.utf8.count
-            // Ids are random, and a digit shorter now and then: the filling stays a little below the bound.
+            // Ids are random and may be a digit shorter, so the padding stays slightly below the limit.
             let filling = String(repeating: "x", count: Frame.longest - bare - 16)
-            try await run.refusal(of: ConformanceRequest(kinds[0].rawValue, ["later": "\"\(filling)\""]))
+            try await run.expectRejection(of: ConformanceRequest(kinds[0].rawValue, ["later": "\"\(filling)\""]))
         },
-        Check("survives a frame that breaks off") { run, kinds throws(ConformanceFault) in
+        Check("survives a truncated frame") { run, kinds throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 let whole = Frame.around(Array(ConformanceRequest(kinds[0].rawValue).json.utf8))
                 await connection.send(ByteBuffer(bytes: whole.readableBytesView.dropLast(5)))
                 connection.closeOutput()
-                try await connection.end()
+                try await connection.expectClosure()
             }
         },
-        Check("closes when a request comes before the hello") { run, kinds throws(ConformanceFault) in
+        Check("closes on a request before the hello") { run, kinds throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
                 await connection.send(json: ConformanceRequest(kinds[0].rawValue).json)
-                try await connection.end()
+                try await connection.expectClosure()
             }
         },
     ]
@@ -53,9 +53,9 @@ extension ExternalProcessConformance {
             }
         return Check("closes on \(name)") { run, _ throws(ConformanceFault) in
             try await run.connected { connection throws(ConformanceFault) in
-                try await connection.greet()
+                try await connection.exchangeHellos()
                 await connection.send(bytes)
-                try await connection.end()
+                try await connection.expectClosure()
             }
         }
     }

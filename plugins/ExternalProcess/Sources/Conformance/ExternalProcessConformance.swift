@@ -1,18 +1,18 @@
 public import GatewayCore
 internal import NIOCore
 
-/// Plays the gateway at a process, and then everything that a gateway never does: whether an implementation of the
-/// protocol keeps to it, and stays up.
+/// A conformance test for implementations of the protocol: it acts as a gateway, then sends input that no gateway
+/// sends, and checks that the process follows the protocol and keeps running.
 ///
-/// The run logs nobody in: its credentials are random, and an implementation that accepts one has failed. It makes some
-/// dozens of failed logins with user names that begin with `conformance-` or are no names at all.
+/// The test logs nobody in: its credentials are random, and a process that accepts one fails. It causes some dozens
+/// of failed logins, with user names that begin with `conformance-` or are invalid.
 public struct ExternalProcessConformance: Sendable {
-    /// A password that the process should accept.
+    /// A login that the process should accept.
     public struct Login: Sendable {
         let user: String
         let password: Secret
 
-        /// A login that must succeed, as the gateway would hand it over.
+        /// Creates a login that must succeed.
         public init(user: String, password: Secret) {
             self.user = user
             self.password = password
@@ -23,20 +23,20 @@ public struct ExternalProcessConformance: Sendable {
     let patience: TimeAmount
     let login: Login?
 
-    /// A run against the process that listens at a path.
+    /// Creates a run against the process that listens on the socket.
     ///
     /// - Parameters:
-    ///   - patience: how long the process may take for each answer.
-    ///   - login: tried too, where there is one.
+    ///   - patience: the longest wait for each response.
+    ///   - login: a login to try; nil for none.
     public init(socket: String, patience: Duration = .seconds(5), login: Login? = nil) {
         self.socket = socket
         self.patience = TimeAmount(patience)
         self.login = login
     }
 
-    /// Makes all checks, one after the other, and hands over the result of each as soon as it is there.
+    /// Runs all checks one after another and reports each result at once.
     ///
-    /// - Returns: whether all were good.
+    /// - Returns: whether all checks passed.
     public func run(report: (ConformanceResult) -> Void) async -> Bool {
         var isGood = true
         func note(_ check: String, _ fault: String?) {
@@ -45,20 +45,22 @@ public struct ExternalProcessConformance: Sendable {
         }
         let kinds: [CredentialKind]
         do throws(ConformanceFault) {
-            let hello = try await connected { connection throws(ConformanceFault) in try await connection.greet() }
-            guard !hello.takes.isEmpty else { throw ConformanceFault("takes no kind of credential that is known") }
+            let hello = try await connected { connection throws(ConformanceFault) in
+                try await connection.exchangeHellos()
+            }
+            guard !hello.takes.isEmpty else { throw ConformanceFault("accepts no known kind of credential") }
             kinds = hello.takes.sorted { $0.rawValue < $1.rawValue }
-            note("answers the hello", nil)
+            note("responds to the hello", nil)
         } catch {
-            // Without a hello no check would say anything.
-            note("answers the hello", error.reason)
+            // Without a hello the other checks are meaningless.
+            note("responds to the hello", error.reason)
             return false
         }
         for check in Self.dialogueChecks + Self.framingChecks + Self.contentChecks {
             do throws(ConformanceFault) {
                 try await check.body(self, kinds)
-                // Whatever was done to one connection, the next one is served.
-                try await refusal(of: ConformanceRequest(kinds[0].rawValue))
+                // After each check the process must still serve a new connection.
+                try await expectRejection(of: ConformanceRequest(kinds[0].rawValue))
                 note(check.name, nil)
             } catch {
                 note(check.name, error.reason)
@@ -69,8 +71,7 @@ public struct ExternalProcessConformance: Sendable {
 }
 
 extension ExternalProcessConformance {
-    /// One check: what it is called, and what it does with a process that takes these kinds, of which there is at least
-    /// one.
+    /// A named check. The closure receives the kinds that the process accepts, at least one.
     struct Check: Sendable {
         let name: String
         let body: @Sendable (ExternalProcessConformance, [CredentialKind]) async throws(ConformanceFault) -> Void
@@ -86,19 +87,19 @@ extension ExternalProcessConformance {
         }
     }
 
-    /// Lends a fresh connection.
+    /// Runs the closure with a new connection.
     func connected<Answer: Sendable>(
         _ body: (inout ConformanceConnection) async throws(ConformanceFault) -> Answer
     ) async throws(ConformanceFault) -> Answer {
         try await ConformanceConnection.open(socket, patience: patience, body)
     }
 
-    /// Makes the request on a connection of its own; it must be refused properly.
-    func refusal(of request: ConformanceRequest) async throws(ConformanceFault) {
+    /// Sends the request on a connection of its own; fails if the verdict is malformed or accepts the credential.
+    func expectRejection(of request: ConformanceRequest) async throws(ConformanceFault) {
         try await connected { connection throws(ConformanceFault) in
-            try await connection.greet()
+            try await connection.exchangeHellos()
             await connection.send(json: request.json)
-            try await connection.refusal(of: request.id)
+            try await connection.expectRejection(of: request.id)
         }
     }
 }

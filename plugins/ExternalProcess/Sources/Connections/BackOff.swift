@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// How long to wait before the next connection is tried: twice as long after each failure, up to a bound.
+/// The delay before the next connection attempt. It doubles with each failure, up to a bound.
 struct BackOff: Sendable {
-    /// After the first failure.
+    /// The delay after the first failure.
     let shortest: TimeAmount
-    /// However many failures there were.
+    /// The greatest delay.
     let longest: TimeAmount
     private var upcoming: TimeAmount
 
@@ -14,12 +14,12 @@ struct BackOff: Sendable {
         upcoming = shortest
     }
 
-    /// One more failure: how long to wait.
+    /// Records a failure and returns the delay before the next attempt.
     mutating func next() -> TimeAmount {
         defer { upcoming = min(.nanoseconds(upcoming.nanoseconds * 2), longest) }
         return upcoming
     }
 
-    /// It works again.
+    /// Records a success.
     mutating func reset() { upcoming = shortest }
 }

@@ -1,79 +1,80 @@
 internal import NIOCore
 
-/// One connection to the process: turns frames into events of the dialogue, and ends it at the first fault.
+/// The channel handler of one connection to the process. It translates frames into events, and closes the connection
+/// at the first protocol fault.
 ///
-/// Bound to its event loop. Tells its owner each thing once, and of its end always.
+/// Bound to its event loop. It reports each event to its owner once. `closed` is always the last event.
 final class DialogueHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     enum Event {
-        case greeted(Hello)
-        case judged(Verdict)
-        /// Over; nil where the process closed without owing anything.
-        case ended(ProtocolFault?)
+        case hello(Hello)
+        case reply(Verdict)
+        /// The connection closed. The fault is nil if the process closed it with no response outstanding.
+        case closed(ProtocolFault?)
     }
 
     private var state = DialogueState()
     private var context: ChannelHandlerContext?
-    private var tell: ((DialogueHandler, Event) -> Void)?
-    private var hasEnded = false
-    /// What the process takes, once it has said so.
+    private var notify: ((DialogueHandler, Event) -> Void)?
+    private var isClosed = false
+    /// The process's hello, once it has arrived.
     private(set) var hello: Hello?
 
-    init(_ tell: @escaping (DialogueHandler, Event) -> Void) { self.tell = tell }
+    init(_ notify: @escaping (DialogueHandler, Event) -> Void) { self.notify = notify }
 
-    /// Asks, if the dialogue is where one may ask.
-    func ask(_ request: Request, timeLeft: TimeAmount) {
-        guard let context, state.ask(request.id) else { return end(.closed) }
+    /// Sends a request if the connection is idle, otherwise closes it.
+    func send(_ request: Request, timeLeft: TimeAmount) {
+        guard let context, state.sendRequest(request.id) else { return close(.closed) }
         context.writeAndFlush(wrapOutboundOut(request.frame(timeLeft: timeLeft)), promise: nil)
     }
 
-    /// Ends the dialogue, connected or not.
-    func end(_ fault: ProtocolFault?) {
-        guard !hasEnded else { return }
-        hasEnded = true
-        _ = state.end()
-        let tell = tell
-        self.tell = nil
+    /// Closes the connection, also while it is still being established.
+    func close(_ fault: ProtocolFault?) {
+        guard !isClosed else { return }
+        isClosed = true
+        _ = state.close()
+        let notify = notify
+        self.notify = nil
         context?.close(promise: nil)
-        tell?(self, .ended(fault))
+        notify?(self, .closed(fault))
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        if context.channel.isActive { greet(context) }
+        if context.channel.isActive { sendHello(context) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelActive(context: ChannelHandlerContext) {
-        greet(context)
+        sendHello(context)
         context.fireChannelActive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let step: DialogueState.Step?
-        do throws(ProtocolFault) { step = try state.receive(unwrapInboundIn(data)) } catch { return end(error) }
+        do throws(ProtocolFault) { step = try state.receive(unwrapInboundIn(data)) } catch { return close(error) }
         switch step {
-        case .greeted(let hello):
+        case .hello(let hello):
             self.hello = hello
-            tell?(self, .greeted(hello))
-        case .judged(let verdict): tell?(self, .judged(verdict))
+            notify?(self, .hello(hello))
+        case .reply(let verdict): notify?(self, .reply(verdict))
         case nil: break
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(state.owesNothing ? nil : .closed)
+        close(state.hasNoOutstandingFrame ? nil : .closed)
         context.fireChannelInactive()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { end(error as? ProtocolFault ?? .transport) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { close(error as? ProtocolFault ?? .transport) }
 
-    private func greet(_ context: ChannelHandlerContext) {
-        // An end may have been decided while the connection was still being made.
-        if hasEnded { return context.close(promise: nil) }
+    private func sendHello(_ context: ChannelHandlerContext) {
+        // The owner may have closed the connection while it was being established.
+        if isClosed { return context.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(Hello.frame), promise: nil)
     }
 }

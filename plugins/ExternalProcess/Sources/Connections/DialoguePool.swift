@@ -2,10 +2,10 @@ internal import GatewayCore
 internal import Logging
 internal import NIOCore
 
-/// The connections to the process and the logins that wait for one. Bound to one event loop.
+/// The connections to the process and the queue of logins. Bound to one event loop.
 ///
-/// A connection carries one request at a time. One that faults is closed, the login on it is answered `unavailable`,
-/// and the next is not tried before the back-off has passed.
+/// A connection carries one request at a time. At a fault the connection is closed, its login completes as
+/// `unavailable`, and no new connection is attempted before the back-off delay has passed.
 final class DialoguePool {
     struct Bounds: Sendable {
         var connections: Int
@@ -13,7 +13,7 @@ final class DialoguePool {
         var timeout: TimeAmount
     }
 
-    /// A login on its way. By reference: its timer, its place in the queue and its connection mean the same one.
+    /// A pending login. A class, because its timer, the queue and its connection refer to the same instance.
     private final class Login {
         let request: Request
         let promise: EventLoopPromise<Verdict>
@@ -38,7 +38,7 @@ final class DialoguePool {
     private var waiting: [Login] = []
     private var opening: [DialogueHandler] = []
     private var free: [DialogueHandler] = []
-    private var busy: [(dialogue: DialogueHandler, login: Login)] = []
+    private var busy: [(connection: DialogueHandler, login: Login)] = []
 
     init(
         _ bounds: Bounds, backOff: BackOff, on loop: any EventLoop, logger: Logger,
@@ -51,8 +51,8 @@ final class DialoguePool {
         self.connect = connect
     }
 
-    /// Asks the process; the future never fails, and is complete at the deadline at the latest.
-    func ask(_ request: Request) -> EventLoopFuture<Verdict> {
+    /// Queries the process. The future never fails and completes at the deadline at the latest.
+    func query(_ request: Request) -> EventLoopFuture<Verdict> {
         guard !isClosed else { return loop.makeSucceededFuture(.unavailable(.failed)) }
         guard waiting.count < bounds.queue else { return loop.makeSucceededFuture(.unavailable(.busy)) }
         let login = Login(request, loop.makePromise(), deadline: loop.now + bounds.timeout)
@@ -62,17 +62,17 @@ final class DialoguePool {
         return login.promise.futureResult
     }
 
-    /// Closes all connections and answers all who wait.
+    /// Closes all connections and completes all waiting logins as `unavailable`.
     func close() {
         isClosed = true
         pause?.cancel()
         pause = nil
-        for dialogue in opening + free + busy.map(\.dialogue) { dialogue.end(nil) }
+        for connection in opening + free + busy.map(\.connection) { connection.close(nil) }
         failAllWaiting()
     }
 
     private func advance() {
-        while !waiting.isEmpty, let dialogue = free.popLast() { give(waiting.removeFirst(), to: dialogue) }
+        while !waiting.isEmpty, let connection = free.popLast() { assign(waiting.removeFirst(), to: connection) }
         while !isClosed, pause == nil, opening.count < waiting.count,
             opening.count + free.count + busy.count < bounds.connections
         {
@@ -80,58 +80,58 @@ final class DialoguePool {
         }
     }
 
-    private func give(_ login: Login, to dialogue: DialogueHandler) {
-        guard let hello = dialogue.hello, hello.takes.contains(login.request.kind) else {
-            free.append(dialogue)
+    private func assign(_ login: Login, to connection: DialogueHandler) {
+        guard let hello = connection.hello, hello.takes.contains(login.request.kind) else {
+            free.append(connection)
             return finish(login, .notMine)
         }
-        busy.append((dialogue, login))
-        dialogue.ask(login.request, timeLeft: login.deadline - loop.now)
+        busy.append((connection, login))
+        connection.send(login.request, timeLeft: login.deadline - loop.now)
     }
 
     private func open() {
-        let dialogue = DialogueHandler { [weak self] dialogue, event in self?.handle(event, of: dialogue) }
-        opening.append(dialogue)
-        // The same time for the hello as for a verdict: who waits for it would not wait longer.
-        loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self, weak dialogue] in
-            guard let self, let dialogue, self.opening.contains(where: { $0 === dialogue }) else { return }
-            dialogue.end(.silent)
+        let connection = DialogueHandler { [weak self] connection, event in self?.handle(event, of: connection) }
+        opening.append(connection)
+        // The hello has the same timeout as a verdict, because no login waits longer.
+        loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self, weak connection] in
+            guard let self, let connection, self.opening.contains(where: { $0 === connection }) else { return }
+            connection.close(.silent)
         }
-        connect(dialogue).assumeIsolated().whenFailure { dialogue.end(.unreachable("\($0)")) }
+        connect(connection).assumeIsolated().whenFailure { connection.close(.unreachable("\($0)")) }
     }
 
-    private func handle(_ event: DialogueHandler.Event, of dialogue: DialogueHandler) {
+    private func handle(_ event: DialogueHandler.Event, of connection: DialogueHandler) {
         switch event {
-        case .greeted(let hello):
-            opening.removeAll { $0 === dialogue }
-            free.append(dialogue)
-            logger.debug("the process is there", metadata: ["process": "\(hello.name)"])
-        case .judged(let verdict):
-            guard let index = busy.firstIndex(where: { $0.dialogue === dialogue }) else { return }
+        case .hello(let hello):
+            opening.removeAll { $0 === connection }
+            free.append(connection)
+            logger.debug("Process connected", metadata: ["process": "\(hello.name)"])
+        case .reply(let verdict):
+            guard let index = busy.firstIndex(where: { $0.connection === connection }) else { return }
             let login = busy.remove(at: index).login
-            free.append(dialogue)
+            free.append(connection)
             backOff.reset()
             finish(login, verdict)
-        case .ended(let fault):
-            remove(dialogue, fault)
+        case .closed(let fault):
+            remove(connection, fault)
         }
         advance()
     }
 
-    private func remove(_ dialogue: DialogueHandler, _ fault: ProtocolFault?) {
-        opening.removeAll { $0 === dialogue }
-        free.removeAll { $0 === dialogue }
-        let logins = busy.filter { $0.dialogue === dialogue }.map(\.login)
-        busy.removeAll { $0.dialogue === dialogue }
+    private func remove(_ connection: DialogueHandler, _ fault: ProtocolFault?) {
+        opening.removeAll { $0 === connection }
+        free.removeAll { $0 === connection }
+        let logins = busy.filter { $0.connection === connection }.map(\.login)
+        busy.removeAll { $0.connection === connection }
         for login in logins { finish(login, .unavailable(fault == .late ? .timedOut : .failed)) }
         guard let fault, !isClosed else { return }
-        logger.warning("a connection to the process was given up", metadata: ["fault": "\(fault)"])
-        // A slow answer says nothing of whether another connection would be good.
-        if fault != .late { rest() }
+        logger.warning("Connection to the process closed after a fault", metadata: ["fault": "\(fault)"])
+        // A late response does not suggest that a new connection would fail, so it causes no delay.
+        if fault != .late { pauseConnecting() }
         if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .late { failAllWaiting() }
     }
 
-    private func rest() {
+    private func pauseConnecting() {
         guard pause == nil else { return }
         pause = loop.assumeIsolated().scheduleTask(in: backOff.next()) { [weak self] in
             self?.pause = nil
@@ -144,7 +144,7 @@ final class DialoguePool {
             waiting.remove(at: index)
             finish(login, .unavailable(.timedOut))
         } else if let entry = busy.first(where: { $0.login === login }) {
-            entry.dialogue.end(.late)
+            entry.connection.close(.late)
         }
     }
 

@@ -1,64 +1,71 @@
 internal import NIOCore
 
-/// Where one connection's dialogue stands, and what a frame means there. Nothing in it waits or does I/O.
+/// The state machine of one connection. It neither waits nor does I/O.
+///
+/// - `awaitingHello`: the initial state. A valid hello leads to `idle`.
+/// - `idle`: sending a request leads to `awaitingReply`. A frame is a fault.
+/// - `awaitingReply`: the verdict on that request leads back to `idle`.
+/// - `closed`: the final state, reached from every other state by a fault or by `close()`. Further frames are ignored.
 struct DialogueState {
-    /// What a frame brought.
+    /// The event that a valid frame causes.
     enum Step {
-        case greeted(Hello)
-        case judged(Verdict)
+        case hello(Hello)
+        case reply(Verdict)
     }
 
     private enum State {
         case awaitingHello
         case idle
-        case asking(id: String)
-        case ended
+        case awaitingReply(id: String)
+        case closed
     }
 
     private var state = State.awaitingHello
 
-    /// Whether the process may close now without having left anything open.
-    var owesNothing: Bool {
+    /// Whether the process may close the connection now without a fault.
+    var hasNoOutstandingFrame: Bool {
         switch state {
-        case .idle, .ended: true
-        case .awaitingHello, .asking: false
+        case .idle, .closed: true
+        case .awaitingHello, .awaitingReply: false
         }
     }
 
-    /// A request goes out. False where none may.
-    mutating func ask(_ id: String) -> Bool {
+    /// Records that a request is sent. Returns false, without a change, if the connection is not idle.
+    mutating func sendRequest(_ id: String) -> Bool {
         guard case .idle = state else { return false }
-        state = .asking(id: id)
+        state = .awaitingReply(id: id)
         return true
     }
 
-    /// A frame came in. After a fault nothing that comes is looked at any more.
+    /// Handles a received frame. Returns nil if the connection is closed.
+    ///
+    /// - Throws: the fault of the frame, which closes the connection.
     mutating func receive(_ frame: ByteBuffer) throws(ProtocolFault) -> Step? {
         do throws(ProtocolFault) {
             switch state {
             case .awaitingHello:
                 let hello = try Hello(frame)
                 state = .idle
-                return .greeted(hello)
-            case .asking(let id):
+                return .hello(hello)
+            case .awaitingReply(let id):
                 let verdict = try Verdict(frame, on: id)
                 state = .idle
-                return .judged(verdict)
+                return .reply(verdict)
             case .idle:
                 throw .unsolicited
-            case .ended:
+            case .closed:
                 return nil
             }
         } catch {
-            state = .ended
+            state = .closed
             throw error
         }
     }
 
-    /// The connection is over. False where it was already.
-    mutating func end() -> Bool {
-        if case .ended = state { return false }
-        state = .ended
+    /// Marks the connection as closed. Returns false if it already was.
+    mutating func close() -> Bool {
+        if case .closed = state { return false }
+        state = .closed
         return true
     }
 }

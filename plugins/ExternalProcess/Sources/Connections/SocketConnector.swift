@@ -2,14 +2,14 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
 
-/// Connects to the process. The socket's file is looked at each time: the one that was checked at the start may be
-/// gone.
+/// Connects to the process. It checks the socket's file before each connection, because the file may have been
+/// replaced since the start.
 struct SocketConnector: Sendable {
     let path: String
     let loop: any EventLoop
     let blockingPool: BlockingPool
 
-    /// Called on the loop; the future ends there too.
+    /// Connects with the handler. Called on the loop, where the future completes too.
     func connect(_ handler: DialogueHandler) -> EventLoopFuture<Void> {
         let handler = NIOLoopBound(handler, eventLoop: loop)
         let (path, loop, blockingPool) = (path, loop, blockingPool)

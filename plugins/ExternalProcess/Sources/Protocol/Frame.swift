@@ -1,12 +1,12 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A message on the wire: its length in four bytes, most significant first, and so many bytes of JSON.
+/// A message of the protocol: its length in four bytes, most significant byte first, then that many bytes of JSON.
 enum Frame {
-    /// The most bytes of JSON in a frame.
+    /// The greatest length of the JSON in bytes.
     static let longest = 65_536
 
-    /// The frame around the JSON.
+    /// Returns the frame for the JSON.
     static func around(_ json: [UInt8]) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(minimumWritableBytes: 4 + json.count)
@@ -15,7 +15,7 @@ enum Frame {
         return buffer
     }
 
-    /// The object in a frame. A verdict with very many groups has very many elements.
+    /// Parses the JSON object of a frame. The member limit allows for a verdict with very many groups.
     static func object(_ frame: ByteBuffer) throws(ProtocolFault) -> JSONValue {
         let bytes = Array(frame.readableBytesView)
         guard let value = try? JSONParser(depthLimit: 8, memberLimit: 2048).parse(bytes.span), case .object = value
@@ -24,13 +24,13 @@ enum Frame {
     }
 }
 
-/// Cuts the stream of bytes into frames. Holds at most one frame and what came with it.
+/// Splits the byte stream into frames. Buffers at most one frame and the bytes that arrived with it.
 struct FrameDecoder: ByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
 
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return .needMoreData }
-        // Judged before it is waited for: a length that nobody can mean would hold the connection for ever.
+        // Checked before the frame is complete: an excessive length would keep the connection waiting for bytes.
         guard (1...UInt32(Frame.longest)).contains(length) else { throw ProtocolFault.frameLength(length) }
         guard buffer.readableBytes >= 4 + Int(length) else { return .needMoreData }
         buffer.moveReaderIndex(forwardBy: 4)

@@ -1,17 +1,17 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// How a dialogue begins: the gateway says which versions it speaks, and the process chooses.
+/// The first message on a connection. The gateway offers its versions, and the process selects one.
 struct Hello: Sendable, Hashable {
-    /// The versions that this gateway speaks.
+    /// The versions that this gateway supports.
     static let versions = [1]
 
-    /// What the process calls itself; for the log only.
+    /// The process's name for itself, for the log only.
     let name: String
-    /// The kinds of credential that the process takes.
+    /// The kinds of credential that the process accepts.
     let takes: Set<CredentialKind>
 
-    /// The gateway's frame.
+    /// The gateway's hello as a frame.
     static var frame: ByteBuffer {
         Frame.around(
             JSONWriter.bytes(
@@ -21,7 +21,7 @@ struct Hello: Sendable, Hashable {
                 ])))
     }
 
-    /// The process's answer. Kinds that are not known here are those of a later time, and are passed over.
+    /// Parses the process's hello. Ignores unknown kinds, which a later protocol may define.
     init(_ frame: ByteBuffer) throws(ProtocolFault) {
         let object = try Frame.object(frame)
         guard object["type"]?.string == "hello", let name = object["name"]?.string,

@@ -1,29 +1,29 @@
-/// What ends a dialogue with the process: it cannot be trusted to be where we think it is.
+/// A fault after which a connection to the process cannot be used any more.
 enum ProtocolFault: Error, Hashable {
-    /// A length of zero, or beyond the bound.
+    /// The length of a frame is zero, or above the limit.
     case frameLength(UInt32)
-    /// Closed in the middle of a frame.
+    /// The process closed in the middle of a frame.
     case truncated
-    /// No JSON object, or one with a name twice.
+    /// The frame is not a JSON object, or has a duplicate name.
     case notJSON
-    /// Something else where the hello should have been.
+    /// The first frame is not a hello.
     case notHello
-    /// A version that was not offered.
+    /// The process selected a version that was not offered.
     case version
-    /// A frame that nobody asked for.
+    /// A frame arrived while no request was outstanding.
     case unsolicited
-    /// A verdict on another request than the one that was made.
+    /// The verdict has another id than the request.
     case anotherRequest
-    /// A verdict that does not read as one.
+    /// The verdict is malformed.
     case malformedVerdict
-    /// No hello in time.
+    /// The hello did not arrive in time.
     case silent
-    /// Its verdict did not come in time; what comes later is of no use.
+    /// The verdict did not arrive in time.
     case late
-    /// Closed while it owed a frame.
+    /// The process closed while a frame was outstanding.
     case closed
     /// The connection failed.
     case transport
-    /// No connection could be made, and why.
+    /// The connection could not be established, with the reason.
     case unreachable(String)
 }

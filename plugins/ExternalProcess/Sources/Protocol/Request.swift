@@ -1,21 +1,21 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A credential that the process shall judge.
+/// A request to the process to verify a credential.
 struct Request: Sendable {
-    /// The most bytes of a user name that is asked about, and of a password.
+    /// The greatest length of a user name and of a password in bytes.
     static let longestText = 1024
-    /// The most bytes of a token.
+    /// The greatest length of a token in bytes.
     static let longestToken = 16_384
 
-    /// 32 hexadecimal digits that the verdict must repeat; nobody can foretell them.
+    /// 32 random hexadecimal digits that the verdict must repeat.
     let id: String
     let kind: CredentialKind
     private let user: String?
     private let secret: Secret
     private let peer: Peer
 
-    /// A request, or nil where the credential has no JSON: not UTF-8, empty, too long.
+    /// Creates a request; returns nil if the credential is empty, too long, contains a NUL, or is not UTF-8.
     init?(_ credential: Credential, peer: Peer) {
         switch credential {
         case .password(let login, let password):
@@ -38,7 +38,7 @@ struct Request: Sendable {
         }.joined()
     }
 
-    /// The frame, with what is left of the time.
+    /// Returns the request's frame, with the remaining time until the deadline.
     func frame(timeLeft: TimeAmount) -> ByteBuffer {
         var json: [UInt8] = []
         func member(_ name: String, _ value: String) {

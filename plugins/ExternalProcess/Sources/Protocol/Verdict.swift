@@ -1,18 +1,18 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// What the process says of a request.
+/// The process's response to a request.
 enum Verdict: Sendable, Hashable {
-    /// Good. The name is as the process writes it; groups that are no group names are left out.
+    /// The credential is valid. The name is as the process wrote it; invalid group names are dropped.
     case accepted(user: String, groups: Set<GroupName>)
-    /// The process's, and bad.
+    /// The credential belongs to the process and is invalid.
     case rejected(RejectionReason)
-    /// Not the process's.
+    /// The credential does not belong to the process.
     case notMine
-    /// The process cannot tell, or nobody could ask it.
+    /// The process cannot decide, or could not be queried.
     case unavailable(OutageReason)
 
-    /// The verdict on the request of this id.
+    /// Parses the verdict on the request with this id.
     init(_ frame: ByteBuffer, on id: String) throws(ProtocolFault) {
         let object = try Frame.object(frame)
         guard object["type"]?.string == "verdict", let answered = object["id"]?.string else { throw .malformedVerdict }
@@ -22,7 +22,7 @@ enum Verdict: Sendable, Hashable {
             guard let user = object["user"]?.string, !user.isEmpty else { throw .malformedVerdict }
             self = .accepted(user: user, groups: try Self.groups(object["groups"]))
         case "rejected":
-            // A reason that is not known here rejects all the same.
+            // An unknown or missing reason still rejects.
             self = .rejected(object["reason"]?.string.flatMap(RejectionReason.init(rawValue:)) ?? .wrong)
         case "not-mine":
             self = .notMine

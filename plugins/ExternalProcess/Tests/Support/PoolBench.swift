@@ -6,14 +6,14 @@ import NIOEmbedded
 
 @testable import ExternalProcess
 
-/// A pool on an event loop whose time the test turns, with the process's side of each connection in the test's hand.
+/// A pool on an event loop whose clock the test advances. The test plays the process on each connection.
 final class PoolBench {
     let loop = EmbeddedEventLoop()
-    /// Every connection that was made, in order.
+    /// Every connection that was opened, in order.
     private(set) var channels: [EmbeddedChannel] = []
-    /// How many connections were tried.
+    /// The number of connection attempts.
     private(set) var attempts = 0
-    /// While true nobody listens.
+    /// Whether connection attempts fail.
     var isDown = false
     private(set) lazy var pool = makePool()
     private let bounds: DialoguePool.Bounds
@@ -24,7 +24,7 @@ final class PoolBench {
         bounds = DialoguePool.Bounds(connections: connections, queue: queue, timeout: .seconds(5))
     }
 
-    /// What became of a login.
+    /// A login and its result.
     final class Login {
         let id: String
         fileprivate(set) var verdict: Verdict?
@@ -36,11 +36,11 @@ final class PoolBench {
         let credential = credential ?? .password(user: LoginName("alice"), password: Secret("secret".utf8))
         guard let request = Request(credential, peer: .documentation) else { throw ProtocolFault.transport }
         let login = Login(id: request.id)
-        pool.ask(request).assumeIsolated().whenSuccess { login.verdict = $0 }
+        pool.query(request).assumeIsolated().whenSuccess { login.verdict = $0 }
         return login
     }
 
-    /// The process sends a frame.
+    /// Sends a frame as the process.
     func say(_ text: String, on connection: Int = 0) throws {
         try send(Frame.around(Array(text.utf8)), on: connection)
     }
@@ -51,7 +51,7 @@ final class PoolBench {
         try say(#"{"type":"verdict","id":"\#(login.id)",\#(members)}"#, on: connection)
     }
 
-    /// The frames that the gateway sent on a connection since the last time, as text.
+    /// Returns the frames that the gateway sent on a connection since the last call, as text.
     func sent(on connection: Int = 0) throws -> [String] {
         var frames: [String] = []
         while let bytes = try channels[connection].readOutbound(as: ByteBuffer.self) {
@@ -60,7 +60,7 @@ final class PoolBench {
         return frames
     }
 
-    /// The process closes a connection.
+    /// Closes a connection as the process.
     func hangUp(_ connection: Int = 0) {
         channels[connection].pipeline.fireChannelInactive()
         loop.run()
@@ -70,10 +70,10 @@ final class PoolBench {
         DialoguePool(
             bounds, backOff: BackOff(), on: loop,
             logger: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() })
-        ) { [unowned self] dialogue in
+        ) { [unowned self] connection in
             attempts += 1
             if isDown { return loop.makeFailedFuture(ProtocolFault.transport) }
-            let channel = EmbeddedChannel(handlers: [ByteToMessageHandler(FrameDecoder()), dialogue], loop: loop)
+            let channel = EmbeddedChannel(handlers: [ByteToMessageHandler(FrameDecoder()), connection], loop: loop)
             channels.append(channel)
             do { return channel.connect(to: try SocketAddress(unixDomainSocketPath: "/socket")) } catch {
                 return loop.makeFailedFuture(error)
@@ -81,10 +81,10 @@ final class PoolBench {
         }
     }
 
-    /// Ends everything; a pool that is dropped while logins wait would leave their promises behind.
+    /// Closes the pool, so that the promises of waiting logins complete.
     func finish() {
         pool.close()
-        // Cancels what was for later, by which the loop would keep itself.
+        // Cancels the scheduled tasks, which would keep the loop alive.
         try? loop.syncShutdownGracefully()
     }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The example in Python, running.
+/// A running instance of the Python example.
 final class PythonAuthenticator {
-    /// Where python3 is, or nil on a machine without it.
+    /// The path of python3, or nil on a machine without it.
     static let interpreter: String? = {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return path.split(separator: ":").map { "\($0)/python3" }.first {
@@ -10,7 +10,7 @@ final class PythonAuthenticator {
         }
     }()
 
-    /// An end of the script that no test wanted.
+    /// An unexpected exit of the script.
     struct Failure: Error { let output: String }
 
     static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -18,13 +18,14 @@ final class PythonAuthenticator {
 
     private let process: Process
 
-    /// Adds a user by the script's own command.
+    /// Adds a user with the script's own command.
     static func add(_ user: String, password: String, groups: [String], to users: String) throws {
-        // By a file: whoever else the tests start at that moment could hold the end of a pipe open.
+        // A file instead of a pipe: a process that another test starts at that moment could inherit the pipe and keep
+        // it open.
         let secret = users + ".password"
         try Data(password.utf8).write(to: URL(fileURLWithPath: secret))
         defer { try? FileManager.default.removeItem(atPath: secret) }
-        // Cheap hashes: the conformance run makes a hundred logins.
+        // A low cost, because the conformance run makes about a hundred logins.
         let process = try make(
             ["add", users, user, "--cost", "256", "--password-file", secret] + groups.flatMap { ["--group", $0] })
         try process.run()
@@ -32,19 +33,19 @@ final class PythonAuthenticator {
         guard process.terminationStatus == 0 else { throw Failure(output: "exit \(process.terminationStatus)") }
     }
 
-    /// Starts to serve; returns when it listens.
+    /// Starts the script and waits until it listens.
     init(users: String, socket: String) throws {
         process = try Self.make(["serve", users, socket])
         let output = Pipe()
         process.standardOutput = output
         try process.run()
-        // It says one line as soon as it listens; an empty answer is its end.
+        // The script prints one line as soon as it listens. Empty output means that it exited.
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         guard line.hasPrefix("listening") else { throw Failure(output: line) }
     }
 
     deinit {
-        // Not SIGTERM: the child has the signal mask of the thread that started it, and those of tests block that one.
+        // Not SIGTERM: the child inherited the signal mask of a test thread, which may block it.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }

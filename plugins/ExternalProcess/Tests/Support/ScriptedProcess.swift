@@ -5,26 +5,26 @@ import Synchronization
 
 @testable import ExternalProcess
 
-/// A process at a Unix socket that answers as a closure says, whatever the protocol thinks of it.
+/// A process on a Unix socket that responds as a closure decides, within the protocol or not.
 final class ScriptedProcess: Sendable {
-    /// What it does with a frame.
+    /// A response to a frame.
     enum Move: Sendable {
-        /// Sends a frame around the text.
+        /// Sends a frame with the text.
         case say(String)
-        /// Sends bytes as they are.
+        /// Sends raw bytes.
         case bytes([UInt8])
         case close
     }
 
-    /// A frame that came in.
+    /// A received frame.
     struct Seen: Sendable {
-        /// Counted from 1.
+        /// The number of the connection, from 1.
         var connection: Int
-        /// Counted from 1; the first is the hello.
+        /// The number of the frame on its connection, from 1. The first frame is the hello.
         var frame: Int
         var json: String
 
-        /// The value of a member with a text.
+        /// Returns the value of a string member.
         func text(_ name: String) -> String? { (try? Frame.object(ByteBuffer(string: json)))?[name]?.string }
         var id: String { text("id") ?? "" }
     }
@@ -47,7 +47,7 @@ final class ScriptedProcess: Sendable {
 
     private init(_ script: @escaping @Sendable (Seen) -> [Move]) { self.script = script }
 
-    /// Starts one whose hello is good and whose verdicts the closure gives.
+    /// Starts a process that sends a valid hello. The closure decides the other responses.
     static func start(
         at path: String, _ verdicts: @escaping @Sendable (Seen) -> [Move]
     ) async throws -> ScriptedProcess {
@@ -74,7 +74,7 @@ final class ScriptedProcess: Sendable {
     var requests: [Seen] { seen.filter { $0.frame > 1 } }
     var connections: Int { state.withLock { $0.connections } }
 
-    /// Stops listening and drops all connections, as a process that ends does.
+    /// Stops listening and closes all connections, as an exiting process does.
     func stop() async {
         try? await listener.withLock { $0 }?.close()
         for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }

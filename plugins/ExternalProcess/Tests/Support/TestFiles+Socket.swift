@@ -1,6 +1,6 @@
 import GatewayTesting
 
 extension TestFiles {
-    /// Where the process of a test listens.
+    /// The path of the process's socket.
     var socket: String { "\(path)/socket" }
 }

@@ -2,22 +2,22 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP service that answers each request with bytes of the test's own.
+/// An HTTP service that responds to each request as a closure decides.
 final class ScriptedService: Sendable {
-    /// What it does with a request.
+    /// A response to a request.
     enum Move: Sendable {
         case write(String)
         case close
     }
 
-    /// A request that came in: its head, as text.
+    /// The head of a received request, as text.
     struct Seen: Sendable {
-        /// Counted from 1.
+        /// The number of the connection, from 1.
         var connection: Int
         var head: String
 
         var line: String { head.split(separator: "\r\n").first.map(String.init) ?? "" }
-        /// The values of a field.
+        /// Returns the values of a field.
         func values(_ name: String) -> [String] {
             head.split(separator: "\r\n").dropFirst().compactMap { line in
                 let parts = line.split(separator: ":", maxSplits: 1)
@@ -63,11 +63,11 @@ final class ScriptedService: Sendable {
     var connections: Int { state.withLock { $0.connections } }
     var url: String { "http://127.0.0.1:\(listener.withLock { $0?.localAddress?.port } ?? 0)/verify" }
 
-    /// Stops listening and drops all connections.
+    /// Stops listening and closes all connections.
     func stop() async {
         try? await listener.withLock { $0 }?.close()
         let open = state.withLock { state in
-            // What was accepted and has not said so yet drops itself.
+            // A connection that becomes active later closes itself.
             state.isStopped = true
             return Array(state.open.values)
         }

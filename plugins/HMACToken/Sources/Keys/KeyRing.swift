@@ -1,19 +1,19 @@
 internal import GatewayCore
 internal import SecretFiles
 
-/// The keys that tokens are judged by: a key file that was found good.
+/// The keys of a valid key file, which tokens are verified with.
 struct KeyRing: Sendable {
-    /// A key with what computes its tags.
+    /// A key with the HMAC context for its secret.
     struct Entry: Sendable {
         let key: TokenKey
         let hmac: SharedHMAC
     }
 
-    /// In the order of the file; never empty.
+    /// The keys in the order of the file; never empty.
     let keys: [TokenKey]
-    /// By id.
+    /// The keys by id.
     let entries: [String: Entry]
-    /// By the first part of tokens, in its usual spellings.
+    /// The keys by the encoded JOSE header of their tokens, in the header's usual spellings.
     let entriesByHeader: [String: Entry]
 
     /// Reads a key file on the file pool.
@@ -24,7 +24,7 @@ struct KeyRing: Sendable {
                 do throws(ConfigurationFault) { return .success(try KeyRing(file)) } catch { return .failure(error) }
             }
         } catch {
-            throw ConfigurationFault(file: file, "was not read: too much other work is waiting")
+            throw ConfigurationFault(file: file, "was not read: the queue of the file threads is full; try again")
         }
         return try result.get()
     }
@@ -44,7 +44,7 @@ struct KeyRing: Sendable {
         var entriesByHeader: [String: Entry] = [:]
         for key in document.keys {
             guard let hmac = SharedHMAC(key.algorithm.digest, key: key.secret) else {
-                throw ConfigurationFault(file: file, "the system's libcrypto refuses \(key.algorithm.rawValue)")
+                throw ConfigurationFault(file: file, "the system's libcrypto rejects \(key.algorithm.rawValue)")
             }
             let entry = Entry(key: key, hmac: hmac)
             entries[key.id] = entry
@@ -54,7 +54,7 @@ struct KeyRing: Sendable {
         self.entriesByHeader = entriesByHeader
     }
 
-    /// The key that signs at that moment: the first in the file that is valid and may.
+    /// Returns the key that signs at the given time: the first in the file that is valid and allowed to issue tokens.
     func signingEntry(at now: WallTime) -> Entry? {
         keys.signing(at: now).flatMap { entries[$0.id] }
     }

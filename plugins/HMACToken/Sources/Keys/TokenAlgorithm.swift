@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// The signatures that are taken and made (RFC 7518, section 3.2). Each key has exactly one.
+/// The accepted signature algorithms (RFC 7518, section 3.2). Each key has exactly one.
 public enum TokenAlgorithm: String, Sendable, CaseIterable {
     /// HMAC with SHA-256, keys of at least 32 bytes.
     case hs256 = "HS256"
@@ -9,7 +9,7 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
     /// HMAC with SHA-512, keys of at least 64 bytes.
     case hs512 = "HS512"
 
-    /// The hash under it.
+    /// The hash function of the HMAC.
     var digest: HMAC.Algorithm {
         switch self {
         case .hs256: .sha256
@@ -18,6 +18,6 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
         }
     }
 
-    /// The least length of a key in bytes, and the length of a fresh one.
+    /// The least length of a secret in bytes, and the length of a generated one.
     var keyByteCount: Int { digest.byteCount }
 }

@@ -1,32 +1,32 @@
 public import GatewayCore
 
-/// What a key is good for at a moment.
+/// The state of a key at a moment.
 public enum TokenKeyStanding: String, Sendable, CaseIterable {
-    /// Tokens are issued with it, and taken.
+    /// The key signs new tokens and verifies tokens.
     case signs
-    /// Its tokens are taken.
+    /// The key verifies tokens but does not sign.
     case verifies
-    /// It has not begun yet.
-    case ahead
-    /// It is no key any more.
-    case ended
+    /// The key's `not-before` is in the future.
+    case pending
+    /// The key's `not-after` has passed.
+    case expired
 }
 
 extension TokenKeysFile {
-    /// The key that signs at that moment: the first in the file that is valid and may.
+    /// Returns the key that signs at the given time: the first in the file that is valid and allowed to issue tokens.
     public func signingKey(at now: WallTime) -> TokenKey? { keys.signing(at: now) }
 
-    /// What each key is good for, in the order of the file.
+    /// Returns the state of each key, in the order of the file.
     public func standings(at now: WallTime) -> [(key: TokenKey, standing: TokenKeyStanding)] {
         let signing = signingKey(at: now)?.id
         return keys.map { key in
             if key.isValid(at: now) { return (key, key.id == signing ? .signs : .verifies) }
-            return (key, key.notBefore.map { now < $0 } == true ? .ahead : .ended)
+            return (key, key.notBefore.map { now < $0 } == true ? .pending : .expired)
         }
     }
 }
 
 extension Sequence<TokenKey> {
-    /// The key that signs: the first that is valid and may.
+    /// Returns the key that signs: the first that is valid and allowed to issue tokens.
     func signing(at now: WallTime) -> TokenKey? { first { $0.issues && $0.isValid(at: now) } }
 }

@@ -4,15 +4,15 @@ internal import GatewayCore
 struct TokenKeysDocument {
     /// The keys, in the order of the file.
     private(set) var keys: [TokenKey] = []
-    /// The ids of keys that were left out because their secrets are weak; only where that was asked for.
+    /// The ids of the keys that were dropped because of weak secrets. Empty unless `dropsWeakKeys` is set.
     private(set) var weakIDs: [String] = []
     private let problems: ConfigurationProblems
     private let dropsWeakKeys: Bool
     private var linesByID: [String: Int] = [:]
 
-    /// Reads the text of a file; everything wrong with it goes to `problems`.
+    /// Parses the text of a file. Every problem goes to `problems`.
     ///
-    /// - Parameter dropsWeakKeys: whether a key with a weak secret is left out, and no problem.
+    /// - Parameter dropsWeakKeys: whether a key with a weak secret is dropped instead of reported.
     init(_ text: String, file: String, problems: ConfigurationProblems, dropsWeakKeys: Bool = false) {
         self.problems = problems
         self.dropsWeakKeys = dropsWeakKeys
@@ -36,23 +36,24 @@ struct TokenKeysDocument {
         // `algorithm`: HS256, HS384 or HS512. Required.
         if reader.node("algorithm") == nil { reader.report("\"algorithm\" is missing") }
         let algorithm = reader.word("algorithm", of: TokenAlgorithm.self)
-        // `secret`: base64 (RFC 4648, section 4) or hex of at least as many random bytes as the hash has. Required, secret.
+        // `secret`: random bytes in base64 (RFC 4648, section 4) or hex, at least as many as the hash has. Required,
+        // secret.
         var secret: Secret?
         if let text = reader.required("secret") { secret = strongSecret(text, of: id, for: algorithm, reader) }
-        // `not-before`, `not-after`: times of RFC 3339. Default: always a key.
+        // `not-before`, `not-after`: RFC 3339 times. Default: no bound.
         let notBefore = Self.time("not-before", reader)
         let notAfter = Self.time("not-after", reader)
         if let notBefore, let notAfter, notAfter <= notBefore {
             reader.report("not-after", "must be later than not-before")
         }
-        // `subjects`: canonical names, or beginnings of such with a * behind. Default: anybody.
+        // `subjects`: canonical names, or prefixes of names followed by *. Default: any user.
         let subjects: [SubjectPattern]? = Self.list(
-            "subjects", reader, "is no user name in canonical form, nor the beginning of one with a * behind",
-            ifEmpty: "lets nobody in; name somebody, or leave it out for everybody", SubjectPattern.init)
-        // `groups`: the groups that tokens may claim. Default: any; an empty list is none.
+            "subjects", reader, "is neither a canonical user name nor a prefix of one followed by *",
+            ifEmpty: "matches nobody; list a name, or remove the setting to match everybody", SubjectPattern.init)
+        // `groups`: the groups that tokens may claim. Default: any group. An empty list allows none.
         let groups: [GroupName]? = Self.list(
-            "groups", reader, "is no group name: 1 to 64 of A-Z a-z 0-9 _ . -", GroupName.init)
-        // `issue`: whether tokens are issued with it. Default: true.
+            "groups", reader, "is not a group name: use 1 to 64 of A-Z a-z 0-9 _ . -", GroupName.init)
+        // `issue`: whether new tokens are signed with the key. Default: true.
         let issues = reader.bool("issue") ?? true
         guard let id, let algorithm, let secret else { return }
         keys.append(
@@ -63,11 +64,11 @@ struct TokenKeysDocument {
 
     private mutating func claim(_ id: String, _ reader: ConfigurationReader) -> String? {
         guard TokenKey.isID(id) else {
-            reader.report("id", "is no key id: 1 to 64 of A-Z a-z 0-9 . _ -")
+            reader.report("id", "is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -")
             return nil
         }
         if let line = linesByID[id] {
-            reader.report("id", "is the id of the key in line \(line) already")
+            reader.report("id", "is already the id of the key in line \(line)")
             return nil
         }
         linesByID[id] = reader.location.line
@@ -77,7 +78,8 @@ struct TokenKeysDocument {
     private mutating func strongSecret(
         _ text: String, of id: String?, for algorithm: TokenAlgorithm?, _ reader: ConfigurationReader
     ) -> Secret? {
-        // Of a key without an algorithm, what no algorithm would take is said all the same.
+        // Without an algorithm the secret is checked for HS256, the least demanding one, so its problems are still
+        // reported.
         switch Self.secret(text, for: algorithm ?? .hs256) {
         case .success(let secret): return secret
         case .failure(let weakness):
@@ -106,7 +108,8 @@ struct TokenKeysDocument {
         return .success(Secret(bytes))
     }
 
-    /// The bytes of hexadecimal digits in one case, at least 32 of them; nil for other text. Base64 of random bytes never is that.
+    /// Decodes hexadecimal digits in one letter case, at least 32 bytes; returns nil for other text. 64 characters of
+    /// random base64 are practically never all hexadecimal digits.
     private static func bytes(ofHex text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count >= 64, digits.count.isMultiple(of: 2), text == text.lowercased() || text == text.uppercased()
@@ -119,7 +122,7 @@ struct TokenKeysDocument {
     private static func time(_ name: String, _ reader: ConfigurationReader) -> WallTime? {
         guard let text = reader.string(name) else { return nil }
         let time = WallTime(rfc3339: text)
-        if time == nil { reader.report(name, "is no time; write one as 2027-01-31T00:00:00Z") }
+        if time == nil { reader.report(name, "is not an RFC 3339 time such as 2027-01-31T00:00:00Z") }
         return time
     }
 

@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension TokenKeysFile {
-    /// The file as it is written.
+    /// The file's new content.
     var text: String {
         "keys:\(keys.isEmpty ? " []" : "")\n" + keys.map { "  - \(Self.line(for: $0))\n" }.joined()
     }
@@ -19,12 +19,13 @@ extension TokenKeysFile {
         return "{ \(settings.joined(separator: ", ")) }"
     }
 
-    /// RFC 3339, without a fraction where there is none.
+    /// Formats a time as RFC 3339, without a fraction if the fraction is zero.
     private static func written(_ time: WallTime) -> String { time.description.replacing(".000000Z", with: "Z") }
 
     private static func list(_ texts: [String]) -> String { "[\(texts.map(quoted).joined(separator: ", "))]" }
 
-    /// A JSON string is a double-quoted scalar of YAML 1.2, and quoted text is never a number or a Boolean.
+    /// Quotes a text as a JSON string, which is a valid double-quoted YAML 1.2 scalar and is never read as a number
+    /// or a Boolean.
     private static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []
         JSONWriter.write(string: text, to: &bytes)

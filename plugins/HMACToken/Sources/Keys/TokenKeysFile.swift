@@ -2,26 +2,28 @@ internal import CLibcrypto
 public import GatewayCore
 internal import SecretFiles
 
-/// A key file being edited: what the command `keys rotate` works on.
+/// An editable key file, for the commands `keys rotate` and `keys list`.
 ///
-/// Load it, rotate, write it. Comments and layout of the file do not survive; order and every setting of a key do.
-/// Everything here blocks.
+/// Load it, rotate the key, write it. The order and every setting of a key are kept; comments and layout are lost.
+/// Every operation blocks.
 public struct TokenKeysFile: Sendable {
-    /// Where the file is.
+    /// The path of the file.
     public let path: String
     /// The keys, in the order of the file.
     public private(set) var keys: [TokenKey]
-    /// The keys that were left out because their secrets are weak: the gateway would not start with them.
+    /// The ids of the keys that were dropped because of weak secrets. The gateway would not start with them.
     public private(set) var weakIDs: [String] = []
     private let stamp: SecretFile.Stamp?
 
-    /// How long a key stays in the file after its end: long enough to see in the file what became of a token.
+    /// How long an expired key stays in the file, so that an operator can still see what happened to its tokens.
     public static let retention: Duration = .seconds(7 * 86_400)
 
-    /// Reads the file. One that does not exist is one without keys.
+    /// Reads the file. A file that does not exist is read as a file without keys.
     ///
-    /// - Parameter dropsWeakKeys: whether keys with weak secrets are left out, to be gone when the file is written.
-    /// - Throws: everything that is wrong with the file: what the gateway would not start with is not edited either.
+    /// - Parameter dropsWeakKeys: whether keys with weak secrets are dropped. `write()` then removes them from the
+    ///   file.
+    /// - Throws: `ConfigurationFault` with every problem of the file. A file that the gateway would reject cannot be
+    ///   edited.
     public static func load(
         _ path: String, dropsWeakKeys: Bool = false
     ) throws(ConfigurationFault) -> TokenKeysFile {
@@ -35,34 +37,35 @@ public struct TokenKeysFile: Sendable {
         return TokenKeysFile(path: path, keys: document.keys, weakIDs: document.weakIDs, stamp: stamp)
     }
 
-    /// How long the former key is still good when nothing else is said: as long as a token that it signed a moment ago.
+    /// Returns the default overlap of two keys: the longest time that a token signed a moment ago is accepted.
     public static func overlap(lifetime: Duration) -> Duration { lifetime + HMACTokenPlugin.skew }
 
-    /// Puts a fresh key first, ends the one that signed until now after `overlap`, and drops keys that ended long ago.
+    /// Inserts a new key at the front, expires the current signing key after `overlap`, and removes keys that expired
+    /// more than `retention` ago.
     ///
-    /// The fresh key may speak for whom the former one may: rotating widens nothing.
+    /// The new key has the subjects and groups of the key that it replaces, so a rotation grants nothing new.
     ///
     /// - Parameters:
-    ///   - id: nil for one made of the date.
-    ///   - startsIn: when the fresh key begins to sign, so that every gateway has read the file by then; the former one
-    ///     signs until then, and `overlap` counts from then.
-    /// - Returns: the fresh key.
+    ///   - id: the new key's id; nil for an id with the date.
+    ///   - startsIn: the delay before the new key signs, so that every gateway can read the file first. The current
+    ///     key signs until then, and `overlap` counts from then.
+    /// - Returns: the new key.
     @discardableResult
     public mutating func rotate(
         now: WallTime, overlap: Duration, algorithm: TokenAlgorithm = .hs256, id: String? = nil,
         startsIn: Duration = .zero
     ) throws(ConfigurationFault) -> TokenKey {
         let start = now.seconds + startsIn.components.seconds
-        let id = id ?? freshID(at: now)
-        guard TokenKey.isID(id) else { throw fault("\"\(id)\" is no key id: 1 to 64 of A-Z a-z 0-9 . _ -") }
-        guard !keys.contains(where: { $0.id == id }) else { throw fault("has a key \"\(id)\" already") }
+        let id = id ?? newID(at: now)
+        guard TokenKey.isID(id) else { throw fault("\"\(id)\" is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -") }
+        guard !keys.contains(where: { $0.id == id }) else { throw fault("already has a key \"\(id)\"") }
         let former = keys.firstIndex { $0.issues && $0.isValid(at: now) }
         let fresh = TokenKey(
             id: id, algorithm: algorithm, notBefore: WallTime(seconds: start), notAfter: nil,
             subjects: former.flatMap { keys[$0].subjects }, groups: former.flatMap { keys[$0].groups }, issues: true,
-            secret: try freshSecret(for: algorithm))
+            secret: try newSecret(for: algorithm))
         if let former {
-            // Rounded up: no token may be refused for the sake of a fraction.
+            // Rounded up, so that no token is rejected because of a fraction of a second.
             let end = WallTime(seconds: start + 1 + overlap.components.seconds)
             keys[former].notAfter = min(keys[former].notAfter ?? end, end)
         }
@@ -72,10 +75,11 @@ public struct TokenKeysFile: Sendable {
         return fresh
     }
 
-    /// Reads the file, changes it and writes it, while no other command can: of many at once none undoes another's change.
+    /// Reads, changes and writes the file under a lock, so that concurrent commands do not overwrite each other's
+    /// changes.
     ///
-    /// - Throws: Everything that is wrong with the file, what `change` throws, and where another command does not let go of the
-    ///   file's directory. Nothing is changed then.
+    /// - Throws: `ConfigurationFault` with every problem of the file, the error of `change`, or a problem if another
+    ///   command holds the lock too long. The file is then unchanged.
     public static func edit<Result>(
         _ path: String, dropsWeakKeys: Bool = false,
         _ change: (inout TokenKeysFile) throws(ConfigurationFault) -> Result
@@ -88,9 +92,10 @@ public struct TokenKeysFile: Sendable {
         return result
     }
 
-    /// Replaces the file at once: readers see the old one or the new one. A new file has mode 0600.
+    /// Replaces the file atomically: a reader sees the old content or the new content. A new file has mode 0600.
     ///
-    /// - Throws: where the file has been changed since it was loaded, or cannot be written; it is then as it was.
+    /// - Throws: `ConfigurationFault` if the file was changed after it was loaded, or cannot be written. The file is
+    ///   then left as it was.
     public func write() throws(ConfigurationFault) {
         let lock: SecretFile.Lock
         do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
@@ -98,25 +103,25 @@ public struct TokenKeysFile: Sendable {
     }
 
     private func write(holding lock: SecretFile.Lock) throws(ConfigurationFault) {
-        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
+        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by another process; try again") }
         do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationFault([error]) }
     }
 
-    /// `k20261121T070000Z`, with a number behind where there is such a key already.
-    private func freshID(at now: WallTime) -> String {
+    /// Returns an id such as `k20261121T070000Z`, with `-2`, `-3` and so on appended if that id is taken.
+    private func newID(at now: WallTime) -> String {
         let date = "k" + WallTime(seconds: now.seconds).description.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
         let taken = Set(keys.map(\.id))
-        // One of more names than there are keys is free.
+        // There is one candidate more than there are keys, so at least one is free.
         return (1...keys.count + 1).lazy.map { $0 == 1 ? date : "\(date)-\($0)" }.first { !taken.contains($0) } ?? date
     }
 
-    private func freshSecret(for algorithm: TokenAlgorithm) throws(ConfigurationFault) -> Secret {
+    private func newSecret(for algorithm: TokenAlgorithm) throws(ConfigurationFault) -> Secret {
         var bytes = [UInt8](repeating: 0, count: algorithm.keyByteCount)
         defer { OPENSSL_cleanse(&bytes, bytes.count) }
-        // Random bytes that look weak are rarer than one in a million, and the gateway would not start with them.
+        // Fewer than one of a million random secrets look weak, but the gateway would not start with one.
         for _ in 0..<8 {
             guard RAND_priv_bytes(&bytes, Int32(bytes.count)) == 1 else {
-                throw fault("the system's libcrypto has no randomness")
+                throw fault("the system's libcrypto cannot produce random bytes")
             }
             if KeyStrength.weakness(of: bytes, for: algorithm) == nil,
                 !TypedWords.isTyped(Base64.encode(bytes, .standard))
@@ -124,7 +129,7 @@ public struct TokenKeysFile: Sendable {
                 return Secret(bytes)
             }
         }
-        throw fault("the system's libcrypto gives bytes that are not random")
+        throw fault("the system's libcrypto produced bytes that are not random")
     }
 
     private func fault(_ message: String) -> ConfigurationFault { ConfigurationFault(file: path, message) }

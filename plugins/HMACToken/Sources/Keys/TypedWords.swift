@@ -1,16 +1,18 @@
 internal import Foundation
 internal import GatewayCore
 
-/// Whether base64 was typed as words: `MySuperSecretKeyForTheApplication12345678901` decodes to bytes that look random.
+/// Detects base64 text that was typed as words. `MySuperSecretKeyForTheApplication12345678901` decodes to bytes that
+/// look random.
 ///
-/// Compares two explanations of the characters. By the one they are random base64: each is one of 64. By the other somebody wrote
-/// words and numbers: capital and small letters and digits come in runs, and letters are as frequent as in English. Where the
-/// second explains the text better by `certainty` bits the text is words; random base64 comes to that once in 2^`certainty` keys.
+/// Compares the likelihood of the text under two models. In the first the characters are random base64, each one of
+/// 64. In the second somebody typed words and numbers: capitals, small letters and digits come in runs, and letters
+/// have their English frequencies. The text counts as typed if the second model is better by `certainty` bits, which
+/// happens for one of 2^`certainty` random keys.
 enum TypedWords {
-    /// By how many bits words must be the better explanation.
+    /// The number of bits by which the model of typed words must be better.
     static let certainty = 24.0
 
-    /// Whether the text, base64 with or without padding, was typed.
+    /// Whether the text, base64 with or without padding, was typed as words.
     static func isTyped(_ base64: some Sequence<UInt8>) -> Bool {
         var kind = Kind.sign
         var gain = 0.0
@@ -22,12 +24,13 @@ enum TypedWords {
         return gain >= certainty
     }
 
-    /// How probably characters of one kind are followed by each kind, where somebody writes: small, capital, digit, sign.
+    /// The probabilities of the next character's kind after each kind in typed text. Order: small, capital, digit,
+    /// sign.
     private static let follow = [
         [0.82, 0.10, 0.06, 0.02], [0.50, 0.44, 0.04, 0.02], [0.12, 0.15, 0.70, 0.03], [0.45, 0.35, 0.15, 0.05],
     ]
 
-    /// How many of a thousand letters of English text are a, b, c and so on.
+    /// The frequencies of the letters a to z in English text, in parts per thousand.
     private static let letters = [
         82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 1, 20, 1,
     ]
@@ -44,10 +47,10 @@ enum TypedWords {
             }
         }
 
-        /// The byte's share among those of its kind.
+        /// The probability of the byte among the characters of its kind.
         func share(of byte: UInt8) -> Double {
             switch self {
-            // A tenth of the letters are any: of abbreviations and names.
+            // A tenth of the letters counts as uniformly distributed, for abbreviations and names.
             case .small, .capital: 0.9 * Double(letters[Int((byte | 0x20) - UInt8(ascii: "a"))]) / 1002 + 0.1 / 26
             case .digit: 0.1
             case .sign: 0.5

@@ -1,19 +1,20 @@
 internal import GatewayCore
 
-/// A token taken apart, and not yet believed (RFC 7515, section 3.1): three parts of base64url between two dots.
+/// The three base64url parts of an unverified token in JWS compact serialization (RFC 7515, section 3.1).
 struct CompactToken {
-    /// The most bytes that a token may have.
+    /// The greatest length of a token in bytes.
     static let longest = 4096
 
-    /// The first part as it came: enough to recognise the usual ones without reading them.
+    /// The encoded header as received. Usual headers are recognised by it without decoding.
     let encodedHeader: String
-    /// What the tag is over: the first two parts with the dot between them, as they came.
+    /// The signing input: the encoded header, the dot and the encoded payload, as received.
     let signingInput: [UInt8]
     private let payloadStart: Int
-    /// The tag that came with it.
+    /// The decoded signature.
     let tag: [UInt8]
 
-    /// The parts, or nil where the bytes are no token of this form. Header and claims are read when they are asked for.
+    /// Splits the bytes, or returns nil if they are not a token in this form. The header and the claims are decoded
+    /// on demand.
     init?(_ bytes: borrowing Span<UInt8>) {
         guard bytes.count <= Self.longest else { return nil }
         var dots: [Int] = []
@@ -30,7 +31,7 @@ struct CompactToken {
         payloadStart = dots[0] + 1
     }
 
-    /// The JOSE header, or nil where it is no JSON object in canonical base64url.
+    /// Decodes the JOSE header; returns nil if it is not a JSON object in canonical base64url.
     func header() -> JoseHeader? {
         guard let text = Base64.decode(signingInput.span.extracting(..<(payloadStart - 1)), .url),
             let header = try? JSONParser(depthLimit: 4, memberLimit: 32).parse(text.span), case .object = header
@@ -38,7 +39,7 @@ struct CompactToken {
         return JoseHeader(header)
     }
 
-    /// The claims, or nil where they are no JSON object in canonical base64url.
+    /// Decodes the claims; returns nil if they are not a JSON object in canonical base64url.
     func claims() -> JSONValue? {
         let encoded = signingInput.span.extracting(payloadStart...)
         guard let text = Base64.decode(encoded, .url),

@@ -1,11 +1,12 @@
 internal import GatewayCore
 
-/// The user that a `sub` claim names.
+/// The user name of a `sub` claim.
 enum SubjectName {
-    /// The canonical name, or nil where the text is not in canonical form itself.
+    /// Returns the user, or nil if the subject is not in canonical form.
     ///
-    /// A token in another spelling is refused rather than folded: whoever issues tokens says exactly whom it means. Escaped
-    /// names are canonical too, and canonicalising them again would escape the escapes, so they are read back first.
+    /// A subject in another spelling is rejected instead of normalised: an issuer must name the user exactly. With
+    /// hex escaping a canonical name contains escapes, and canonicalising it again would escape them, so the escapes
+    /// are decoded first.
     static func user(_ subject: String, names: NameRules) -> UserName? {
         guard let user = UserName(canonical: subject) else { return nil }
         switch names.escaping {
@@ -14,7 +15,8 @@ enum SubjectName {
         }
     }
 
-    /// The name with each `_x` and two hexadecimal digits made the byte that they stand for; nil where that is not UTF-8.
+    /// Replaces each `_x` with two hexadecimal digits by the byte that it stands for. Returns nil if the result is
+    /// not UTF-8.
     private static func unescaped(_ name: String) -> String? {
         let source = Array(name.utf8)
         var bytes: [UInt8] = []

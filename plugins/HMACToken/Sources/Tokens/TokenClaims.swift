@@ -1,20 +1,20 @@
 internal import GatewayCore
 
-/// The claims of a token whose tag was good (RFC 7519, section 4.1), each of its right type.
+/// The claims of a token with a valid signature (RFC 7519, section 4.1), converted to their types.
 struct TokenClaims {
     let issuer: String
     let audiences: [String]
     let subject: String
     let id: String
-    /// The session (`sid`), as whoever issued the token has it.
+    /// `sid`: the session, as named by the token's issuer.
     let session: String?
     let groups: Set<GroupName>
-    /// Whole seconds, rounded down, since the epoch.
+    /// `iat`: whole seconds since the epoch, rounded down.
     let issuedAt: Int64
     let expires: Int64
     let notBefore: Int64?
 
-    /// The claims, or nil where a required one is missing or any has the wrong type.
+    /// Reads the claims; returns nil if a required claim is missing or a claim has the wrong type.
     init?(_ claims: JSONValue) {
         guard let issuer = claims["iss"]?.string, let subject = claims["sub"]?.string,
             let audiences = claims["aud"].flatMap(Self.audiences), let id = claims["jti"]?.string, Self.isID(id),
@@ -62,12 +62,12 @@ struct TokenClaims {
         return groups.count == values.count ? Set(groups) : nil
     }
 
-    /// 1–128 bytes of visible ASCII.
+    /// Whether the text is 1–128 bytes of visible ASCII.
     private static func isID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// A NumericDate (RFC 7519, section 2) up to the year 9999, without an exponent.
+    /// Reads a NumericDate (RFC 7519, section 2) up to the year 9999, without an exponent.
     private static func seconds(_ claim: JSONValue) -> Int64? {
         guard case .number(let text) = claim else { return nil }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

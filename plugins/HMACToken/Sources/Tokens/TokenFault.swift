@@ -1,43 +1,43 @@
 public import GatewayCore
 
-/// Why a token is not good, in the order in which it is looked at.
+/// The reason why a token is invalid. The cases are in the order of the checks.
 public enum TokenFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Not three parts of base64url, or longer than 4 KiB.
+    /// The token is not three parts of base64url, or is longer than 4 KiB.
     case malformed
-    /// The first part is no JSON object.
+    /// The header is not a JSON object.
     case unreadableHeader
     /// The header has no `kid`.
     case noKeyNamed
-    /// The key file has no such key.
+    /// The key file has no key with this id.
     case unknownKey(String)
-    /// `alg` is not the key's, or the header says something that no token here may say.
+    /// `alg` is not the key's algorithm, or the header has a forbidden parameter.
     case unfitHeader(key: String)
-    /// The key has not begun yet, or has ended.
+    /// The key is not valid yet, or has expired.
     case keyNotValid(key: String)
-    /// The tag is not what the key makes of the rest.
+    /// The signature does not match.
     case wrongSignature(key: String)
-    /// libcrypto failed: nothing is known.
+    /// libcrypto failed, so the signature was not checked.
     case failed
     /// A required claim is missing, or one is of the wrong type.
     case unreadableClaims
-    /// `iss` is another's.
+    /// `iss` is not the configured issuer.
     case otherIssuer(configured: String)
-    /// `aud` is not, and does not hold, the configured one.
+    /// `aud` does not equal or contain the configured audience.
     case otherAudience(configured: String)
     /// `exp` is not after `iat`, or more than 7 days after it.
     case lifetime
     /// `exp` has passed.
     case expired
-    /// `iat` or `nbf` lies ahead.
+    /// `iat` or `nbf` is in the future.
     case notYetValid
     /// `sub` is not a canonical user name.
     case unmapped
-    /// The key may not speak for this user, or not in these groups.
+    /// The key may not sign for this user or these groups.
     case outOfBounds(key: String)
-    /// `sid` is no session's.
+    /// `sid` is not the id of a session.
     case noSession
 
-    /// The word for it in log and metrics.
+    /// The rejection reason for logs and metrics.
     public var reason: RejectionReason {
         switch self {
         case .malformed, .unreadableHeader, .unreadableClaims, .noSession: .malformed
@@ -54,8 +54,8 @@ public enum TokenFault: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .malformed: "it is not three parts of base64url between two dots, of at most \(CompactToken.longest) bytes"
-        case .unreadableHeader: "its header is no JSON object"
-        case .noKeyNamed: "its header names no key (kid)"
+        case .unreadableHeader: "its header is not a JSON object"
+        case .noKeyNamed: "its header has no key id (kid)"
         case .unknownKey(let id): "the key file has no key \"\(id)\""
         case .unfitHeader(let id):
             "alg is not that of the key \"\(id)\", or its header says more than alg, kid and typ JWT"
@@ -67,10 +67,10 @@ public enum TokenFault: Error, Sendable, Hashable, CustomStringConvertible {
         case .otherAudience(let audience): "aud does not name \"\(audience)\""
         case .lifetime: "exp is not after iat, or later than \(HMACTokenPlugin.longestLifetime.configured) after it"
         case .expired: "it has expired"
-        case .notYetValid: "iat or nbf lies ahead"
+        case .notYetValid: "iat or nbf is in the future"
         case .unmapped: "sub is not a user name in its canonical form"
-        case .outOfBounds(let id): "the key \"\(id)\" may not speak for this user, or not in these groups"
-        case .noSession: "sid is no id of a session"
+        case .outOfBounds(let id): "the key \"\(id)\" may not sign for this user or these groups"
+        case .noSession: "sid is not a session id"
         }
     }
 }

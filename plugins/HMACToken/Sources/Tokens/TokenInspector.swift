@@ -1,18 +1,18 @@
 public import GatewayCore
 
-/// Takes tokens apart for people: what `tokens inspect` works with. Judges exactly as the authenticator does, except that it
-/// knows of no revocation.
+/// Decodes and verifies tokens for the command `tokens inspect`. Verifies as the authenticator does, but does not
+/// know revocations.
 public struct TokenInspector: Sendable {
     private let verifier: TokenVerifier
 
     /// Reads the key file. Blocks.
     ///
-    /// - Throws: everything that is wrong with it.
+    /// - Throws: `ConfigurationFault` with every problem of the file.
     public init(_ settings: HMACTokenPlugin.Settings, names: NameRules) throws(ConfigurationFault) {
         verifier = TokenVerifier(try KeyRing(settings.keys), settings: settings, names: names)
     }
 
-    /// What a token says, and what it is worth at that moment.
+    /// Decodes a token and verifies it for the given time.
     public func inspect(_ token: Secret, at now: WallTime) -> TokenInspection {
         guard let token = token.withBytes({ CompactToken($0) }) else {
             return TokenInspection(header: nil, claims: nil, verdict: .failure(.malformed))
@@ -27,12 +27,13 @@ public struct TokenInspector: Sendable {
     }
 }
 
-/// What a token says, and what it is worth.
+/// The content of a token and the result of its verification.
 public struct TokenInspection: Sendable {
-    /// Its header, as it stands there; nil where it is no JSON object.
+    /// The header as written in the token; nil if it is not a JSON object.
     public let header: JSONValue?
-    /// Its claims, as they stand there; nil where they are no JSON object. Worth nothing unless the verdict is good.
+    /// The claims as written in the token; nil if they are not a JSON object. Do not trust them unless the
+    /// verification succeeded.
     public let claims: JSONValue?
-    /// Whom it is good for, or why it is not.
+    /// The identity that the token proves, or the reason why it is invalid.
     public let verdict: Result<Identity, TokenFault>
 }

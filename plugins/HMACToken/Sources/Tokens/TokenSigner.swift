@@ -1,17 +1,17 @@
 internal import CLibcrypto
 public import GatewayCore
 
-/// Issues tokens that this plug-in accepts: what `tokens issue` works with.
+/// Issues tokens that this plug-in accepts. The authenticator and the command `tokens issue` use it.
 public struct TokenSigner: Sendable {
-    /// Why no token was issued.
+    /// The reason why no token was issued.
     public enum Fault: Error, Sendable, Hashable, CustomStringConvertible {
-        /// No key is valid now and may issue.
+        /// No key is valid now and allowed to issue tokens.
         case noKey
-        /// The session ends before a token could begin.
+        /// The session has expired.
         case sessionOver
-        /// The lifetime is not from 1 s to 7 d.
+        /// The lifetime is not between 1 s and 7 d.
         case lifetime
-        /// The key's `subjects` or `groups` exclude this token, with the key's id.
+        /// The `subjects` or `groups` of the key with this id exclude the token.
         case outOfBounds(key: String)
         /// The token would be longer than 4 KiB.
         case tooLong
@@ -21,10 +21,10 @@ public struct TokenSigner: Sendable {
         /// A sentence for the operator.
         public var description: String {
             switch self {
-            case .noKey: "no key of the key file is valid now and may issue tokens"
-            case .sessionOver: "the session is over"
+            case .noKey: "no key in the key file is valid now and allowed to issue tokens"
+            case .sessionOver: "the session has expired"
             case .lifetime: "the lifetime must be from 1s to \(HMACTokenPlugin.longestLifetime.configured)"
-            case .outOfBounds(let key): "the key \"\(key)\" may not speak for this user, or not in these groups"
+            case .outOfBounds(let key): "the key \"\(key)\" may not sign for this user or these groups"
             case .tooLong: "the token would be longer than \(CompactToken.longest) bytes"
             case .failed: "the system's libcrypto failed"
             }
@@ -36,24 +36,24 @@ public struct TokenSigner: Sendable {
 
     /// Reads the key file. Blocks.
     ///
-    /// - Throws: everything that is wrong with it.
+    /// - Throws: `ConfigurationFault` with every problem of the file.
     public init(_ settings: HMACTokenPlugin.Settings) throws(ConfigurationFault) {
         ring = try KeyRing(settings.keys)
         self.settings = settings
     }
 
-    /// Signs with keys that were found good.
+    /// Creates a signer with the keys of a valid key file.
     init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings) {
         self.ring = ring
         self.settings = settings
     }
 
-    /// Issues a token, signed with the first key that is valid now and may issue.
+    /// Issues a token, signed with the first key that is valid now and allowed to issue tokens.
     ///
     /// - Parameters:
-    ///   - lifetime: whole seconds; nil for the configured one. The token ends with its key or its session if one of these
-    ///     ends sooner.
-    ///   - session: the session that it belongs to; nil for a token that stands alone.
+    ///   - lifetime: whole seconds; nil for the configured lifetime. The token expires earlier if its key or its
+    ///     session does.
+    ///   - session: the session of the token; nil for a token without a session.
     public func issue(
         subject: UserName, groups: Set<GroupName> = [], lifetime: Duration? = nil, in session: Session? = nil,
         now: WallTime
@@ -66,7 +66,7 @@ public struct TokenSigner: Sendable {
         guard keyEnd > now.seconds else { throw .noKey }
         let end = min(keyEnd, session?.ends.seconds ?? .max)
         guard end > now.seconds else { throw .sessionOver }
-        guard let id = Self.freshID() else { throw .failed }
+        guard let id = Self.newID() else { throw .failed }
         let header = JSONValue.object([
             .init("alg", .string(entry.key.algorithm.rawValue)), .init("kid", .string(entry.key.id)),
             .init("typ", .string("JWT")),
@@ -94,8 +94,8 @@ public struct TokenSigner: Sendable {
         return IssuedToken(token: Secret(token), expires: WallTime(seconds: end), id: id, key: entry.key.id)
     }
 
-    /// 128 random bits in base64url.
-    private static func freshID() -> String? {
+    /// Returns 128 random bits in base64url, or nil if libcrypto fails.
+    private static func newID() -> String? {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard RAND_bytes(&bytes, 16) == 1 else { return nil }
         return String(decoding: Base64.encode(bytes, .url), as: UTF8.self)

@@ -1,13 +1,13 @@
 internal import GatewayCore
 
-/// Decides on tokens (RFC 7519, section 7.2, with RFC 8725). Nothing that a token says is believed before its tag is good,
-/// but for the key's id, and the algorithm is the key's, never the token's.
+/// Verifies tokens (RFC 7519, section 7.2, with RFC 8725). Before the signature is verified only the key id in a
+/// token is used; the algorithm is the key's, never the token's.
 final class TokenVerifier: Sendable {
-    /// What a token is.
+    /// The result of a verification.
     enum Verdict: Sendable {
         case accepted(Identity)
         case rejected(RejectionReason)
-        /// Not issued for this verifier; the reason is for where nobody else is asked.
+        /// The token was not issued for this verifier. The reason applies if no other authenticator accepts tokens.
         case foreign(RejectionReason)
         /// libcrypto failed.
         case undecided
@@ -27,7 +27,7 @@ final class TokenVerifier: Sendable {
     }
 
     func verify(_ token: Secret, at now: WallTime) -> Verdict {
-        // What is too long to be a token is not even hashed.
+        // A text too long for a token is not even hashed.
         guard token.count <= CompactToken.longest else { return .foreign(.malformed) }
         let digest = token.withUnsafeBytes { SHA256.Digest(of: $0) }
         if let digest, let known = verified.find(digest)?.identity(at: now) { return .accepted(known) }
@@ -41,7 +41,7 @@ final class TokenVerifier: Sendable {
         }
     }
 
-    /// Whom the token is good for, or why it is not.
+    /// Returns the identity that the token proves, without the cache of verified tokens.
     func identity(of token: CompactToken, at now: WallTime) throws(TokenFault) -> Identity {
         try entry(of: token, at: now).identity
     }
@@ -65,7 +65,7 @@ final class TokenVerifier: Sendable {
         return VerifiedTokens.Entry(identity: identity, key: entry.key, period: Self.period(of: claims))
     }
 
-    /// What a good tag is worth.
+    /// Checks the claims of a token with a valid signature and returns its identity.
     private func identity(
         claimedBy claims: TokenClaims, under key: TokenKey, at now: Int64
     ) throws(TokenFault) -> Identity {
@@ -82,20 +82,20 @@ final class TokenVerifier: Sendable {
         return Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name, token: token)
     }
 
-    /// While a token is good, with the leeway for clocks.
+    /// Returns the seconds in which the token is valid, widened by the clock skew.
     private static func period(of claims: TokenClaims) -> Range<Int64> {
         let skew = HMACTokenPlugin.skew.components.seconds
         let start = max(claims.issuedAt, claims.notBefore ?? 0) - skew
-        // One that ends before it begins is good at no time.
+        // A token that expires before it starts is never valid.
         return start..<max(start, claims.expires + skew)
     }
 
-    /// What revocation knows a token by; nil where it claims a session that is none.
+    /// Returns the token's reference for revocation; nil if `sid` is not a session id.
     private static func reference(_ claims: TokenClaims, under key: TokenKey) -> TokenReference? {
         let expires = WallTime(seconds: claims.expires)
         guard key.issues else {
-            // Whoever else has the key has sessions of its own, which say nothing here, and a clock of its own: a token from
-            // before a revocation must not pass for one from after it.
+            // Another issuer holds this key. Its sessions are unknown here, and its clock may be ahead of ours, so a
+            // token from before a revocation must not pass as one from after it.
             let skew = HMACTokenPlugin.skew.components.seconds
             return TokenReference(
                 id: claims.id, session: nil, issued: WallTime(seconds: claims.issuedAt - skew), expires: expires)
@@ -106,7 +106,7 @@ final class TokenVerifier: Sendable {
             id: claims.id, session: session, issued: WallTime(seconds: claims.issuedAt), expires: expires)
     }
 
-    /// Whether a token that is not good here may be another authenticator's.
+    /// Returns whether an invalid token is rejected here or may belong to another authenticator.
     private func verdict(on fault: TokenFault, in token: CompactToken) -> Verdict {
         switch fault {
         case .malformed, .unreadableHeader:
@@ -114,7 +114,7 @@ final class TokenVerifier: Sendable {
         case .noKeyNamed, .unknownKey:
             claimedIssuer(of: token) == issuer ? .rejected(fault.reason) : .foreign(fault.reason)
         case .unfitHeader, .keyNotValid, .wrongSignature:
-            // It names one of our keys and is not good under it: another issuer may have a key of the same name.
+            // The token names one of our keys, but another issuer may use the same key id.
             claimedIssuer(of: token) ?? issuer == issuer ? .rejected(fault.reason) : .foreign(fault.reason)
         case .failed:
             .undecided
@@ -125,6 +125,7 @@ final class TokenVerifier: Sendable {
         }
     }
 
-    /// Whom an unverified token says it is from: enough to send it to another authenticator, and to nothing else.
+    /// Returns the issuer that an unverified token claims. Used only to decide whether another authenticator may
+    /// receive the token.
     private func claimedIssuer(of token: CompactToken) -> String? { token.claims()?["iss"]?.string }
 }

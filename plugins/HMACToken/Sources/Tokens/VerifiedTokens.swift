@@ -1,17 +1,18 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Tokens that were good under one state of the keys, so that a client that calls again pays for a digest instead of all that
-/// its token says. Only their digests are kept, and what they were good for; whether that still holds is asked each time.
+/// A cache of tokens that were verified with one version of the keys. A repeated token costs one digest instead of a
+/// full verification. The cache holds the digests of tokens and their identities; callers check the validity period
+/// at each look-up.
 ///
-/// Shared by all loops; each critical section is a look-up long, but for one in thousands, in which the older half goes. Bounded:
-/// what was not presented for a while goes first.
+/// All event loops share the cache. Each critical section is one look-up; one in thousands also discards the older
+/// half. The size is bounded, and tokens that were not presented recently are discarded first.
 final class VerifiedTokens: Sendable {
-    /// What a good token is worth, and while.
+    /// The identity of a verified token and its validity period.
     final class Entry: Sendable {
         let identity: Identity
         let key: TokenKey
-        /// Whole seconds since the epoch, the leeway for clocks included.
+        /// Whole seconds since the epoch, widened by the clock skew.
         let period: Range<Int64>
 
         init(identity: Identity, key: TokenKey, period: Range<Int64>) {
@@ -20,7 +21,7 @@ final class VerifiedTokens: Sendable {
             self.period = period
         }
 
-        /// Whom it is good for now, if it still is.
+        /// Returns the identity if the token and its key are valid now.
         func identity(at now: WallTime) -> Identity? {
             period.contains(now.seconds) && key.isValid(at: now) ? identity : nil
         }
@@ -31,34 +32,36 @@ final class VerifiedTokens: Sendable {
         var old: [SHA256.Digest: Entry] = [:]
     }
 
-    private let most: Int
+    private let capacity: Int
     private let generations = Mutex(Generations())
 
-    /// A memory of nothing.
+    /// Creates an empty cache.
     ///
-    /// - Parameter most: how many tokens are remembered at most.
-    init(most: Int = 16_384) { self.most = most }
+    /// - Parameter capacity: the greatest number of cached tokens.
+    init(capacity: Int = 16_384) { self.capacity = capacity }
 
-    /// What is remembered of a token by its digest.
+    /// Returns the cached entry for the digest of a token.
     func find(_ digest: SHA256.Digest) -> Entry? {
         generations.withLock { generations in
             if let entry = generations.young[digest] { return entry }
             guard let entry = generations.old.removeValue(forKey: digest) else { return nil }
-            Self.insert(entry, digest, &generations, most)
+            Self.insert(entry, digest, &generations, capacity)
             return entry
         }
     }
 
-    /// Remembers a token that was good.
+    /// Caches a token that was verified.
     func remember(_ entry: Entry, as digest: SHA256.Digest) {
-        generations.withLock { Self.insert(entry, digest, &$0, most) }
+        generations.withLock { Self.insert(entry, digest, &$0, capacity) }
     }
 
-    /// How many tokens are remembered.
+    /// The number of cached tokens.
     var count: Int { generations.withLock { $0.young.count + $0.old.count } }
 
-    private static func insert(_ entry: Entry, _ digest: SHA256.Digest, _ generations: inout Generations, _ most: Int) {
-        if generations.young.count >= most / 2 {
+    private static func insert(
+        _ entry: Entry, _ digest: SHA256.Digest, _ generations: inout Generations, _ capacity: Int
+    ) {
+        if generations.young.count >= capacity / 2 {
             generations.old = generations.young
             generations.young = [:]
         }

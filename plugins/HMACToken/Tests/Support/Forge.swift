@@ -1,8 +1,8 @@
 import GatewayCore
 
-/// Makes tokens of any kind, good ones too.
+/// Makes valid and forged tokens.
 struct Forge {
-    /// The keys of the tests: 64 random bytes, from which shorter ones are cut.
+    /// 64 random bytes, from which the secrets of the tests are cut.
     static let bytes = (0..<64).map { _ in UInt8.random(in: .min ... .max) }
 
     static func secret(_ count: Int = 32, offset: Int = 0) -> String {
@@ -19,7 +19,8 @@ struct Forge {
           - { id: staff, algorithm: HS256, secret: "\(secret(32, offset: 4))", groups: [dispatch, sales], issue: false }
         """
 
-    /// The claims of a good token; each may be replaced by other JSON, or left out by an empty text.
+    /// Returns the claims of a valid token. `changes` replaces a claim with other JSON, or removes it by an empty
+    /// text.
     static func claims(_ changes: [String: String] = [:]) -> String {
         let good: [(String, String)] = [
             ("iss", "\"notify-gateway\""), ("aud", "\"notify\""), ("sub", "\"alice\""), ("iat", "1795244400"),
@@ -31,7 +32,7 @@ struct Forge {
         return "{" + members.filter { !$0.1.isEmpty }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     }
 
-    /// A token with these texts as header and claims, and a good tag.
+    /// Returns a token with these texts as header and claims, and a valid signature.
     static func token(
         header: String = #"{"alg":"HS256","kid":"k2","typ":"JWT"}"#, claims: String = claims(),
         key: ArraySlice<UInt8> = bytes[0..<32], algorithm: HMAC.Algorithm = .sha256

@@ -6,7 +6,7 @@ func identity(_ user: String, groups: [String] = []) -> AuthenticationOutcome {
     .accepted(user, groups: groups, by: HMACTokenPlugin.name)
 }
 
-/// An authenticator over the forge's keys, or over others.
+/// Makes an authenticator with the keys of `Forge`, or with others.
 func testAuthenticator(
     _ context: PluginContext = PluginContext.test(), keys: String = Forge.keys
 ) async throws -> any Authenticator {

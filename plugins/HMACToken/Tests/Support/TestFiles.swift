@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 
 extension TestFiles {
-    /// Writes the plug-in's own file and answers its path.
+    /// Writes a key file and returns its path.
     @discardableResult
     func write(_ text: String, mode: Int = 0o600) throws -> String {
         try write(text, to: "token-keys.yaml", mode: mode)

@@ -1,9 +1,9 @@
-/// What tells the answer to one request from every other answer.
+/// The random number that pairs a response with its request.
 struct Nonce: Hashable, Sendable {
     static let count = 16
     let bytes: [UInt8]
 
-    /// A random one.
+    /// Creates a random nonce.
     init() {
         var generator = SystemRandomNumberGenerator()
         bytes = (0..<Self.count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

@@ -1,8 +1,9 @@
-/// Takes a packet apart from its start. Every reading is checked against the end; nil is a packet that is none of ours.
+/// Reads the fields of a packet from the start. Every read checks the remaining length; a method returns nil for a
+/// malformed packet.
 struct PacketReader {
     private var rest: Slice<UnsafeRawBufferPointer>
 
-    /// The bytes must stay where they are while this reads.
+    /// Starts at the first byte. The caller must keep the memory valid while the reader is in use.
     init(_ packet: UnsafeRawBufferPointer) { rest = packet[...] }
 
     var isAtEnd: Bool { rest.isEmpty }
@@ -15,12 +16,12 @@ struct PacketReader {
         return rest.prefix(count)
     }
 
-    /// A number of 2 or 4 bytes, most significant first.
+    /// Reads an integer of 2 or 4 bytes, most significant byte first.
     mutating func number<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
         bytes(Number.bitWidth / 8).map { $0.reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) } }
     }
 
-    /// Valid UTF-8 without NUL behind its length of two bytes.
+    /// Reads UTF-8 text without NUL that follows its length of two bytes.
     mutating func text() -> String? {
         guard let length = number(UInt16.self), let bytes = bytes(Int(length)), !bytes.contains(0) else { return nil }
         return String(validating: bytes, as: UTF8.self)

@@ -1,6 +1,6 @@
 internal import CPAM
 
-/// Memory for what must not stay behind: wiped, then given back.
+/// Memory for secrets: wiped before it is deallocated.
 struct WipedBuffer: ~Copyable {
     let bytes: UnsafeMutableRawBufferPointer
 
@@ -13,7 +13,7 @@ struct WipedBuffer: ~Copyable {
         bytes.deallocate()
     }
 
-    /// Wipes the bytes before the memory itself goes.
+    /// Wipes the bytes before the value is destroyed.
     func wipe() {
         if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
     }

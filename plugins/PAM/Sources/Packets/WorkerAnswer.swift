@@ -1,22 +1,23 @@
 internal import GatewayCore
 
-/// A worker's answer, in one packet:
+/// A worker's response, sent as one packet.
 ///
-/// version (1 byte), kind (1), the request's nonce (16), what modules have changed of the worker (1); of a refusal then its number (1); of findings the two codes (1 each,
-/// 255 for what was not asked), the user with a length of two bytes, the entry's kind (1), and of an account the uid (4),
-/// the number of groups (2) and each group with a length of two bytes.
+/// The packet has, in this order: version (1 byte), kind (1), the request's nonce (16), the changes that modules made
+/// to the worker process (1). A refusal then has its number (1). Findings then have the two codes (1 each, 255 for a
+/// function that was not called), the user (text), and the kind of the account entry (1). A found account adds the
+/// uid (4), the number of groups (2) and each group (text). Text follows its length of two bytes.
 enum WorkerAnswer: Sendable, Hashable {
     case findings(WorkerFindings)
     case refusal(WorkerRefusal)
 
-    /// The most bytes that a packet has: below what a socket takes by default.
+    /// The greatest length of a packet in bytes, below the default socket buffer size.
     static let longest = 131_072
     private static let notAsked: UInt8 = 255
 
     private enum Kind: UInt8 { case findings = 1, refusal = 2 }
     private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
 
-    /// What modules have changed of the worker that sent the packet.
+    /// Returns the changes that modules made to the worker that sent the packet.
     static func changes(in packet: UnsafeRawBufferPointer) -> WorkerChanges {
         packet.count > 2 + Nonce.count ? WorkerChanges(rawValue: packet[2 + Nonce.count]) : []
     }
@@ -46,7 +47,7 @@ enum WorkerAnswer: Sendable, Hashable {
             ? writer.packet : Self.refusal(.tooManyGroups).packet(nonce, after: changes)
     }
 
-    /// The answer to the request with the nonce, or nil for anything else.
+    /// Reads the response to the request with the nonce; returns nil for any other packet.
     static func read(_ packet: UnsafeRawBufferPointer, to nonce: Nonce) -> WorkerAnswer? {
         var reader = PacketReader(packet)
         guard reader.byte() == WorkerRequest.version, let kind = reader.byte().flatMap(Kind.init(rawValue:)),

@@ -1,13 +1,13 @@
 internal import GatewayCore
 
-/// What a worker found out: codes and the account, no verdict.
+/// The results of a worker's calls: PAM codes and the account, without a decision.
 struct WorkerFindings: Sendable, Hashable {
-    /// What the account database has of the user.
+    /// The result of looking the user up in the account database.
     enum Entry: Sendable, Hashable {
         case found(Account)
-        /// It has no such user.
+        /// The database has no such user.
         case absent
-        /// It could not be asked.
+        /// The database could not be queried.
         case unreadable
     }
 
@@ -16,28 +16,29 @@ struct WorkerFindings: Sendable, Hashable {
         let groups: Set<GroupName>
     }
 
-    /// What `pam_authenticate` returned; nil where it was not asked. Neither was where the account's uid is too low.
+    /// The result of `pam_authenticate`; nil if it was not called. Neither function is called for an account whose
+    /// uid is too low.
     var authentication: PAMCode?
-    /// What `pam_acct_mgmt` returned; nil where it was not asked.
+    /// The result of `pam_acct_mgmt`; nil if it was not called.
     var account: PAMCode?
     /// The user as the modules left it (`PAM_USER`).
     var user: String
-    /// What the account database has of that user.
+    /// The account database's entry for that user.
     var entry: Entry
 }
 
-/// Why a worker has no findings.
+/// The reason why a worker has no findings.
 enum WorkerRefusal: UInt8, Sendable, CaseIterable {
-    /// The service has no stack of its own.
+    /// The service has no file of its own.
     case noSuchService = 1
-    /// The request names another service than the worker is for.
+    /// The request names another service than the worker's.
     case otherService = 2
-    /// libpam could not begin.
+    /// libpam could not start a transaction.
     case notStarted = 3
-    /// The user as the modules left it is no text, or too long.
+    /// The user that the modules left is not valid text, or is too long.
     case unreadableUser = 4
-    /// The account has more groups than a packet holds.
+    /// The account has more groups than fit in a packet.
     case tooManyGroups = 5
-    /// A module has changed whom the worker runs as, or its root directory.
+    /// A module changed the worker's user or its root directory.
     case changedProcess = 6
 }

@@ -1,36 +1,36 @@
 internal import GatewayCore
 
-/// One question to a worker, in one packet:
+/// A request to a worker, sent as one packet.
 ///
-/// version (1 byte), operation (1), nonce (16), least uid (4), then with a length of two bytes each: service, user, account, remote
-/// host, password.
-/// The password ends with a NUL, the only one, so that the worker can lend it to C as it stands; a look at an account has
-/// none. Numbers are most significant byte first.
+/// The packet has, in this order: version (1 byte), operation (1), nonce (16), minimum uid (4), then service, user,
+/// account, remote host and password, each after its length of two bytes. Numbers have their most significant byte
+/// first. The password ends with the packet's only NUL, so that the worker can pass it to C without a copy. An
+/// account check has an empty password without a NUL.
 struct WorkerRequest: Sendable {
     enum Operation: UInt8, Sendable, CaseIterable {
-        /// `pam_authenticate`, then `pam_acct_mgmt`.
+        /// Calls `pam_authenticate`, then `pam_acct_mgmt`.
         case login = 1
-        /// `pam_acct_mgmt` alone.
-        case standing = 2
+        /// Calls `pam_acct_mgmt` only.
+        case accountStatus = 2
     }
 
     static let version: UInt8 = 2
-    /// More than any packet has: names and passwords have bounds of their own.
+    /// The size of a receive buffer in bytes: larger than any valid packet, since names and passwords are bounded.
     static let longest = 4096
 
     let operation: Operation
     let service: String
     let user: String
-    /// An address, never a name: something behind PAM would look it up.
+    /// The peer's address. Never a host name, which a PAM module would resolve.
     let remoteHost: String
-    /// Empty for a look at an account.
+    /// Empty for an account check.
     let password: Secret
-    /// The name that the account may have besides: the canonical one. Empty for none.
+    /// A second name of the account: its canonical name. Empty for none.
     var account = ""
-    /// The modules are not asked about accounts with a smaller uid, nor about root.
+    /// The modules are not called for root and for accounts with a lower uid.
     var minimumUID: UInt32 = 1
 
-    /// The packet, or nil where a part is longer than any that the gateway makes.
+    /// Encodes the request. Returns nil if a field is longer than the gateway ever makes it.
     func packet(_ nonce: Nonce) -> WipedBuffer? {
         var head = PacketWriter()
         head.byte(Self.version)
@@ -55,7 +55,7 @@ struct WorkerRequest: Sendable {
         return buffer
     }
 
-    /// Reads a packet, in the worker. The password of what comes back has its NUL.
+    /// Decodes a packet, in the worker. The password that is returned includes its NUL.
     static func read(_ packet: UnsafeRawBufferPointer) -> (request: WorkerRequest, nonce: Nonce)? {
         var reader = PacketReader(packet)
         guard reader.byte() == version, let operation = reader.byte().flatMap(Operation.init(rawValue:)),
@@ -66,7 +66,7 @@ struct WorkerRequest: Sendable {
         else { return nil }
         switch operation {
         case .login: guard secret.count > 1, secret.firstIndex(of: 0) == secret.endIndex - 1 else { return nil }
-        case .standing: guard secret.isEmpty else { return nil }
+        case .accountStatus: guard secret.isEmpty else { return nil }
         }
         let request = WorkerRequest(
             operation: operation, service: service, user: user, remoteHost: host, password: Secret(secret),

@@ -1,60 +1,61 @@
-/// A bounded queue in which nobody who comes from one place can keep out those who come from another.
+/// A bounded queue that shares its room among origins, so that one origin cannot block the others.
 ///
-/// First come, first served, among those of whose place few enough are under way.
+/// Elements leave in order of arrival, except that origins with too many elements in progress are skipped.
 struct FairQueue<Element, Place: Hashable> {
-    /// How many may wait.
+    /// The greatest number of waiting elements.
     let capacity: Int
-    /// How many of one place may wait.
+    /// The greatest number of waiting elements of one origin.
     let share: Int
-    /// How many of one place may be under way.
-    let underWayAtOnce: Int
+    /// The greatest number of elements of one origin in progress.
+    let maximumInProgress: Int
 
-    private var waiting: [(element: Element, place: Place)] = []
-    private var waitingOf: [Place: Int] = [:]
-    private var underWayOf: [Place: Int] = [:]
+    private var waiting: [(element: Element, origin: Place)] = []
+    private var waitingByOrigin: [Place: Int] = [:]
+    private var inProgressByOrigin: [Place: Int] = [:]
 
-    init(capacity: Int, share: Int, underWayAtOnce: Int) {
+    init(capacity: Int, share: Int, maximumInProgress: Int) {
         self.capacity = capacity
         self.share = share
-        self.underWayAtOnce = underWayAtOnce
+        self.maximumInProgress = maximumInProgress
     }
 
-    /// How many wait.
+    /// The number of waiting elements.
     var count: Int { waiting.count }
 
-    /// Lets one wait; false where there is no room for one of this place.
-    mutating func add(_ element: Element, of place: Place) -> Bool {
-        guard waiting.count < capacity, waitingOf[place, default: 0] < share else { return false }
-        waiting.append((element, place))
-        waitingOf[place, default: 0] += 1
+    /// Appends an element. Returns false if the queue or the origin's share is full.
+    mutating func add(_ element: Element, of origin: Place) -> Bool {
+        guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < share else { return false }
+        waiting.append((element, origin))
+        waitingByOrigin[origin, default: 0] += 1
         return true
     }
 
-    /// Takes out the next, which is under way from now on, or nil where nobody may be. `finish` follows.
-    mutating func next() -> (element: Element, place: Place)? {
-        let index = waiting.firstIndex { underWayOf[$0.place, default: 0] < underWayAtOnce }
+    /// Removes the next element and counts it as in progress; returns nil if no element may start. The caller must call
+    /// `finish(_:)` when the element is done.
+    mutating func next() -> (element: Element, origin: Place)? {
+        let index = waiting.firstIndex { inProgressByOrigin[$0.origin, default: 0] < maximumInProgress }
         guard let next = index.map({ waiting.remove(at: $0) }) else { return nil }
-        waitingOf.lower(next.place)
-        underWayOf[next.place, default: 0] += 1
+        waitingByOrigin.decrement(next.origin)
+        inProgressByOrigin[next.origin, default: 0] += 1
         return next
     }
 
-    /// One of this place is no longer under way.
-    mutating func finish(_ place: Place) { underWayOf.lower(place) }
+    /// Counts one element of the origin as no longer in progress.
+    mutating func finish(_ origin: Place) { inProgressByOrigin.decrement(origin) }
 
-    /// Takes out all that wait.
+    /// Removes and returns all waiting elements.
     mutating func removeAll() -> [Element] {
         defer {
             waiting = []
-            waitingOf = [:]
+            waitingByOrigin = [:]
         }
         return waiting.map(\.element)
     }
 }
 
 extension Dictionary where Value == Int {
-    // What is zero is left out, so that a place is forgotten with its last login.
-    fileprivate mutating func lower(_ key: Key) {
+    // Entries that reach zero are removed, so the dictionaries hold only active origins.
+    fileprivate mutating func decrement(_ key: Key) {
         guard let count = self[key] else { return }
         self[key] = count > 1 ? count - 1 : nil
     }

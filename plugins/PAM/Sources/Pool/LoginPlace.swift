@@ -1,9 +1,9 @@
 internal import GatewayCore
 
-/// Where a login comes from, as far as a fair share goes.
+/// The source of a login, for fair sharing of the workers.
 enum LoginPlace: Hashable, Sendable {
-    /// An address as limits count it.
+    /// A client address, truncated as rate limits count it.
     case address(Peer.Address)
-    /// The gateway itself, which looks at accounts again.
+    /// The gateway itself, which rechecks accounts.
     case gateway
 }

@@ -4,9 +4,9 @@ internal import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// The workers and the queue before them: a thread a worker, each started when all others have something to do.
+/// The worker processes and their queue. Each worker has a thread, started when all other threads are busy.
 ///
-/// Callers wait without a thread. A caller whose deadline has passed is not asked about any more.
+/// Callers wait without a thread. A login whose deadline has passed is not sent to a worker.
 final class LoginPool: Sendable {
     private struct State {
         var queue: FairQueue<PendingLogin, LoginPlace>
@@ -19,36 +19,36 @@ final class LoginPool: Sendable {
     private let clock: @Sendable () -> MonotonicInstant
     private let logger: Logger
     private let state: Mutex<State>
-    // One signal for each idle thread that is wanted; whoever signals has taken it off `idle`.
-    private let wanted = DispatchSemaphore(value: 0)
+    // Signalled once for each idle thread to wake. The signaller has already subtracted that thread from `idle`.
+    private let wakeUps = DispatchSemaphore(value: 0)
     private let running = DispatchGroup()
 
     init(_ settings: PAMPlugin.Settings, clock: @escaping @Sendable () -> MonotonicInstant, logger: Logger) {
         self.settings = settings
         self.clock = clock
         self.logger = logger
-        // Two of one address at once, but never all workers.
+        // One address may use two workers. One worker is left for others, unless there is only one.
         let queue = FairQueue<PendingLogin, LoginPlace>(
             capacity: settings.queue, share: max(1, settings.queue / 4),
-            underWayAtOnce: max(1, min(2, settings.workers - 1)))
+            maximumInProgress: max(1, min(2, settings.workers - 1)))
         state = Mutex(State(queue: queue))
     }
 
-    /// How many workers have something to do, how many have not, and how many logins wait for one.
+    /// The number of busy threads, of idle threads and of waiting logins.
     var load: (busy: Int, idle: Int, waiting: Int) {
         state.withLock { ($0.threads - $0.idle, $0.idle, $0.queue.count) }
     }
 
-    /// Has a worker judge, when there is one. Resumes on the caller's executor.
-    func ask(_ request: WorkerRequest, for place: LoginPlace) async -> Result<WorkerAnswer, LoginFault> {
+    /// Sends a request to a worker when one is free and returns its response. Resumes on the caller's executor.
+    func query(_ request: WorkerRequest, for origin: LoginPlace) async -> Result<WorkerAnswer, LoginFault> {
         let deadline = MonotonicInstant(nanoseconds: clock().nanoseconds + settings.deadline.wholeNanoseconds)
         return await withCheckedContinuation { caller in
-            submit(PendingLogin(request: request, deadline: deadline, caller: caller), of: place)
+            submit(PendingLogin(request: request, deadline: deadline, caller: caller), of: origin)
         }
     }
 
-    /// Ends the workers, each when the login that it is at has ended. Who waits is answered `stopped`. The closure is called
-    /// when the last has gone.
+    /// Stops the workers, each after its current login. Waiting logins fail with `stopped`. The closure is called
+    /// after the last worker has stopped.
     func stop(_ whenDone: (@Sendable () -> Void)? = nil) {
         let (left, idle) = state.withLock { state in
             defer { state.idle = 0 }
@@ -56,16 +56,16 @@ final class LoginPool: Sendable {
             return (state.queue.removeAll(), state.idle)
         }
         for login in left { login.caller.resume(returning: .failure(.stopped)) }
-        for _ in 0..<idle { wanted.signal() }
+        for _ in 0..<idle { wakeUps.signal() }
         if let whenDone { running.notify(queue: .global(), execute: whenDone) }
     }
 
     private enum Consequence { case wake, start, nothing, refuse(LoginFault) }
 
-    private func submit(_ login: PendingLogin, of place: LoginPlace) {
+    private func submit(_ login: PendingLogin, of origin: LoginPlace) {
         let consequence = state.withLock { state -> Consequence in
             if state.isStopped { return .refuse(.stopped) }
-            guard state.queue.add(login, of: place) else { return .refuse(.busy) }
+            guard state.queue.add(login, of: origin) else { return .refuse(.busy) }
             if state.idle > 0 {
                 state.idle -= 1
                 return .wake
@@ -76,11 +76,11 @@ final class LoginPool: Sendable {
         }
         switch consequence {
         case .nothing: break
-        case .wake: wanted.signal()
+        case .wake: wakeUps.signal()
         case .refuse(let fault): login.caller.resume(returning: .failure(fault))
         case .start:
             running.enter()
-            // The thread holds the pool. `stop` ends both.
+            // The thread keeps the pool alive until `stop` is called.
             Thread.detachNewThread {
                 self.work()
                 self.running.leave()
@@ -88,38 +88,38 @@ final class LoginPool: Sendable {
         }
     }
 
-    /// A thread's life.
+    /// The main loop of a worker thread.
     private func work() {
         var slot = WorkerSlot(settings, clock: clock)
         while true {
-            let next = state.withLock { state -> (login: PendingLogin, place: LoginPlace)?? in
+            let next = state.withLock { state -> (login: PendingLogin, origin: LoginPlace)?? in
                 if state.isStopped { return .none }
-                if let next = state.queue.next() { return (next.element, next.place) }
+                if let next = state.queue.next() { return (next.element, next.origin) }
                 state.idle += 1
                 return .some(nil)
             }
             switch next {
             case .none: return
-            case .some(.none): wanted.wait()
-            case .some(.some(let (login, place))):
-                let result = judge(login, by: &slot)
-                state.withLock { $0.queue.finish(place) }
+            case .some(.none): wakeUps.wait()
+            case .some(.some(let (login, origin))):
+                let result = verify(login, with: &slot)
+                state.withLock { $0.queue.finish(origin) }
                 login.caller.resume(returning: result)
                 Self.pause(slot.backOff.delay)
             }
         }
     }
 
-    private func judge(_ login: PendingLogin, by slot: inout WorkerSlot) -> Result<WorkerAnswer, LoginFault> {
+    private func verify(_ login: PendingLogin, with slot: inout WorkerSlot) -> Result<WorkerAnswer, LoginFault> {
         guard clock() < login.deadline else { return .failure(.worker(.timedOut)) }
         do {
-            let (answer, changes) = try slot.ask(login.request, until: login.deadline)
+            let (answer, changes) = try slot.query(login.request, until: login.deadline)
             if !changes.isEmpty {
-                logger.warning("A module changed its worker, which was replaced", metadata: ["changed": "\(changes)"])
+                logger.warning("PAM module changed its worker, worker replaced", metadata: ["changed": "\(changes)"])
             }
             return .success(answer)
         } catch {
-            logger.warning("a worker gave no answer", metadata: ["reason": "\(error.rawValue)"])
+            logger.warning("PAM worker failed", metadata: ["reason": "\(error.rawValue)"])
             return .failure(.worker(error))
         }
     }
@@ -131,7 +131,7 @@ final class LoginPool: Sendable {
 }
 
 extension Duration {
-    /// Settings are a minute at most, so this fits.
+    /// The duration in nanoseconds. A configured duration is at most a minute, so the product cannot overflow.
     fileprivate var wholeNanoseconds: Int64 {
         components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }

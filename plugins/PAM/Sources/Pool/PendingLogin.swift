@@ -1,18 +1,18 @@
 internal import GatewayCore
 
-/// A login with somebody who waits for its answer.
+/// A queued login and its waiting caller.
 struct PendingLogin: Sendable {
     let request: WorkerRequest
     let deadline: MonotonicInstant
     let caller: CheckedContinuation<Result<WorkerAnswer, LoginFault>, Never>
 }
 
-/// Why a login was not judged.
+/// The reason why a login was not verified.
 enum LoginFault: Error, Sendable, Hashable {
-    /// There was no room to wait.
+    /// The queue was full.
     case busy
     /// The worker failed.
     case worker(WorkerFault)
-    /// The authenticator is being stopped.
+    /// The pool has been stopped.
     case stopped
 }

@@ -1,12 +1,13 @@
-/// How long to wait before the next worker after workers that failed one after the other.
+/// The delay before a new worker is started, after consecutive failures.
 struct BackOff: Sendable, Hashable {
-    /// After the second failure in a row; doubled with each one more. The first costs nothing.
+    /// The delay after the second consecutive failure; it doubles with each further one. The first failure causes no
+    /// delay.
     var first: Duration = .milliseconds(50)
-    /// The longest wait.
+    /// The greatest delay.
     var longest: Duration = .seconds(2)
     private(set) var failures = 0
 
-    /// The wait that is due now.
+    /// The delay that applies now.
     var delay: Duration {
         guard failures > 1 else { return .zero }
         return min(first * (1 << min(failures - 2, 16)), longest)

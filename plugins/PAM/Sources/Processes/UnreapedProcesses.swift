@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Synchronization
 
-/// Workers that were told to end and have not ended yet. One that hangs in the kernel, in a file system that has gone away, ends when that
-/// lets it; nobody waits for it until then.
+/// Worker processes that were signalled to exit but have not exited yet. A process that hangs in the kernel, for
+/// example in an unreachable file system, exits when the kernel lets it; nothing waits for it.
 enum UnreapedProcesses {
     private static let pids = Mutex<[pid_t]>([])
 
-    /// Waits for a process that was told to end, at most a second, which is a thousand times what it takes.
+    /// Waits at most a second for a process that was signalled to exit, a thousand times the usual duration.
     static func reap(_ pid: pid_t) {
         var microseconds: useconds_t = 100
         while microseconds < 500_000 {
@@ -17,7 +17,7 @@ enum UnreapedProcesses {
         pids.withLock { $0.append(pid) }
     }
 
-    /// Reaps those that have ended by now, and answers how many have not.
+    /// Reaps the processes that have exited and returns the number of the others.
     static func sweep() -> Int {
         pids.withLock { pids in
             pids.removeAll(where: hasEnded)
@@ -25,7 +25,7 @@ enum UnreapedProcesses {
         }
     }
 
-    /// Asks for this process only: other parts of the program have children of their own.
+    /// Queries this process only, because other parts of the program have children of their own.
     private static func hasEnded(_ pid: pid_t) -> Bool {
         let result = waitpid(pid, nil, WNOHANG)
         return result == pid || (result == -1 && errno == ECHILD)

@@ -2,13 +2,14 @@ internal import CPAM
 internal import Foundation
 internal import GatewayCore
 
-/// A worker to be asked, one login at a time. When the value goes, the connection is closed and the worker ends.
+/// A connection to one worker, which serves one login at a time. Destroying the value closes the connection and stops
+/// the worker.
 struct WorkerConnection: ~Copyable {
     private let socket: CInt
-    // nil where the worker belongs to a worker service, which ends it when the connection closes.
+    // nil if a worker service owns the process. The service stops the worker when the connection closes.
     private let process: WorkerProcess?
 
-    /// Starts a worker at the other end of a socket pair.
+    /// Starts a worker and connects to it through a socket pair.
     init(spawning program: String, arguments: [String]) throws(WorkerFault) {
         var pair: [CInt] = [-1, -1]
         guard socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
@@ -35,15 +36,15 @@ struct WorkerConnection: ~Copyable {
         if socket >= 0 { close(socket) }
     }
 
-    /// Whether nothing has arrived, no end either, while nothing was asked.
+    /// Whether the socket has neither data nor an end-of-file pending. Valid between requests only.
     var isQuiet: Bool {
         var event = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return poll(&event, 1, 0) == 0
     }
 
-    /// Asks, and waits for the answer. Blocks the thread until the deadline at most. After a fault this worker must not be
-    /// asked again: its answer could still come.
-    func ask(
+    /// Sends a request and waits for the response. Blocks at most until the deadline. After an error the connection
+    /// must not be used again, because a late response could still arrive.
+    func query(
         _ request: WorkerRequest, until deadline: MonotonicInstant, clock: () -> MonotonicInstant
     ) throws(WorkerFault) -> (answer: WorkerAnswer, changes: WorkerChanges) {
         let nonce = Nonce()
@@ -57,7 +58,7 @@ struct WorkerConnection: ~Copyable {
         let count = recv(
             socket, answer.bytes.baseAddress, answer.bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         guard count > 0 else { throw .ended }
-        // With MSG_TRUNC the count is the packet's own length, which can be more than there was room for.
+        // With MSG_TRUNC, recv(2) returns the packet's own length, which may exceed the buffer.
         guard count <= answer.bytes.count else { throw .garbage }
         let bytes = UnsafeRawBufferPointer(rebasing: answer.bytes[..<count])
         guard let read = WorkerAnswer.read(bytes, to: nonce) else { throw .garbage }
@@ -69,7 +70,7 @@ struct WorkerConnection: ~Copyable {
             let left = deadline.nanoseconds - clock().nanoseconds
             guard left > 0 else { throw .timedOut }
             var event = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-            // Rounded up: a remainder under a millisecond must not become a busy loop.
+            // Rounded up, so that a remainder below a millisecond does not cause a busy loop.
             switch poll(&event, 1, CInt(clamping: (left + 999_999) / 1_000_000)) {
             case 0: throw .timedOut
             case 1: return

@@ -1,13 +1,13 @@
-/// Why a worker gave no answer.
+/// The reason why a worker sent no valid response.
 enum WorkerFault: String, Error, Sendable {
-    /// None could be started, or the worker service not be reached.
+    /// The worker could not be started, or the worker service could not be reached.
     case notStarted = "not-started"
-    /// It ended in the middle of the login.
+    /// The connection closed during the login.
     case ended
-    /// It had not answered when the caller's deadline passed.
+    /// The deadline passed before the response.
     case timedOut = "timed-out"
-    /// It answered with something that is no answer to the request.
+    /// The response was malformed, or did not belong to the request.
     case garbage
-    /// The request does not fit a packet.
+    /// The request does not fit in a packet.
     case unsendable
 }

@@ -1,19 +1,19 @@
 internal import CPAM
 internal import Foundation
 
-/// A worker that this process started, with a guardian between them (`guardian.h`). Both end when the value goes, with all that
-/// modules have started, so that nothing can be left behind.
+/// A worker process that this process started, with its guardian process as parent (`guardian.h`). Destroying the
+/// value stops both and every process that modules started.
 struct WorkerProcess: ~Copyable {
-    /// The guardian's.
+    /// The guardian's process id.
     let pid: pid_t
 
-    /// Starts the program as a worker, in a session of its own, with the socket as its only descriptor beside the standard
-    /// ones, which are `/dev/null`.
+    /// Starts the program as a worker, in a session of its own. Its standard descriptors are `/dev/null`, and the
+    /// socket is its only other descriptor.
     ///
-    /// - Throws: `.notStarted`, also while too many killed workers have not ended yet.
+    /// - Throws: `.notStarted`, also while too many stopped workers have not exited yet.
     init(program: String, arguments: [String], socket: CInt) throws(WorkerFault) {
         guard UnreapedProcesses.sweep() < 16 else { throw .notStarted }
-        // A worker that crashes must not spend seconds on a picture of how.
+        // A crashing worker must not spend seconds on a backtrace.
         let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SWIFT_BACKTRACE=enable=no"]
         var pid: pid_t = 0
         let fault = Self.withStrings(["notify-gateway", "pam-worker"] + arguments) { arguments in
@@ -26,8 +26,8 @@ struct WorkerProcess: ~Copyable {
     }
 
     deinit {
-        // The guardian ends the worker and what modules forked, then itself. Killed, it could not. The pid is not reaped yet, so it
-        // is nobody else's.
+        // A signal, not SIGKILL: the guardian first kills the worker and the processes of the modules. The pid has
+        // not been reaped, so it still belongs to the guardian.
         kill(pid, NOTIFY_GATEWAY_END_WORKER)
         UnreapedProcesses.reap(pid)
     }

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// One thread's place for a worker: started when there is a login, replaced after so many, or when it fails.
+/// The worker of one pool thread. It is started for a login and replaced after a number of logins or a failure.
 struct WorkerSlot: ~Copyable {
     private let source: WorkerSource
     private let loginsPerWorker: Int
@@ -17,30 +17,31 @@ struct WorkerSlot: ~Copyable {
         worker = nil
     }
 
-    /// Has a worker judge. Blocks until the deadline at most, and a moment more where the worker has to be killed.
+    /// Sends a request to the worker and returns its response. Blocks at most until the deadline, and slightly longer
+    /// if the worker has to be killed.
     ///
-    /// - Returns: the answer, and what a module has changed of the worker, which is then replaced.
-    mutating func ask(
+    /// - Returns: the response, and the changes that modules made to the worker. A changed worker is replaced.
+    mutating func query(
         _ request: WorkerRequest, until deadline: MonotonicInstant
     ) throws(WorkerFault) -> (answer: WorkerAnswer, changes: WorkerChanges) {
         do {
-            let worker = try quietWorker()
-            let (answer, changes) = try worker.ask(request, until: deadline, clock: clock)
+            let worker = try reusableWorker()
+            let (answer, changes) = try worker.query(request, until: deadline, clock: clock)
             backOff.succeeded()
             served += 1
-            // Only a worker that has answered is kept. Any other goes with this scope, and is killed by that.
+            // Only a worker that responded is kept. Any other is destroyed at the end of this scope, which kills it.
             if served < loginsPerWorker, changes.isEmpty { self.worker = consume worker } else { served = 0 }
             return (answer, changes)
         } catch {
             served = 0
-            // One that was slow has used up its time already; starting the next at once does no harm.
+            // A worker that timed out has already used its time, so its successor may start at once.
             if error == .timedOut { backOff.succeeded() } else { backOff.failed() }
             throw error
         }
     }
 
-    /// The worker of the login before, if it has stayed alive and silent since; otherwise a new one.
-    private mutating func quietWorker() throws(WorkerFault) -> WorkerConnection {
+    /// Returns the kept worker if it is alive and has sent nothing since its last response, otherwise a new one.
+    private mutating func reusableWorker() throws(WorkerFault) -> WorkerConnection {
         if let kept = worker.take(), kept.isQuiet { return kept }
         served = 0
         return try source.open()

@@ -1,8 +1,8 @@
-/// Where workers come from.
+/// The source of worker connections.
 enum WorkerSource: Sendable {
-    /// This program, started as a worker.
+    /// This program, started as a worker process.
     case program(String, arguments: [String])
-    /// A worker service that listens at a socket.
+    /// A worker service that listens on a socket.
     case service(socket: String)
 
     init(_ settings: PAMPlugin.Settings) {

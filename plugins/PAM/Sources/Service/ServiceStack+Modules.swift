@@ -1,21 +1,22 @@
 internal import Foundation
 
-/// What a stack's text says about the modules that it calls (`pam.d(5)`).
+/// The modules that a stack's file calls (pam.d(5)).
 extension ServiceStack {
-    /// What is better changed, a line each.
+    /// Returns recommendations about the stack, one line each.
     func warnings() -> [String] {
         guard let file else { return [] }
         var seen: Set<String> = []
-        return Self.forgetful.intersection(accountModules(of: file, &seen)).sorted().map { module in
-            "\(module) in \"account\" forgets wrong passwords whenever it is asked, and the gateway looks at accounts every "
-                + "ten minutes; have it do so in \"auth\""
+        return Self.countResettingModules.intersection(accountModules(of: file, &seen)).sorted().map { module in
+            "\(module) in \"account\" resets its count of wrong passwords at every call, and the gateway checks accounts "
+                + "every ten minutes; call it in \"auth\" instead"
         }
     }
 
-    /// Modules that lock accounts, and in `account` take it for granted that a good password came before.
-    private static let forgetful: Set<String> = ["pam_faillock.so", "pam_tally.so", "pam_tally2.so"]
+    /// Modules that lock accounts, and that in `account` assume that a correct password came before.
+    private static let countResettingModules: Set<String> = ["pam_faillock.so", "pam_tally.so", "pam_tally2.so"]
 
-    /// The modules of `account`, without their directories, those of included files too, each of which is read once.
+    /// Returns the file names of the `account` modules of a file and of the files that it includes. Reads each file
+    /// once.
     private func accountModules(of file: String, _ seen: inout Set<String>) -> Set<String> {
         guard seen.insert(file).inserted, let bytes = FileManager.default.contents(atPath: file) else { return [] }
         var modules: Set<String> = []
@@ -38,7 +39,8 @@ extension ServiceStack {
         return modules
     }
 
-    /// The lines without comments, and with what follows them where they end in a backslash. With a comment a line ends.
+    /// Returns the lines without comments. A line that ends in a backslash is joined with the next one, unless it has
+    /// a comment.
     private static func lines(of text: String) -> [String] {
         var lines: [String] = []
         var continues = false
@@ -53,7 +55,7 @@ extension ServiceStack {
         return lines
     }
 
-    /// The words of a line, a control in brackets as one.
+    /// Returns the words of a line. A control in brackets is one word.
     private static func fields(of line: Substring) -> [Substring] {
         var fields: [Substring] = []
         var rest = line.drop(while: \.isWhitespace)

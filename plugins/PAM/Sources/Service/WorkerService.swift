@@ -1,17 +1,18 @@
 internal import CPAM
 internal import Foundation
 
-/// A service of its own, with the rights that modules need, for a gateway that has none: one worker for each connection.
+/// A service that runs workers with the privileges that modules need, for a gateway without privileges. Each
+/// connection has its own worker.
 ///
-/// Only the one user that the command line names may connect, and what may be asked is only the stack that it names.
+/// Only the user from the command line may connect, and the workers serve only the PAM service from the command line.
 struct WorkerService: ~Copyable {
-    /// Why the service cannot run, in a line.
+    /// The reason why the service cannot run, in one line.
     struct Failure: CustomStringConvertible {
         let description: String
     }
 
-    /// More connections than a gateway ever has; the next one is closed at once.
-    static let mostConnections = 64
+    /// The greatest number of connections, above that of any gateway. Further connections are closed at once.
+    static let connectionLimit = 64
 
     private let listener: CInt
     private let allowed: uid_t
@@ -24,7 +25,7 @@ struct WorkerService: ~Copyable {
         self.workerArguments = workerArguments
     }
 
-    /// Serves for ever; returns only what keeps it from that.
+    /// Runs the service. Returns only if it cannot start.
     static func run(_ arguments: WorkerArguments) -> Failure {
         guard let path = arguments.listen, let user = arguments.allow else {
             return Failure(description: "--listen and --allow are missing")
@@ -34,21 +35,21 @@ struct WorkerService: ~Copyable {
         if let problem = stack.problems().first { return Failure(description: problem) }
         stack.warnings().forEach(PAMWorker.say)
         notify_gateway_unblock_signals()
-        guard removeStale(path) else { return Failure(description: "\(path) is in use, or is no socket") }
-        // Closed to everybody from the first moment on, then opened to one user.
+        guard removeStale(path) else { return Failure(description: "\(path) is in use, or is not a socket") }
+        // The umask closes the socket to everybody until chown(2) gives it to the allowed user.
         umask(0o177)
         let listener = notify_gateway_packet_socket(path, 16)
         guard listener >= 0, chown(path, uid, gid_t.max) == 0 else {
             return Failure(description: "\(path): \(String(cString: strerror(errno)))")
         }
         var service = WorkerService(listener: listener, allowed: uid, workerArguments: arguments.commandLine)
-        PAMWorker.say("serves \(arguments.service) at \(path) for the uid \(uid)")
-        while true { service.turn() }
+        PAMWorker.say("started: service \(arguments.service), socket \(path), allowed uid \(uid)")
+        while true { service.handleEvents() }
     }
 
-    /// Waits for something to happen, and does what follows.
-    private mutating func turn() {
-        // Only the end of a connection is waited for: its packets are the worker's.
+    /// Waits for the next events and handles them.
+    private mutating func handleEvents() {
+        // Polls a connection for its closure only, because the worker reads its packets.
         var events = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
         for connection in connections {
             events.append(pollfd(fd: connection.socket, events: Int16(POLLRDHUP), revents: 0))
@@ -64,12 +65,12 @@ struct WorkerService: ~Copyable {
     private mutating func accept() {
         let socket = notify_gateway_accept(listener)
         guard socket >= 0 else {
-            // Out of descriptors or memory: the listener stays readable, and asking again at once would be a busy loop.
+            // Out of descriptors or memory. The listener stays readable, so retrying at once would be a busy loop.
             if errno != EINTR, errno != ECONNABORTED { usleep(100_000) }
             return
         }
         var uid: uid_t = 0
-        guard notify_gateway_peer_uid(socket, &uid) == 0, uid == allowed, connections.count < Self.mostConnections,
+        guard notify_gateway_peer_uid(socket, &uid) == 0, uid == allowed, connections.count < Self.connectionLimit,
             let connection = ServedConnection(socket, workerArguments)
         else {
             close(socket)
@@ -78,7 +79,7 @@ struct WorkerService: ~Copyable {
         connections.append(connection)
     }
 
-    /// Removes a socket that nobody listens at any more; false where the path is something else, or in use.
+    /// Removes a socket without a listener. Returns false if the path is in use or is not a socket.
     private static func removeStale(_ path: String) -> Bool {
         var status = stat()
         guard lstat(path, &status) == 0 else { return errno == ENOENT }
@@ -92,10 +93,10 @@ struct WorkerService: ~Copyable {
     }
 }
 
-/// A gateway's connection and the worker that serves it. Both end when either does.
+/// A gateway's connection and the worker that serves it. Closing one closes the other.
 private final class ServedConnection {
     let socket: CInt
-    /// Readable when the worker has ended.
+    /// A pidfd, readable when the worker has exited.
     let exit: CInt
     private let worker: WorkerProcess
 

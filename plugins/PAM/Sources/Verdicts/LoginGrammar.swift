@@ -1,9 +1,9 @@
 internal import GatewayCore
 
-/// What may reach a module at all.
+/// The grammar of names and passwords that are passed to PAM modules.
 enum LoginGrammar {
-    /// Modules make file names, command lines and log lines of a user's name: 1–256 bytes without control characters, `/` or
-    /// `:`, none that is a directory's name or reads like an option.
+    /// Whether a name is safe for modules, which build file names, command lines and log lines from it: 1–256 bytes
+    /// without control characters, `/` or `:`, no leading `-`, and neither `.` nor `..`.
     static func isName(_ name: LoginName) -> Bool {
         let text = name.text
         guard (1...256).contains(text.utf8.count), text != ".", text != "..", !text.hasPrefix("-") else { return false }
@@ -15,7 +15,7 @@ enum LoginGrammar {
         }
     }
 
-    /// 1–511 bytes without NUL: libpam's `PAM_MAX_RESP_SIZE` with the byte that ends a C string.
+    /// Whether a password has 1–511 bytes without NUL: libpam's `PAM_MAX_RESP_SIZE` less the terminating NUL.
     static func isPassword(_ password: Secret) -> Bool {
         guard (1...511).contains(password.count) else { return false }
         return password.withUnsafeBytes { !$0.contains(0) }

@@ -1,8 +1,8 @@
 internal import CPAM
 
-/// What libpam returned.
+/// A return code of libpam.
 struct PAMCode: Hashable, Sendable, CustomStringConvertible {
-    /// `PAM_SUCCESS` to `PAM_INCOMPLETE`; 254 for anything that is none of them.
+    /// The code, `PAM_SUCCESS` to `PAM_INCOMPLETE`, or 254 for any other value.
     let number: UInt8
 
     static let success = PAMCode(PAM_SUCCESS)
@@ -13,25 +13,26 @@ struct PAMCode: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { "\(number)" }
 
-    /// What it says of a login.
+    /// The classes of return codes.
     enum Meaning: Sendable, Hashable {
         case good
         case bad(Badness)
-        /// Something under the modules, or in how they are set up, keeps them from telling.
+        /// A fault of the modules, of their configuration or of a service behind them.
         case unknown
     }
 
-    /// Why a code is a refusal.
+    /// The reason of a negative code.
     enum Badness: Sendable, Hashable {
-        /// Password or user.
+        /// The password or the user is wrong.
         case wrong
-        /// The user, with whatever password.
+        /// The user is denied, whatever the password.
         case denied
-        /// The account or its password is too old.
+        /// The account or its password has expired.
         case expired
     }
 
-    /// Only what modules return to say no is a no: codes that are faults, and ones that nobody has thought of, are neither.
+    /// The class of the code. Only codes that modules return to reject a user are `bad`; faults and unknown codes are
+    /// `unknown`.
     var meaning: Meaning {
         switch CInt(number) {
         case PAM_SUCCESS: .good

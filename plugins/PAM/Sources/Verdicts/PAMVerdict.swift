@@ -1,18 +1,18 @@
 internal import GatewayCore
 
-/// What a worker's findings amount to. The only place that turns codes into yes or no.
+/// The decision on a worker's findings. The only place that maps PAM codes to acceptance or rejection.
 enum PAMVerdict: Sendable, Hashable {
-    /// The account is good, and for a login the password too.
+    /// The account is valid, and for a login the password too.
     case granted(name: String, groups: Set<GroupName>)
-    /// Bad. `isKnown` is false where the system knows no such account.
+    /// The login or account is rejected. `isKnown` is false if the system has no such account.
     case refused(RejectionReason, isKnown: Bool)
-    /// Neither.
+    /// The findings allow no decision.
     case undecided
 
-    /// The verdict: a login needs two successes, a look at the account one.
+    /// Decides on the findings. A login needs two successful codes, an account check one.
     init(_ findings: WorkerFindings, of operation: WorkerRequest.Operation, minimumUID: UInt32) {
         let isKnown = findings.entry != .absent
-        // The modules were not asked at all. A login gets what a wrong password gets.
+        // The modules were not called because of the uid. A login is rejected like one with a wrong password.
         if findings.authentication == nil, findings.account == nil, case .found(let account) = findings.entry,
             Self.isTooLow(account, minimumUID)
         {
@@ -23,7 +23,7 @@ enum PAMVerdict: Sendable, Hashable {
         case .login:
             switch findings.authentication?.meaning {
             case .good: break
-            // What a stack says before the password was found right must not differ from a wrong password.
+            // Before the password is verified, every rejection must look like a wrong password.
             case .bad(.wrong), .bad(.denied):
                 self = .refused(.wrong, isKnown: isKnown)
                 return
@@ -34,8 +34,10 @@ enum PAMVerdict: Sendable, Hashable {
                 self = .undecided
                 return
             }
-        case .standing:
-            self = findings.authentication == nil ? Self.standing(of: findings, minimumUID: minimumUID) : .undecided
+        case .accountStatus:
+            self =
+                findings.authentication == nil
+                ? Self.accountStatus(of: findings, minimumUID: minimumUID) : .undecided
             return
         }
         switch findings.account?.meaning {
@@ -46,10 +48,11 @@ enum PAMVerdict: Sendable, Hashable {
         }
     }
 
-    /// How an account stands. A no takes devices and sessions away, so that it must be one about the account itself. A lock that
-    /// passes, a machine that lets nobody in for now, a directory that is away: these have modules say what stands for a wrong
-    /// password or user. Whether there is such a user, the account database knows best.
-    private static func standing(of findings: WorkerFindings, minimumUID: UInt32) -> PAMVerdict {
+    /// Decides on an account check. A rejection removes the account's devices and sessions, so it must concern the
+    /// account itself. Modules report temporary conditions (a lockout, a machine closed to logins, an unreachable
+    /// directory) with the codes of a wrong password or user, so these codes are undecided. The account database
+    /// decides whether the user exists.
+    private static func accountStatus(of findings: WorkerFindings, minimumUID: UInt32) -> PAMVerdict {
         switch findings.account?.meaning {
         case .good, .bad: if findings.entry == .absent { return .refused(.wrong, isKnown: false) }
         case .unknown, nil: return .undecided
@@ -64,7 +67,7 @@ enum PAMVerdict: Sendable, Hashable {
 
     private static func verdict(on findings: WorkerFindings, minimumUID: UInt32) -> PAMVerdict {
         switch findings.entry {
-        // Without a uid nobody can say that it is high enough.
+        // Without an entry the uid cannot be compared with the minimum.
         case .absent: .refused(.disabled, isKnown: false)
         case .unreadable: .undecided
         case .found(let account):

@@ -2,10 +2,10 @@ internal import CPAM
 internal import Foundation
 internal import GatewayCore
 
-/// What modules are told of where a login comes from (`PAM_RHOST`): always an address, since a name would be looked up.
+/// The remote host that modules receive as `PAM_RHOST`: always an address, because modules would resolve a name.
 enum RemoteHost {
-    /// For peers on a Unix socket as well. With nothing there modules take a login for one at the machine's console, and trust
-    /// that more than the network.
+    /// Also used for peers on a Unix socket. Without a remote host, modules treat a login as one at the console and
+    /// trust it more than one from the network.
     static let thisMachine = "127.0.0.1"
 
     static func text(of peer: Peer) -> String {
@@ -17,7 +17,7 @@ enum RemoteHost {
         }
     }
 
-    /// Whether modules may be told this.
+    /// Whether the text is an address that modules may receive.
     static func isAddress(_ text: String) -> Bool {
         var bytes = in6_addr()
         return inet_pton(AF_INET, text, &bytes) == 1 || inet_pton(AF_INET6, text, &bytes) == 1
@@ -25,7 +25,7 @@ enum RemoteHost {
 
     private static func text(_ family: CInt, _ address: [UInt8]) -> String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        // Fails for unknown families and short buffers only.
+        // inet_ntop(3) fails only for unknown families and short buffers.
         guard inet_ntop(family, address, &text, socklen_t(text.count)) != nil else { return thisMachine }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

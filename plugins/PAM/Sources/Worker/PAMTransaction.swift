@@ -2,7 +2,7 @@ internal import CPAM
 internal import Foundation
 internal import GatewayCore
 
-/// One conversation with libpam, in the worker. Blocks for as long as the modules do.
+/// One libpam transaction, in the worker. Blocks as long as the modules do.
 struct PAMTransaction: ~Copyable {
     private let handle: OpaquePointer
     private var status: CInt = PAM_SUCCESS
@@ -19,10 +19,10 @@ struct PAMTransaction: ~Copyable {
 
     deinit { pam_end(handle, status) }
 
-    /// Asks the modules, then the account database, and ends the transaction before it answers: a module that crashes when it
-    /// is closed has vouched for nobody.
+    /// Calls the modules and the account database. Ends the transaction before it returns, so that a module that
+    /// crashes in its cleanup accepts nobody.
     ///
-    /// - Parameter state: the process before any module was asked.
+    /// - Parameter state: the state of the process before any module was called.
     static func answer(
         to request: WorkerRequest, directory: String?, in state: WorkerState
     ) -> WorkerAnswer {
@@ -33,11 +33,11 @@ struct PAMTransaction: ~Copyable {
                 var transaction = PAMTransaction(
                     request, password: secret.isEmpty ? nil : password, directory: directory)
             else { return .refusal(.notStarted) }
-            return transaction.judge(request, in: state)
+            return transaction.run(request, in: state)
         }
     }
 
-    private mutating func judge(_ request: WorkerRequest, in state: WorkerState) -> WorkerAnswer {
+    private mutating func run(_ request: WorkerRequest, in state: WorkerState) -> WorkerAnswer {
         guard set(PAM_RHOST, request.remoteHost), set(PAM_TTY, "notify-gateway") else { return .refusal(.notStarted) }
         let flags = CInt(bitPattern: PAM_SILENT | PAM_DISALLOW_NULL_AUTHTOK)
         var authentication: PAMCode?
@@ -51,10 +51,10 @@ struct PAMTransaction: ~Copyable {
             account = PAMCode(status)
         }
         guard let user = finalUser else { return .refusal(.unreadableUser) }
-        // The account would be looked up in another place, or by somebody who may not.
+        // With another user or root directory, the account database could be a different one or not readable.
         guard state.changes().isDisjoint(with: .misleading) else { return .refusal(.changedProcess) }
-        // For refused logins too: how long an answer takes must not depend on what was wrong.
-        let entry = SystemAccounts.entry(of: user, mustBeSure: request.operation == .standing)
+        // Looked up after a rejection too, so that the duration does not reveal the reason.
+        let entry = SystemAccounts.entry(of: user, ambiguousIsUnreadable: request.operation == .accountStatus)
         return .findings(
             WorkerFindings(authentication: authentication, account: account, user: user, entry: entry))
     }

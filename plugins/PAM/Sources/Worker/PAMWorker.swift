@@ -2,15 +2,16 @@ internal import CPAM
 internal import Foundation
 internal import GatewayCore
 
-/// The program as a worker: what runs in the processes that the `pam` authenticator starts, and in the worker service.
+/// The entry point of the program as a worker process and as a worker service.
 public enum PAMWorker {
-    /// Serves until the other end closes, and never returns. To be called before anything else is done.
+    /// Serves requests until the other end closes the connection; never returns. Call it before anything else in the
+    /// process.
     ///
-    /// Exits with 0 when the other end has closed, 1 when it does not speak the worker's protocol or the service's socket
-    /// cannot be had, 2 for a command line that makes no sense.
+    /// Exit status: 0 if the other end closed the connection; 1 if it violated the worker protocol, or the worker
+    /// service could not run; 2 for an invalid command line.
     ///
-    /// - Parameter arguments: the command line behind `pam-worker`: `--service NAME [--service-directory DIRECTORY]`, and
-    ///   for a worker service `--listen SOCKET --allow USER`.
+    /// - Parameter arguments: the command line after `pam-worker`: `--service NAME [--service-directory DIRECTORY]`,
+    ///   and for a worker service `--listen SOCKET --allow USER`.
     public static func run(_ arguments: [String]) -> Never {
         do throws(WorkerArguments.Mistake) {
             let arguments = try WorkerArguments(arguments)
@@ -19,7 +20,7 @@ public enum PAMWorker {
                 exit(1)
             }
             guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
-                throw WorkerArguments.Mistake(message: "a worker is started by the gateway, or with --listen")
+                throw WorkerArguments.Mistake(message: "without --listen only the gateway can start a worker")
             }
             guard notify_gateway_guard_worker(NOTIFY_GATEWAY_WORKER_SOCKET) == 0 else { exit(1) }
             notify_gateway_harden_worker()
@@ -30,9 +31,9 @@ public enum PAMWorker {
         }
     }
 
-    /// One request after the other.
+    /// Serves requests one after another and returns the exit status.
     private static func serve(_ socket: CInt, _ arguments: WorkerArguments) -> CInt {
-        // Helpers that modules start must not hold the connection open, nor speak on it.
+        // Processes that modules start must neither keep the connection open nor write to it.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         umask(0o077)
         let buffer = WipedBuffer(count: WorkerRequest.longest)
@@ -69,7 +70,7 @@ public enum PAMWorker {
             && type == CInt(SOCK_SEQPACKET.rawValue)
     }
 
-    /// To standard error, for people and the system's log. A worker's own is `/dev/null`.
+    /// Writes a line to standard error, for operators and the system's log. A worker process has `/dev/null` there.
     static func say(_ message: String) {
         FileHandle.standardError.write(Data("notify-gateway pam-worker: \(message)\n".utf8))
     }

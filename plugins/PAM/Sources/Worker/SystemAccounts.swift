@@ -2,29 +2,31 @@ internal import CPAM
 internal import Foundation
 internal import GatewayCore
 
-/// The account database of the system (nsswitch.conf). Look-ups block for as long as its sources do.
+/// The account database of the system (nsswitch.conf). Look-ups block as long as its sources do.
 enum SystemAccounts {
-    /// What the database has of the user, with the groups whose names policy can speak of.
+    /// Looks the user up, with the groups whose names are valid group names of the gateway.
     ///
-    /// - Parameter mustBeSure: whether a fault that may mean that there is no such user is taken for a fault.
-    static func entry(of user: String, mustBeSure: Bool) -> WorkerFindings.Entry {
+    /// - Parameter ambiguousIsUnreadable: whether an ambiguous error, which may mean that there is no such user, is `unreadable`
+    ///   instead of `absent`.
+    static func entry(of user: String, ambiguousIsUnreadable: Bool) -> WorkerFindings.Entry {
         var record = passwd()
-        switch look({ getpwnam_r(user, &record, $0, $1, $2) }) {
+        switch lookUp({ getpwnam_r(user, &record, $0, $1, $2) }) {
         case .unreadable: return .unreadable
         case .absent: return .absent
-        case .notFound: return mustBeSure ? .unreadable : .absent
+        case .notFound: return ambiguousIsUnreadable ? .unreadable : .absent
         case .found(let (uid, gid)):
             guard let groups = groups(of: user, primary: gid) else { return .unreadable }
             return .found(.init(uid: uid, groups: groups))
         }
     }
 
-    /// The account that a request is for where nobody may log in by it: then no module is asked, since modules that count wrong
-    /// passwords would count them for root. Nil where the modules are to be asked.
+    /// Returns the entry of the request's account if its uid is below the minimum or the database cannot be read,
+    /// otherwise nil. The modules are not called for such an account: modules that count wrong passwords would count
+    /// them for root.
     static func entryBelowMinimum(_ request: WorkerRequest) -> WorkerFindings.Entry? {
         for name in Set([request.user, request.account]) where !name.isEmpty {
             var record = passwd()
-            switch look({ getpwnam_r(name, &record, $0, $1, $2) }) {
+            switch lookUp({ getpwnam_r(name, &record, $0, $1, $2) }) {
             case .found(let (uid, _)):
                 if uid == 0 || uid < request.minimumUID { return .found(.init(uid: uid, groups: [])) }
             case .unreadable: return .unreadable
@@ -34,26 +36,27 @@ enum SystemAccounts {
         return nil
     }
 
-    /// The uid behind a name or a number.
+    /// Returns the uid for a user name or a number.
     static func uid(of user: String) -> uid_t? {
         if let number = uid_t(user) { return number }
         var record = passwd()
-        guard case .found(let found) = look({ getpwnam_r(user, &record, $0, $1, $2) }) else { return nil }
+        guard case .found(let found) = lookUp({ getpwnam_r(user, &record, $0, $1, $2) }) else { return nil }
         return found.uid
     }
 
     private enum LookUp {
         case found((uid: uid_t, gid: gid_t))
         case absent
-        /// A fault, but one that getpwnam_r(3) names for "not found" on some system. A directory that is away has it too.
+        /// An error that getpwnam_r(3) lists for "not found" on some systems. An unreachable directory may cause it
+        /// too.
         case notFound
         case unreadable
     }
 
     private typealias Result = UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
 
-    /// Calls with ever more room until the record fits.
-    private static func look(_ call: (UnsafeMutablePointer<CChar>, Int, Result) -> CInt) -> LookUp {
+    /// Calls the function with a growing buffer until the record fits.
+    private static func lookUp(_ call: (UnsafeMutablePointer<CChar>, Int, Result) -> CInt) -> LookUp {
         var room = 4096
         while room <= 1 << 20 {
             let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: room)
@@ -83,7 +86,8 @@ enum SystemAccounts {
         return nil
     }
 
-    /// A group's name. One that cannot be looked up is left out: groups give rights, so fewer of them are safe.
+    /// Returns a group's name, or nil if it cannot be looked up. A missing group is safe, because groups only grant
+    /// rights.
     private static func name(of id: gid_t) -> String? {
         var room = 4096
         while room <= 1 << 22 {

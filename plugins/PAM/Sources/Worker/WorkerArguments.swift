@@ -1,20 +1,20 @@
-/// What a worker is told on its command line.
+/// The command line of a worker or of the worker service.
 ///
-/// The stack is chosen here and never by a request: whoever speaks to a worker with more rights than its own must not choose
-/// the code that runs with them.
+/// The PAM service is set here and never by a request: a client of a worker with more privileges must not choose the
+/// code that runs with them.
 struct WorkerArguments: Equatable, Sendable {
-    /// What cannot be understood, in a line.
+    /// The reason why a command line is invalid, in one line.
     struct Mistake: Error, Equatable {
         let message: String
     }
 
     /// `--service`: the PAM service. Required.
     var service: String
-    /// `--service-directory`: where its file is, instead of the system's directories.
+    /// `--service-directory`: the directory of the service's file, instead of the system's directories.
     var serviceDirectory: String?
-    /// `--listen`: the socket of a worker service; without it the worker speaks on its descriptor 3.
+    /// `--listen`: the socket of a worker service. Without it the worker serves its descriptor 3.
     var listen: String?
-    /// `--allow`: the user, by name or number, who may connect. Required with `--listen`.
+    /// `--allow`: the name or uid of the user who may connect. Required with `--listen`.
     var allow: String?
 
     init(service: String, serviceDirectory: String? = nil) {
@@ -29,16 +29,16 @@ struct WorkerArguments: Equatable, Sendable {
             guard ["--service", "--service-directory", "--listen", "--allow"].contains(option) else {
                 throw Mistake(message: "unknown option: \(option)")
             }
-            guard let value = rest.popFirst(), !value.isEmpty else { throw Mistake(message: "\(option) has no value") }
+            guard let value = rest.popFirst(), !value.isEmpty else { throw Mistake(message: "\(option) needs a value") }
             guard values.updateValue(value, forKey: option) == nil else {
-                throw Mistake(message: "\(option) stands twice")
+                throw Mistake(message: "\(option) is given twice")
             }
         }
         guard let service = values["--service"], PAMPlugin.Settings.isServiceName(service) else {
             throw Mistake(message: "--service must name a PAM service")
         }
         guard (values["--listen"] == nil) == (values["--allow"] == nil) else {
-            throw Mistake(message: "--listen and --allow go together")
+            throw Mistake(message: "--listen and --allow require each other")
         }
         self.service = service
         serviceDirectory = values["--service-directory"]
@@ -46,7 +46,7 @@ struct WorkerArguments: Equatable, Sendable {
         allow = values["--allow"]
     }
 
-    /// The arguments of a worker for one connection.
+    /// The arguments of the worker for one connection.
     var commandLine: [String] {
         ["--service", service] + (serviceDirectory.map { ["--service-directory", $0] } ?? [])
     }

@@ -1,13 +1,13 @@
 internal import CPAM
 
-/// What of a worker's process modules can change for the logins that follow.
+/// The state of a worker process that modules can change for later logins.
 struct WorkerState {
     private var state = notify_gateway_state()
 
-    /// The state now.
+    /// Reads the current state.
     init() { notify_gateway_read_state(&state) }
 
-    /// What has changed since.
+    /// Returns the differences between this state and the current one.
     func changes() -> WorkerChanges {
         let now = WorkerState()
         return withUnsafePointer(to: state) { before in
@@ -18,11 +18,11 @@ struct WorkerState {
     }
 }
 
-/// What modules have changed of a worker's process. A worker that was changed is not asked again.
+/// The changes that modules made to a worker process. A changed worker serves no further login.
 struct WorkerChanges: OptionSet, Sendable, Hashable, CustomStringConvertible {
     let rawValue: UInt8
 
-    /// Whom it runs as: users, groups, capabilities.
+    /// The user: user ids, groups, capabilities.
     static let identity = WorkerChanges(rawValue: 1)
     /// The root directory, or a namespace.
     static let root = WorkerChanges(rawValue: 2)
@@ -30,12 +30,12 @@ struct WorkerChanges: OptionSet, Sendable, Hashable, CustomStringConvertible {
     static let limits = WorkerChanges(rawValue: 4)
     /// The working directory.
     static let directory = WorkerChanges(rawValue: 8)
-    /// The mask of new files' modes.
+    /// The umask.
     static let mask = WorkerChanges(rawValue: 16)
-    /// The signals that are blocked.
+    /// The set of blocked signals.
     static let signals = WorkerChanges(rawValue: 32)
 
-    /// After these the account database that the worker sees may be another one.
+    /// The changes after which the worker may see another account database.
     static let misleading: WorkerChanges = [.identity, .root]
 
     var description: String {

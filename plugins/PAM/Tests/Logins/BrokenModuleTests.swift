@@ -5,7 +5,7 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// Modules that take their process with them, or try to take the gateway.
+    /// Modules that crash or hang their process, or try to harm the gateway.
     @Suite("Broken modules", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
     struct BrokenModuleTests {
         private static func attack(
@@ -22,7 +22,7 @@ extension WorkerTests {
             }
             var answers: [AuthenticationOutcome: Int] = [:]
             await withTaskGroup(of: AuthenticationOutcome.self) { group in
-                // Eight at a time, so that each has a worker before its deadline.
+                // Eight at a time, so that each login gets a worker before its deadline.
                 for number in 0..<repetitions {
                     if number >= 8, let answer = await group.next() { answers[answer, default: 0] += 1 }
                     group.addTask { await authenticator.login("nobody", "x", from: .documentation(UInt32(number % 8))) }
@@ -37,13 +37,13 @@ extension WorkerTests {
             return answers
         }
 
-        @Test("one that hangs", arguments: ["hang", "hang-in-child"])
+        @Test("A login times out if a module hangs", arguments: ["hang", "hang-in-child"])
         func hang(_ word: String) async throws {
             #expect(try await Self.attack(word, deadline: .milliseconds(100)) == [.unavailable(.timedOut): repetitions])
         }
 
         @Test(
-            "one that crashes, ends the process, closes its socket or speaks on it",
+            "A login is unavailable if a module crashes, exits, or closes the worker's socket or writes to it",
             arguments: [
                 "segfault", "exit", "close", "speak",
             ])
@@ -51,18 +51,18 @@ extension WorkerTests {
             #expect(try await Self.attack(word, deadline: .seconds(60)) == [.unavailable(.failed): repetitions])
         }
 
-        @Test("one that crashes after the password was found right")
+        @Test("A login is unavailable if a module crashes after the password was verified")
         func crashInAccount() async throws {
             let answers = try await Self.attack("succeed", deadline: .seconds(60), account: "segfault")
             #expect(answers == [.unavailable(.failed): repetitions])
         }
 
-        @Test("one that prints garbage hurts nobody")
+        @Test("A module that prints garbage does not affect the login")
         func garbage() async throws {
             #expect(try await Self.attack("print", deadline: .seconds(60)) == [.rejected(.wrong): repetitions])
         }
 
-        @Test("a login after a crash works as if there had been none")
+        @Test("A login after a crash works")
         func recovery() async throws {
             let stack = try PAMStack()
             let authenticator = stack.authenticator { $0.workers = 1 }
@@ -75,7 +75,9 @@ extension WorkerTests {
             await authenticator.stop()
         }
 
-        @Test("a program that is no worker, or is not there", arguments: ["/bin/true", "/bin/cat", "/nonexistent"])
+        @Test(
+            "A login is unavailable if the worker program is missing or is not a worker",
+            arguments: ["/bin/true", "/bin/cat", "/nonexistent"])
         func noWorker(_ program: String) async throws {
             let stack = try PAMStack("auth required pam_permit.so\naccount required pam_permit.so")
             let authenticator = stack.authenticator {

@@ -6,11 +6,11 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// Modules that change the process of their worker, or leave processes behind.
+    /// Modules that change their worker's process, or leave processes behind.
     @Suite("Changed workers", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
     struct ChangedWorkerTests {
         @Test(
-            "one whose limits, directory, umask or signals a module has changed is replaced; the login stands",
+            "A worker whose limits, directory, umask or signals a module changed is replaced, and the login is accepted",
             arguments: ["limit", "chdir /", "chdir /tmp", "umask", "block"])
         func harmless(_ word: String) async throws {
             let stack = try PAMStack()
@@ -21,7 +21,7 @@ extension WorkerTests {
             for _ in 0..<3 {
                 try stack.useModule(auth: word)
                 #expect(await authenticator.login("nobody", "x").isGrant)
-                // Where the tests run there already nothing has changed.
+                // If the tests run in that directory, nothing has changed.
                 let isChange = word != "chdir \(FileManager.default.currentDirectoryPath)"
                 #expect(Leftovers.workers() == (isChange ? 0 : 1))
             }
@@ -32,12 +32,12 @@ extension WorkerTests {
         }
 
         @Test(
-            "one that a module has put into another root directory or under another user lets nobody in",
+            "A login is unavailable if a module changed the root directory or the user of its worker",
             .enabled(if: SystemTools.isRoot, "needs root"),
             arguments: ["chroot", "become 65534", "groups 65534"], [true, false])
         func misleading(_ word: String, inAuth: Bool) async throws {
             let stack = try PAMStack()
-            // In that directory nobody is a user like others.
+            // In the other root directory the uid of nobody is above the minimum.
             try FileManager.default.createDirectory(atPath: stack.path + "/etc", withIntermediateDirectories: true)
             try stack.write("nobody:x:1000:1000::/:/bin/sh", to: "etc/passwd")
             let word = word == "chroot" ? "chroot \(stack.path)" : word
@@ -53,7 +53,7 @@ extension WorkerTests {
         }
 
         @Test(
-            "what modules leave in sessions of their own ends with the worker",
+            "Processes that modules leave in their own sessions are killed with the worker",
             arguments: ["daemon", "daemon-and-hang"])
         func daemons(_ word: String) async throws {
             let stack = try PAMStack()
@@ -72,7 +72,7 @@ extension WorkerTests {
             #expect(stack.lastingProcesses() == 0)
         }
 
-        @Test("it ends also where the worker is killed, or the worker service is")
+        @Test("They are also killed if the worker or the worker service is killed")
         func killed() async throws {
             let stack = try PAMStack()
             try stack.useModule(auth: "daemon")
@@ -91,7 +91,7 @@ extension WorkerTests {
             await remote.stop()
         }
 
-        @Test("modules are not asked about root, nor about any account with a uid that is too low, by whatever name")
+        @Test("Modules are not called for root or an account with a uid below the minimum, under any name")
         func tooLow() async throws {
             let stack = try PAMStack()
             let file = stack.path + "/asked"

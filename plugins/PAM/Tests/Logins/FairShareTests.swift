@@ -5,11 +5,11 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// Many logins at once, and what is left for others.
+    /// Many concurrent logins, and their effect on others.
     @Suite("Many logins at once")
     struct FairShareTests {
         @Test(
-            "the delay of a failure holds no worker",
+            "The delay after a failure does not occupy a worker",
             .enabled(
                 if: PAMModules.matrix != nil && PAMModules.failDelay != nil,
                 "pam_matrix or pam_faildelay is not installed"))
@@ -18,7 +18,7 @@ extension WorkerTests {
             #expect(time < .seconds(1))
         }
 
-        /// How long a right password takes beside many wrong ones.
+        /// Returns the duration of a login with the correct password during many logins with wrong ones.
         private static func timeBesideDelays() async throws -> Duration {
             let stack = try PAMStack()
             let delay = try #require(PAMModules.failDelay)
@@ -32,7 +32,7 @@ extension WorkerTests {
                         await authenticator.login("nobody", "wrong", from: .documentation(UInt32(number % 50)))
                     }
                 }
-                // Some have been answered, so all have been sent; the right one comes from somewhere else meanwhile.
+                // One has completed, so all have been sent. The correct password comes from another address.
                 #expect(try await group.next() == .rejected(.wrong))
                 let before = clock.now
                 #expect(await authenticator.login("nobody", "right", from: .documentation(200)).isGrant)
@@ -40,14 +40,14 @@ extension WorkerTests {
                 for try await answer in group { #expect(answer == .rejected(.wrong)) }
                 return right
             }
-            // Held for the delay, one worker alone would have had 25 logins of 2 s.
+            // If the delay held a worker, each of the 4 workers would need 2 s for each of its 25 logins.
             #expect(clock.now - start < .seconds(10))
             await authenticator.stop()
             return right
         }
 
         @Test(
-            "one address gets two workers and a quarter of the queue, and others are served meanwhile",
+            "One address uses at most two workers and a quarter of the queue, and others are served meanwhile",
             .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
         func share() async throws {
             let stack = try PAMStack()
@@ -55,7 +55,7 @@ extension WorkerTests {
             let authenticator = stack.authenticator {
                 $0.deadline = .seconds(3)
                 $0.workers = 3
-                // That of daemon, for whom the module hangs.
+                // Admits daemon, for whom the module hangs.
                 $0.minimumUID = 1
             }
             await withTaskGroup(of: AuthenticationOutcome.self) { group in
@@ -69,7 +69,7 @@ extension WorkerTests {
                     let place = Peer.documentation(UInt32(100 + number))
                     #expect(await authenticator.login("nobody", "x", from: place).isGrant)
                 }
-                // Who waited behind the two was dropped when the deadline passed, without a worker having been asked.
+                // Logins that waited in the queue time out without a worker.
                 for await answer in group { answers[answer, default: 0] += 1 }
                 #expect(answers[.unavailable(.timedOut), default: 0] >= 16)
                 #expect(answers[.unavailable(.timedOut), default: 0] + answers[.unavailable(.busy), default: 0] == 100)
@@ -78,7 +78,7 @@ extension WorkerTests {
             #expect(Leftovers.workers() == 0)
         }
 
-        @Test("logins that wait when the authenticator stops are answered")
+        @Test("A login on a stopped authenticator is unavailable")
         func stopping() async throws {
             let stack = try PAMStack()
             let authenticator = stack.authenticator { $0.program = "/bin/cat" }

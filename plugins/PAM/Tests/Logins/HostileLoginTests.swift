@@ -5,7 +5,7 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// Names and passwords that nobody honest sends.
+    /// Names and passwords of attackers.
     @Suite("Hostile logins", .enabled(if: PAMModules.matrix != nil, "libpam-wrapper is not installed"))
     struct HostileLoginTests {
         private static let names = [
@@ -15,7 +15,7 @@ extension WorkerTests {
             "\u{202E}ydobon", "noｂody", "n\u{F6}body", String(repeating: "a", count: 65_536), "*", "nobody ", " nobody",
         ]
 
-        @Test("never a grant, never a crash", arguments: [NameRules.Escaping.refuse, .hex])
+        @Test("Hostile names and passwords are rejected and never crash", arguments: [NameRules.Escaping.refuse, .hex])
         func names(_ escaping: NameRules.Escaping) async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
@@ -34,7 +34,7 @@ extension WorkerTests {
         }
 
         @Test(
-            "hostile strings as user and as password",
+            "Hostile strings as user name and as password are never accepted",
             .enabled(if: !TestData.naughtyStrings.isEmpty, "the corpus is not there"))
         func naughtyStrings() async throws {
             let strings = TestData.naughtyStrings

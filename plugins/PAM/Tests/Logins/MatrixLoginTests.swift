@@ -6,10 +6,10 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// Real logins against pam_matrix. The accounts are the system's own: `nobody` has the uid 65534 everywhere.
+    /// Real logins with pam_matrix. The accounts are the system's own: `nobody` has the uid 65534 on every system.
     @Suite("pam_matrix", .enabled(if: PAMModules.matrix != nil, "libpam-wrapper is not installed"))
     struct MatrixLoginTests {
-        @Test("the right password gives the canonical user with the groups of the system")
+        @Test("The correct password yields the canonical user with the system's groups")
         func right() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
@@ -28,7 +28,7 @@ extension WorkerTests {
             #expect(Leftovers.sockets() == 0)
         }
 
-        @Test("wrong, unknown, empty, too long")
+        @Test("A wrong password, an unknown user, and an empty or too long password are rejected")
         func wrong() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody", "no-such-account")
@@ -42,7 +42,7 @@ extension WorkerTests {
             #expect(await authenticator.login("nobody", String(repeating: "x", count: 511)) == .rejected(.wrong))
             #expect(await authenticator.login("nobody", String(repeating: "x", count: 512)) == .rejected(.malformed))
             #expect(await authenticator.login("nobody", [0xFF, 0xFE]) == .rejected(.wrong))
-            // PAM says yes, the system knows nobody of that name: without a uid there is no login.
+            // PAM accepts the user, but the system has no such account. Without a uid the login is rejected.
             #expect(await authenticator.login("no-such-account", "right") == .rejected(.disabled))
             let token = Credential.bearer(token: Secret("x".utf8))
             guard case .notMine = await authenticator.authenticate(token, from: .documentation) else {
@@ -51,7 +51,7 @@ extension WorkerTests {
             }
         }
 
-        @Test("accounts below the minimum uid never log in, and root not even where the minimum is 1")
+        @Test("An account below the minimum uid cannot log in, and root cannot even if the minimum is 1")
         func minimumUID() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("root", "daemon", "nobody")
@@ -66,7 +66,7 @@ extension WorkerTests {
             #expect(await none.login("root", "right") == .rejected(.wrong))
         }
 
-        @Test("where another authenticator comes later, names that the system lacks are that one's")
+        @Test("A name that the system lacks is left to a later authenticator")
         func notMine() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
@@ -77,7 +77,7 @@ extension WorkerTests {
             #expect(await authenticator.login("nobody", "right").isGrant)
         }
 
-        @Test("an account that the account modules refuse")
+        @Test("A login is rejected if the account modules reject it")
         func accountRefused() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
@@ -88,7 +88,7 @@ extension WorkerTests {
             #expect(await authenticator.standing(of: LoginName("nobody")).isGood == false)
         }
 
-        @Test("without its own stack a service is not asked, though libpam would take another")
+        @Test("A service without its own stack is not used, although libpam would use another stack")
         func stackGone() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
@@ -102,7 +102,7 @@ extension WorkerTests {
             #expect(await authenticator.login("nobody", "right").isGrant)
         }
 
-        @Test("a service directory may be relative, as everything in a configuration may")
+        @Test("A service directory may be relative")
         func relativeDirectory() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
@@ -113,7 +113,7 @@ extension WorkerTests {
             await authenticator.stop()
         }
 
-        @Test("an account is looked at again without a password")
+        @Test("An account is rechecked without a password")
         func standing() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody", "daemon")

@@ -6,8 +6,8 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// What modules see, and what is made of what they change.
-    @Suite("What modules see", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
+    /// The information that modules receive, and the changes that they make.
+    @Suite("The view of modules", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
     struct ModuleViewTests {
         private func answer(
             _ auth: String, user: String = "nobody", from peer: Peer = .documentation, names: NameRules = NameRules()
@@ -20,7 +20,7 @@ extension WorkerTests {
             return answer
         }
 
-        @Test("the peer's address and the gateway as terminal")
+        @Test("A module sees the peer's address, and the gateway as terminal")
         func items() async throws {
             #expect(try await answer("host 192.0.2.7", from: .documentation(7)).isGrant)
             let six = Peer(address: .v6(0x2001_0DB8_0000_0000, 1), text: "not looked at")
@@ -30,12 +30,12 @@ extension WorkerTests {
             #expect(try await answer("host 192.0.2.8", from: .documentation(7)) == .rejected(.wrong))
         }
 
-        @Test("a session of its own, and neither descriptors nor environment of the gateway")
+        @Test("A module runs in a session of its own, without descriptors or environment of the gateway")
         func process() async throws {
             #expect(try await answer("alone").isGrant)
         }
 
-        @Test("prompts without echo get the password, messages nothing, and other questions end the login")
+        @Test("Prompts without echo receive the password, messages are ignored, and other prompts fail the login")
         func conversation() async throws {
             #expect(try await answer("password secret").isGrant)
             #expect(try await answer("password another") == .rejected(.wrong))
@@ -44,7 +44,7 @@ extension WorkerTests {
             #expect(try await answer("many secret") == .unavailable(.failed))
         }
 
-        @Test("a stack may answer another spelling of the user, and never another user")
+        @Test("A stack may return another spelling of the user, but not another user")
         func mapping() async throws {
             let names = NameRules(prefixes: ["EXAMPLE\\"], suffixes: ["@example.com"])
             #expect(try await answer("user nobody", user: "nobody@example.com", names: names).isGrant)
@@ -58,10 +58,10 @@ extension WorkerTests {
             #expect(try await answer("binary-user") == .unavailable(.failed))
         }
 
-        @Test("a worker is replaced after its logins, and idle ones are kept until then")
+        @Test("A worker is replaced after its number of logins, and kept while idle before that")
         func recycling() async throws {
             let stack = try PAMStack()
-            // The module counts its calls in the process: `auth` and `account` of 5 logins are 10.
+            // The module counts its calls in the process: `auth` and `account` make 10 calls in 5 logins.
             try stack.useModule(auth: "below 11", account: "below 11")
             let replaced = stack.authenticator {
                 $0.workers = 1
@@ -79,10 +79,10 @@ extension WorkerTests {
         }
 
         @Test(
-            "a worker forgets passwords", .enabled(if: SystemTools.isRoot, "needs root to look into a worker"),
+            "A worker forgets passwords", .enabled(if: SystemTools.isRoot, "needs root to look into a worker"),
             .disabled(
                 if: ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_SANITIZED"] == "thread",
-                "the thread sanitizer has mappings of terabytes, which are not looked through"))
+                "the thread sanitizer has mappings of terabytes, which the test does not search"))
         func wiping() async throws {
             let stack = try PAMStack()
             try stack.useModule(auth: "any-password")
@@ -91,12 +91,12 @@ extension WorkerTests {
                 String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max))
             #expect(await authenticator.login("nobody", password).isGrant)
             #expect(try !Leftovers.workersHold(password))
-            // That the look would have found it: the command line is there.
+            // A check of the search itself: it finds the command line.
             #expect(try Leftovers.workersHold(stack.path))
             await authenticator.stop()
         }
 
-        @Test("an idle worker that is killed is replaced without a login lost")
+        @Test("An idle worker that was killed is replaced without failing a login")
         func killedWhileIdle() async throws {
             let stack = try PAMStack()
             try stack.useModule(auth: "succeed")

@@ -6,20 +6,20 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// What keeps an account out for a while takes nothing away that it was granted.
+    /// Temporary rejections of an account do not end what it was granted.
     @Suite(
-        "Locks that pass",
+        "Temporary lockouts",
         .enabled(
             if: PAMModules.matrix != nil && PAMModules.failLock != nil && SystemTools.isRoot,
             "needs pam_matrix, pam_faillock and root"))
     struct PassingLockTests {
-        @Test("nobody's account has ended because somebody guessed at its password")
+        @Test("Guessing at a password does not end the account")
         func guessed() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
             let matrix = "\(try #require(PAMModules.matrix)) passdb=\(stack.path)/passwords"
             let lock = "pam_faillock.so deny=3 dir=\(stack.path)/tallies"
-            // As the README has it.
+            // The stack of the README.
             try stack.write(
                 """
                 auth required \(lock) preauth silent
@@ -30,7 +30,7 @@ extension WorkerTests {
                 """)
             let authenticator = stack.authenticator()
             for _ in 0..<3 {
-                // Two wrong ones count no more once a good one has come.
+                // A successful login resets the count of two wrong passwords.
                 for _ in 0..<2 { #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong)) }
                 #expect(await authenticator.login("nobody", "right").isGrant)
             }
@@ -38,13 +38,13 @@ extension WorkerTests {
                 #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong))
                 #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
             }
-            // Looking has forgotten nothing.
+            // The account checks have not reset the count.
             #expect(await authenticator.login("nobody", "right") == .rejected(.wrong))
             #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
             await authenticator.stop()
         }
 
-        @Test("nobody's account has ended because the machine is about to")
+        @Test("A machine closed to logins does not end an account")
         func noLogin() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
@@ -66,7 +66,7 @@ extension WorkerTests {
         }
 
         @Test(
-            "nobody's account has ended because it was logged in to by a longer name",
+            "A login by a longer name does not end the account",
             .enabled(if: SystemTools.compiler != nil))
         func longerName() async throws {
             let stack = try PAMStack()

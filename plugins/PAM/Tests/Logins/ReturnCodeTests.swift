@@ -5,7 +5,7 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// Every pair of codes that modules can return, by pam_debug.
+    /// Every pair of codes that modules can return, produced by pam_debug.
     @Suite("Return codes", .enabled(if: PAMModules.debug != nil, "pam_debug is not installed"))
     struct ReturnCodeTests {
         private static let codes = """
@@ -15,7 +15,7 @@ extension WorkerTests {
             try_again ignore abort authtok_expired module_unknown bad_item conv_again incomplete
             """.split(separator: " ").map(String.init)
 
-        @Test("only success and success is a login")
+        @Test("Only two successful codes accept a login")
         func matrix() async throws {
             let stack = try PAMStack()
             let debug = try #require(PAMModules.debug)
@@ -47,10 +47,10 @@ extension WorkerTests {
             await authenticator.stop()
         }
 
-        @Test("a look at the account is good with success only", arguments: codes)
+        @Test("An account check succeeds only with the code success", arguments: codes)
         func standing(_ account: String) async throws {
             let debug = try #require(PAMModules.debug)
-            // What would be asked of a login must not matter.
+            // The stack's `auth` modules must not affect an account check.
             let stack = try PAMStack("auth required \(debug) auth=abort\naccount required \(debug) acct=\(account)")
             let authenticator = stack.authenticator()
             let standing = await authenticator.standing(of: LoginName("nobody"))

@@ -6,10 +6,10 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// The unit by which systemd runs the worker service.
-    @Suite("The service unit")
+    /// The systemd unit of the worker service.
+    @Suite("The systemd unit of the worker service")
     struct ServiceUnitTests {
-        /// What stands behind a name in the unit, one value a line.
+        /// Returns the values of a key in the unit, one for each line.
         private static func values(_ name: String) throws -> [String] {
             let file = TestData.package.appending(path: "deploy/systemd/notify-gateway-pam.service")
             return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
@@ -17,7 +17,7 @@ extension WorkerTests {
             }
         }
 
-        @Test("its command line is one, and is what the README says")
+        @Test("Its command line is valid and matches the README")
         func commandLine() throws {
             let command = try #require(try Self.values("ExecStart").first)
             let words = command.split(separator: " ").map(String.init)
@@ -29,13 +29,13 @@ extension WorkerTests {
             #expect(arguments.listen == gateway.socket)
             #expect(arguments.allow == "notify-gateway")
             #expect(readme.text.contains("deploy/systemd/notify-gateway-pam.service"))
-            // The directory of the socket is the one that systemd makes for the service.
+            // The socket is in the directory that systemd creates for the service.
             let directory = try #require(try Self.values("RuntimeDirectory").first)
             #expect(arguments.listen?.hasPrefix("/run/\(directory)/") == true)
         }
 
         @Test(
-            "the rights that it leaves are enough for pam_unix and pam_faillock",
+            "Its privileges are sufficient for pam_unix and pam_faillock",
             .enabled(
                 if: SystemTools.isRoot && SystemTools.userAdd != nil && SystemTools.setPrivileges != nil,
                 "needs root, useradd and setpriv"))
@@ -67,7 +67,7 @@ extension WorkerTests {
             #expect(await authenticator.login(name, "correct horse").isGrant)
             #expect(await authenticator.login(name, "wrong") == .rejected(.wrong))
             #expect(await authenticator.login(name, "correct horse").isGrant)
-            // Locked by the third wrong one, in a file that belongs to the account.
+            // The third wrong password locks the account, in a file that the account owns.
             for _ in 0..<3 { #expect(await authenticator.login(name, "wrong") == .rejected(.wrong)) }
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
             await authenticator.stop()

@@ -5,10 +5,10 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// A real account of the machine, made and removed by the test, judged by pam_unix.
-    @Suite("A system account", .enabled(if: SystemTools.isRoot && SystemTools.userAdd != nil, "needs root and useradd"))
+    /// A real account of this machine, created and removed by the test, verified by pam_unix.
+    @Suite("System accounts", .enabled(if: SystemTools.isRoot && SystemTools.userAdd != nil, "needs root and useradd"))
     struct SystemAccountTests {
-        @Test("logs in, is refused with a wrong password, when locked and when expired")
+        @Test("An account logs in, and is rejected with a wrong password, when locked, and when expired")
         func account() async throws {
             let name = "ngt" + String(UInt64.random(in: .min ... .max), radix: 36)
             try SystemTools.run("/usr/sbin/useradd", ["-M", "-U", "-G", "users", "-s", "/usr/sbin/nologin", name])

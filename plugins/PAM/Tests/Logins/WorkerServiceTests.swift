@@ -5,10 +5,10 @@ import Testing
 @testable import PAM
 
 extension WorkerTests {
-    /// Workers that another service owns.
+    /// Workers of a worker service.
     @Suite("Worker service", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
     struct WorkerServiceTests {
-        /// Whoever logs in now has the only worker that there is.
+        /// Logs in once and checks that this login's worker is the service's only one.
         private func expectOneWorker(of service: WorkerServiceProcess, _ stack: PAMStack) async throws {
             try stack.useModule(auth: "succeed")
             let last = service.authenticator()
@@ -17,7 +17,7 @@ extension WorkerTests {
             await last.stop()
         }
 
-        @Test("logins, crashes and hangs, and a service that comes back")
+        @Test("Logins work, survive crashes, and work again after a restart of the service")
         func logins() async throws {
             let stack = try PAMStack()
             try stack.useModule(auth: "password secret")
@@ -34,7 +34,7 @@ extension WorkerTests {
 
             first.end()
             let second = try WorkerServiceProcess(stack)
-            // A login that meets a worker in the act of ending fails with it; each of the two connections can meet one.
+            // A login on a connection that is just closing fails; each of the two connections can cause one failure.
             var answers: [Bool] = []
             while answers.count < 3, answers.last != true {
                 answers.append(await authenticator.login("nobody", "secret").isGrant)
@@ -44,7 +44,7 @@ extension WorkerTests {
             try await expectOneWorker(of: second, stack)
         }
 
-        @Test("a worker that hangs is killed when the gateway hangs up")
+        @Test("A worker that hangs is killed when the gateway disconnects")
         func hang() async throws {
             let stack = try PAMStack()
             try stack.useModule(auth: "hang-in-child")
@@ -58,7 +58,7 @@ extension WorkerTests {
             #expect(stack.lastingProcesses() == 0)
         }
 
-        @Test("the stack is the service's: a request for another one is refused")
+        @Test("A request for another PAM service than the worker service's is rejected")
         func otherService() async throws {
             let stack = try PAMStack()
             try stack.useModule(auth: "succeed")
@@ -69,19 +69,19 @@ extension WorkerTests {
             await authenticator.stop()
         }
 
-        @Test("other users are not served", .enabled(if: SystemTools.isRoot, "needs root"))
+        @Test("Other users are not served", .enabled(if: SystemTools.isRoot, "needs root"))
         func otherUsers() async throws {
             let stack = try PAMStack()
             try stack.useModule(auth: "succeed")
             let service = try WorkerServiceProcess(stack, allow: 65_534)
             let authenticator = service.authenticator()
-            // Root may open the socket's file, and is not the one that it is for.
+            // Root can open the socket, but is not the allowed user.
             #expect(await authenticator.login("nobody", "x") == .unavailable(.failed))
             #expect(service.workers == 0)
             await authenticator.stop()
         }
 
-        @Test("without a service the login is unavailable")
+        @Test("Without a worker service the login is unavailable")
         func notThere() async throws {
             let stack = try PAMStack()
             let authenticator = stack.authenticator { $0.socket = "\(stack.path)/none.sock" }

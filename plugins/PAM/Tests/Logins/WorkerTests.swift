@@ -1,5 +1,5 @@
 import Testing
 
-/// Everything that starts workers. One test after the other: they count what is left behind, and measure time.
+/// The tests that start workers. They run one after another, because they count leftover processes and measure time.
 @Suite("Logins through workers", .serialized, .timeLimit(.minutes(10)))
 enum WorkerTests {}

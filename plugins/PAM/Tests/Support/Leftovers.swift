@@ -1,12 +1,12 @@
 import Foundation
 import GatewayTesting
 
-/// What logins must not leave behind in this process.
+/// Counts of what logins must not leave behind in this process.
 enum Leftovers {
-    /// Workers of this process, zombies included.
+    /// Returns the number of this process's workers, zombies included.
     static func workers() -> Int { ObservedProcess.own.workers.count }
 
-    /// Kills the workers behind their guardians, waits for the guardians' end, which leaves zombies, and answers how many there were.
+    /// Kills the workers of the guardians and waits until the guardians are zombies. Returns the number of workers.
     static func killWorkers() -> Int {
         let pids = ObservedProcess.own.workers
         for pid in pids {
@@ -17,7 +17,7 @@ enum Leftovers {
         return pids.count
     }
 
-    /// Whether the bytes are anywhere in the memory of a worker that it can write.
+    /// Whether the text occurs in writable memory of a worker.
     static func workersHold(_ bytes: String) throws -> Bool {
         for pid in ObservedProcess.own.workers.flatMap({ [$0] + ObservedProcess(pid: $0).children }) {
             let maps = try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8)
@@ -33,7 +33,7 @@ enum Leftovers {
         return false
     }
 
-    /// Sockets of packets, which nothing else here uses.
+    /// Returns the number of SOCK_SEQPACKET sockets of this process, which only worker connections use.
     static func sockets() -> Int {
         (0..<4096).count { descriptor in
             var type: CInt = 0

@@ -4,7 +4,7 @@ import GatewayTesting
 @testable import PAM
 
 extension PAMStack {
-    /// Settings of the stack, with workers that have time.
+    /// Returns settings for the stack, with a long deadline.
     func settings(_ change: (inout PAMPlugin.Settings) -> Void = { _ in }) -> PAMPlugin.Settings {
         var settings = PAMPlugin.Settings(service: Self.service)
         settings.serviceDirectory = path
@@ -23,18 +23,18 @@ extension PAMStack {
 }
 
 extension PAMAuthenticator {
-    /// Ends the workers and waits until they have gone.
+    /// Stops the workers and waits until they have exited.
     func stop() async {
         await withCheckedContinuation { caller in pool.stop { caller.resume() } }
     }
 }
 
 extension PluginContext {
-    /// Workers need real time.
+    /// Returns a context with the system's clocks, because workers run in real time.
     static func inRealTime(names: NameRules = NameRules(), isLastOfItsKind: Bool = true) -> PluginContext {
         .test(clocks: .system, names: names, isLastOfItsKind: isLastOfItsKind)
     }
 }
 
-/// How often tests repeat what breaks a worker.
+/// How often a test repeats an action that breaks a worker.
 let repetitions = TestRun.count(full: 1000, otherwise: 200)

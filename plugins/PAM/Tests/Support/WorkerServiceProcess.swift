@@ -4,14 +4,14 @@ import Testing
 
 @testable import PAM
 
-/// A worker service that runs until the value goes.
+/// A worker service process that runs until the value is destroyed.
 final class WorkerServiceProcess {
     let socket: String
     private let process = Process()
 
-    /// Starts one; returns when it listens.
+    /// Starts the service and waits until it listens.
     ///
-    /// - Parameter wrapper: a command that runs the one behind it, with less rights for example.
+    /// - Parameter wrapper: a command that runs the service's command line, for example with fewer privileges.
     init(_ stack: PAMStack, allow: uid_t = geteuid(), under wrapper: [String] = []) throws {
         socket = "\(stack.path)/worker.sock"
         let command =
@@ -24,32 +24,32 @@ final class WorkerServiceProcess {
         let errors = Pipe()
         process.standardError = errors
         try process.run()
-        // Its first line says that it listens.
+        // The first line of its output reports that it listens.
         let line = String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
-        try #require(line.contains("serves"), "\(line)")
+        try #require(line.contains("started"), "\(line)")
     }
 
     deinit { end() }
 
-    /// As a service manager would; its socket stays behind.
+    /// Terminates the service as a service manager would. Its socket stays behind.
     func end() {
         process.terminate()
         process.waitUntilExit()
     }
 
-    /// As nobody should.
+    /// Kills the service with SIGKILL.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// Its workers, zombies included.
+    /// The number of its workers, zombies included.
     ///
-    /// The service looks after ends of connections before it takes a new one. Whoever has been served by it therefore finds
-    /// the workers of all connections gone that were closed before.
+    /// The service handles closed connections before it accepts a new one. After a new connection is served, the
+    /// workers of all connections closed before are gone.
     var workers: Int { ObservedProcess(pid: process.processIdentifier).children.count }
 
-    /// An authenticator that has the service's workers and none of its own.
+    /// Returns an authenticator that uses the service's workers.
     func authenticator(_ change: (inout PAMPlugin.Settings) -> Void = { _ in }) -> PAMAuthenticator {
         var settings = PAMPlugin.Settings(service: PAMStack.service)
         settings.socket = socket

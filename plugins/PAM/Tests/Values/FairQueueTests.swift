@@ -4,18 +4,18 @@ import Testing
 
 @Suite("Fair queue")
 struct FairQueueTests {
-    @Test("first come, first served")
+    @Test("Elements leave in order of arrival")
     func order() {
-        var queue = FairQueue<Int, String>(capacity: 10, share: 10, underWayAtOnce: 10)
+        var queue = FairQueue<Int, String>(capacity: 10, share: 10, maximumInProgress: 10)
         for number in 0..<5 { #expect(queue.add(number, of: "a") == true) }
         let taken = (0..<5).map { _ in queue.takeNext() }
         #expect(taken == [0, 1, 2, 3, 4])
         #expect(queue.takeNext() == nil)
     }
 
-    @Test("one place has its share of the queue, and no more")
+    @Test("One origin may use its share of the queue and no more")
     func share() {
-        var queue = FairQueue<Int, String>(capacity: 8, share: 2, underWayAtOnce: 1)
+        var queue = FairQueue<Int, String>(capacity: 8, share: 2, maximumInProgress: 1)
         let added = (0..<4).map { queue.add($0, of: "a") }
         #expect(added == [true, true, false, false])
         #expect(queue.add(4, of: "b") == true)
@@ -24,16 +24,16 @@ struct FairQueueTests {
         #expect(queue.add(6, of: "a") == false)
     }
 
-    @Test("nobody is let in beyond the capacity")
+    @Test("No element is added beyond the capacity")
     func capacity() {
-        var queue = FairQueue<Int, Int>(capacity: 3, share: 1, underWayAtOnce: 1)
+        var queue = FairQueue<Int, Int>(capacity: 3, share: 1, maximumInProgress: 1)
         let added = (0..<5).map { queue.add($0, of: $0) }
         #expect(added == [true, true, true, false, false])
     }
 
-    @Test("one place has so many under way, and those behind it are served")
+    @Test("A origin at its limit in progress is skipped, and later elements are served")
     func underWay() {
-        var queue = FairQueue<Int, String>(capacity: 10, share: 10, underWayAtOnce: 2)
+        var queue = FairQueue<Int, String>(capacity: 10, share: 10, maximumInProgress: 2)
         for number in 0..<4 { _ = queue.add(number, of: "a") }
         _ = queue.add(9, of: "b")
         #expect(queue.takeNext() == 0)
@@ -49,9 +49,9 @@ struct FairQueueTests {
         #expect(queue.takeNext() == nil)
     }
 
-    @Test("a place that comes again is counted from nothing")
+    @Test("A origin that finished is counted from zero again")
     func forgotten() {
-        var queue = FairQueue<Int, String>(capacity: 4, share: 1, underWayAtOnce: 1)
+        var queue = FairQueue<Int, String>(capacity: 4, share: 1, maximumInProgress: 1)
         for number in 0..<100 {
             #expect(queue.add(number, of: "a") == true)
             #expect(queue.takeNext() == number)
@@ -64,6 +64,6 @@ struct FairQueueTests {
 }
 
 extension FairQueue {
-    /// What comes next, without its place.
+    /// Removes the next element, without its origin.
     fileprivate mutating func takeNext() -> Element? { next()?.element }
 }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import PAM
 
-@Suite("What reaches modules")
+@Suite("Input that reaches modules")
 struct LoginGrammarTests {
     @Test(
-        "names",
+        "Only safe names are passed to modules",
         arguments: [
             ("alice", true), ("alice@example.com", true), ("example\\alice", true), ("ali ce", true),
             ("\u{E9}mile", true),
@@ -18,7 +18,7 @@ struct LoginGrammarTests {
         #expect(LoginGrammar.isName(LoginName(name)) == isName)
     }
 
-    @Test("passwords")
+    @Test("Only passwords that libpam can take are passed to modules")
     func passwords() {
         func isPassword(_ bytes: [UInt8]) -> Bool { LoginGrammar.isPassword(Secret(bytes)) }
         #expect(!isPassword([]))
@@ -29,7 +29,7 @@ struct LoginGrammarTests {
         #expect(!isPassword([UInt8](repeating: 0x78, count: 512)))
     }
 
-    @Test("the remote host is always an address")
+    @Test("The remote host is always an address")
     func remoteHost() {
         func text(_ address: Peer.Address) -> String {
             RemoteHost.text(of: Peer(address: address, text: "evil.example"))
@@ -44,14 +44,14 @@ struct LoginGrammarTests {
         }
     }
 
-    @Test("command lines of workers")
+    @Test("Command lines of workers are parsed strictly")
     func commandLines() throws {
         let plain = WorkerArguments(service: "x", serviceDirectory: "/d")
         #expect(try WorkerArguments(plain.commandLine) == plain)
         let service = try WorkerArguments(["--listen", "/s", "--allow", "ng", "--service", "x"])
         #expect(service.listen == "/s")
         #expect(service.allow == "ng")
-        // A worker of the service is told the stack, and not to listen.
+        // The worker of a connection is given the stack, but not the socket.
         #expect(service.commandLine == ["--service", "x"])
         for bad in [
             [], ["--service"], ["--service", ""], ["--service", "../x"], ["--service", "x", "--service", "y"],

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PAM
 
-@Suite("Settings")
+@Suite("Settings of pam")
 struct PAMSettingsTests {
     private func read(_ text: String) throws -> (PAMPlugin.Settings?, [String]) {
         let problems = ConfigurationProblems()
@@ -16,7 +16,7 @@ struct PAMSettingsTests {
         return (settings, problems.all.map(\.description))
     }
 
-    @Test("the defaults")
+    @Test("Missing settings have their defaults")
     func defaults() throws {
         let (read, problems) = try read("service: notify-gateway")
         let settings = try #require(read)
@@ -31,7 +31,7 @@ struct PAMSettingsTests {
         #expect(settings.loginsPerWorker == 100)
     }
 
-    @Test("everything set")
+    @Test("Every setting is read")
     func all() throws {
         let (read, problems) = try read(
             "{ service: x, minimum-uid: 500, workers: 3, deadline: 60s, queue: 8, service-directory: pam.d }")
@@ -46,16 +46,16 @@ struct PAMSettingsTests {
     }
 
     @Test(
-        "every mistake is told with its place",
+        "Every mistake is reported with its location",
         arguments: [
             ("{}", "gateway.yaml:1:1: pam: \"service\" is missing"),
             (
                 "service: ../sudo",
-                "gateway.yaml:1:10: pam.service: \"../sudo\" is no service; write 1 to 64 of A-Z a-z 0-9 _ -"
+                "gateway.yaml:1:10: pam.service: \"../sudo\" is not a service name; use 1 to 64 of A-Z a-z 0-9 _ -"
             ),
             (
                 "service: --listen",
-                "gateway.yaml:1:10: pam.service: \"--listen\" is no service; write 1 to 64 of A-Z a-z 0-9 _ -"
+                "gateway.yaml:1:10: pam.service: \"--listen\" is not a service name; use 1 to 64 of A-Z a-z 0-9 _ -"
             ),
             (
                 "service: x\nminimum-uid: 0",
@@ -66,7 +66,8 @@ struct PAMSettingsTests {
             ("service: x\nqueue: 3", "gateway.yaml:2:8: pam.queue: must be a whole number from 4 to 4096"),
             (
                 "service: x\nservice-directory: a\nsocket: b",
-                "gateway.yaml:2:20: pam.service-directory: belongs on the command line of the worker service behind \"socket\""
+                "gateway.yaml:2:20: pam.service-directory: cannot be combined with \"socket\"; "
+                    + "set it on the command line of the worker service"
             ),
             (
                 "service: x\nservices: y",
@@ -82,7 +83,7 @@ struct PAMSettingsTests {
         await PAMPlugin.problems(in: settings, context: .inRealTime()).filter { $0.severity == .error }.map(\.message)
     }
 
-    @Test("a stack that is missing, or that others could change")
+    @Test("A missing stack and one that others can write are rejected")
     func stack() async throws {
         let stack = try PAMStack("auth required pam_permit.so")
         let settings = stack.settings()
@@ -100,11 +101,11 @@ struct PAMSettingsTests {
         missing.serviceDirectory = nil
         #expect(await problems(missing).count == 1)
         missing.service = "../x"
-        #expect(await problems(missing) == ["\"../x\" is no service"])
+        #expect(await problems(missing) == ["\"../x\" is not a service name"])
     }
 
     @Test(
-        "a module that forgets wrong passwords whenever an account is looked at is warned of",
+        "A module that resets its count of wrong passwords in account checks causes a warning",
         arguments: [
             ("auth required pam_faillock.so authsucc\naccount required pam_unix.so", 0),
             ("account required pam_faillock.so", 1), ("-account\trequired\t/lib/security/pam_tally2.so  deny=3", 1),
@@ -115,20 +116,20 @@ struct PAMSettingsTests {
             ("auth required pam_unix.so \\ # nor what it ends\naccount required pam_faillock.so", 1),
             ("account required \\  \n pam_faillock.so # \\\n", 1),
         ])
-    func forgetful(_ text: String, _ count: Int) async throws {
+    func countResettingModules(_ text: String, _ count: Int) async throws {
         let stack = try PAMStack(text)
         try stack.write("account requisite pam_faillock.so", to: "common-account")
         try stack.write("@include itself\n@include itself\n@include \(PAMStack.service)", to: "itself")
         let problems = await PAMPlugin.problems(in: stack.settings(), context: .inRealTime())
-        #expect(problems.count { $0.severity == .warning && $0.message.contains("forgets wrong passwords") } == count)
+        #expect(problems.count { $0.severity == .warning && $0.message.contains("resets its count") } == count)
     }
 
-    @Test("a socket that is none is a mistake, and one that is not there yet a warning")
+    @Test("A path that is not a socket is rejected, and a missing socket causes a warning")
     func socket() async throws {
         let stack = try PAMStack()
         var settings = PAMPlugin.Settings(service: "x")
         settings.socket = "\(stack.path)/\(PAMStack.service)"
-        #expect(await problems(settings) == ["\(stack.path)/\(PAMStack.service) is no socket"])
+        #expect(await problems(settings) == ["\(stack.path)/\(PAMStack.service) is not a socket"])
         settings.socket = "\(stack.path)/none"
         #expect(await problems(settings) == [])
         #expect(await PAMPlugin.problems(in: settings, context: .inRealTime()).count == 1)

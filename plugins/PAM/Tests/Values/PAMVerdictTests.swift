@@ -3,7 +3,7 @@ import Testing
 
 @testable import PAM
 
-@Suite("Verdicts")
+@Suite("Decisions on PAM codes")
 struct PAMVerdictTests {
     private func verdict(
         _ authentication: Int32?, _ account: Int32?, uid: UInt32 = 1000, of operation: WorkerRequest.Operation = .login,
@@ -17,7 +17,7 @@ struct PAMVerdictTests {
 
     private static let granted = PAMVerdict.granted(name: "alice", groups: [])
 
-    @Test("of all pairs of codes one is a grant")
+    @Test("Exactly one pair of codes accepts a login")
     func pairs() {
         let codes: [Int32?] = [nil] + (-300..<300).map(Optional.some)
         for authentication in codes {
@@ -29,28 +29,28 @@ struct PAMVerdictTests {
         #expect(verdict(0, 0) == Self.granted)
     }
 
-    @Test("a look at an account needs its success, and no word about a password")
+    @Test("An account check needs its own success and no password result")
     func standing() {
-        #expect(verdict(nil, 0, of: .standing) == Self.granted)
-        #expect(verdict(0, 0, of: .standing) == .undecided)
-        #expect(verdict(nil, nil, of: .standing) == .undecided)
-        for code in 1..<300 as Range<Int32> { #expect(verdict(nil, code, of: .standing) != Self.granted) }
-        // A no about the account itself, and never one that passes.
-        #expect(verdict(nil, 6, of: .standing) == .refused(.disabled, isKnown: true))
+        #expect(verdict(nil, 0, of: .accountStatus) == Self.granted)
+        #expect(verdict(0, 0, of: .accountStatus) == .undecided)
+        #expect(verdict(nil, nil, of: .accountStatus) == .undecided)
+        for code in 1..<300 as Range<Int32> { #expect(verdict(nil, code, of: .accountStatus) != Self.granted) }
+        // Only codes about the account itself reject it; temporary conditions are undecided.
+        #expect(verdict(nil, 6, of: .accountStatus) == .refused(.disabled, isKnown: true))
         for code in [12, 13, 16, 27] as [Int32] {
-            #expect(verdict(nil, code, of: .standing) == .refused(.expired, isKnown: true))
+            #expect(verdict(nil, code, of: .accountStatus) == .refused(.expired, isKnown: true))
         }
         for code in [7, 10, 11] as [Int32] {
-            #expect(verdict(nil, code, of: .standing) == .undecided)
+            #expect(verdict(nil, code, of: .accountStatus) == .undecided)
             var findings = WorkerFindings(
                 authentication: nil, account: PAMCode(code), user: "alice", entry: .unreadable)
-            #expect(PAMVerdict(findings, of: .standing, minimumUID: 1) == .undecided)
+            #expect(PAMVerdict(findings, of: .accountStatus, minimumUID: 1) == .undecided)
             findings.entry = .absent
-            #expect(PAMVerdict(findings, of: .standing, minimumUID: 1) == .refused(.wrong, isKnown: false))
+            #expect(PAMVerdict(findings, of: .accountStatus, minimumUID: 1) == .refused(.wrong, isKnown: false))
         }
     }
 
-    @Test("an unknown user, a wrong password and a denied user are the same before the password is right")
+    @Test("Before the password is verified, an unknown user, a wrong password and a denied user are rejected alike")
     func same() {
         #expect(verdict(7, nil) == .refused(.wrong, isKnown: true))
         #expect(verdict(10, nil) == .refused(.wrong, isKnown: true))
@@ -63,14 +63,14 @@ struct PAMVerdictTests {
     }
 
     @Test(
-        "what is not a no of a module is undecided",
+        "A code that is not a rejection is undecided",
         arguments: [1, 2, 3, 4, 5, 8, 9, 15, 19, 24, 25, 26, 28, 31, 99, -1])
     func undecided(_ code: Int32) {
         #expect(verdict(code, nil) == .undecided)
         #expect(verdict(0, code) == .undecided)
     }
 
-    @Test("the uid decides last")
+    @Test("The uid is checked last")
     func uid() {
         #expect(verdict(0, 0, uid: 999) == .refused(.disabled, isKnown: true))
         #expect(verdict(0, 0, uid: 0, minimumUID: 0) == .refused(.disabled, isKnown: true))
@@ -83,7 +83,7 @@ struct PAMVerdictTests {
         #expect(PAMVerdict(findings, of: .login, minimumUID: 1) == .undecided)
     }
 
-    @Test("back-off begins with the second failure, doubles, and ends with a success")
+    @Test("The delay starts with the second failure, doubles, and resets with a success")
     func backOff() {
         var backOff = BackOff(first: .milliseconds(50), longest: .seconds(2))
         #expect(backOff.delay == .zero)

@@ -22,7 +22,7 @@ struct PacketTests {
         packet.withUnsafeBytes { WorkerRequest.read($0)?.nonce } == nil
     }
 
-    @Test("a request comes out as it went in, with a NUL behind the password")
+    @Test("A decoded request equals the encoded one, with a NUL after the password")
     func requests() throws {
         let nonce = Nonce()
         let packet = try Self.bytes(Self.request, nonce)
@@ -35,17 +35,17 @@ struct PacketTests {
         #expect(read.password.isEqual(to: Secret("correct horse\u{0}".utf8)))
     }
 
-    @Test("a look at an account has no password")
+    @Test("An account check has no password")
     func standing() throws {
         let request = WorkerRequest(
-            operation: .standing, service: "s", user: "u", remoteHost: "::1", password: Secret([]))
+            operation: .accountStatus, service: "s", user: "u", remoteHost: "::1", password: Secret([]))
         let packet = try Self.bytes(request, Nonce())
         let (read, _) = try #require(packet.withUnsafeBytes(WorkerRequest.read))
-        #expect(read.operation == .standing)
+        #expect(read.operation == .accountStatus)
         #expect(read.password.count == 0)
     }
 
-    @Test("a request that is cut, longer, of another version, or with a NUL in it is none")
+    @Test("A truncated or extended request, another version, and an extra NUL are rejected")
     func malformedRequests() throws {
         let packet = try Self.bytes(Self.request, Nonce())
         for count in 0..<packet.count {
@@ -67,7 +67,7 @@ struct PacketTests {
     }
 
     @Test(
-        "an answer comes out as it went in",
+        "A decoded response equals the encoded one",
         arguments: [
             WorkerAnswer.findings(findings),
             .findings(WorkerFindings(authentication: PAMCode(7), account: nil, user: "", entry: .absent)),
@@ -85,7 +85,7 @@ struct PacketTests {
         #expect((packet + [0]).withUnsafeBytes { WorkerAnswer.read($0, to: nonce) } == nil)
     }
 
-    @Test("an account with more groups than a packet holds is a refusal, and so is a name too long")
+    @Test("An account with too many groups, and a too long user name, encode as a refusal")
     func tooLong() {
         let groups = Set((0..<3000).compactMap { GroupName("g\($0)" + String(repeating: "x", count: 58)) })
         var findings = Self.findings
@@ -100,12 +100,12 @@ struct PacketTests {
         #expect(read(findings) == .refusal(.unreadableUser))
     }
 
-    @Test("changed bytes never trap, and never become another account's grant")
+    @Test("Changed bytes never trap and never decode as the same findings")
     func changedBytes() throws {
         let nonce = Nonce()
         let answer = WorkerAnswer.findings(Self.findings).packet(nonce)
         let request = try Self.bytes(Self.request, nonce)
-        // The byte behind the nonce says what was changed of the worker, and nothing of the account.
+        // The byte after the nonce holds the changes to the worker, which are not part of the findings.
         for index in answer.indices where index != 2 + Nonce.count {
             for bit in 0..<8 {
                 var changed = answer
@@ -130,7 +130,7 @@ struct PacketTests {
         }
     }
 
-    @Test("what is longer than anything the gateway makes is not sent")
+    @Test("A request longer than the limits is not encoded")
     func unsendable() {
         func fits(_ user: Int, _ password: Int) -> Bool {
             let request = WorkerRequest(

@@ -1,11 +1,11 @@
-/// The two orders of the 64 digits in which crypt(5) writes binary data.
+/// The two digit orders of the base-64 encodings in crypt(5).
 enum CryptAlphabet {
-    /// `./0–9A–Za–z`: all but bcrypt.
+    /// `./0–9A–Za–z`: every scheme except bcrypt.
     case crypt
-    /// `./A–Za–z0–9`
+    /// `./A–Za–z0–9`: bcrypt.
     case bcrypt
 
-    /// The value of a digit, or nil for what is none.
+    /// Returns the value of a digit, or nil for a byte that is not a digit.
     func value(of byte: UInt8) -> UInt8? {
         switch (byte, self) {
         case (UInt8(ascii: "."), _): 0
@@ -20,15 +20,16 @@ enum CryptAlphabet {
         }
     }
 
-    /// Whether the text is exactly that many digits, the last of which carries no more than what is left of a byte.
+    /// Whether the text has exactly `count` digits and the unused bits of the last digit are zero.
     ///
-    /// A text with other last bits decodes like one without them, and yet never equals what crypt(3) writes.
+    /// crypt(3) always writes zero bits there. A text with other bits decodes to the same bytes, but never equals the
+    /// output of crypt(3).
     func isCanonical(_ text: some Collection<UInt8>, count: Int) -> Bool {
         let values = text.compactMap(value)
         guard values.count == text.count, values.count == count, let last = values.last else { return false }
         let spare = UInt8(count * 6 % 8)
         switch self {
-        // Little-endian groups: the bits beyond the last byte are the high ones.
+        // Groups are little-endian: the unused bits are the high ones.
         case .crypt: return last >> (6 - spare) == 0
         case .bcrypt: return last & (1 << spare - 1) == 0
         }

@@ -1,4 +1,4 @@
-/// The ways of hashing a password that are accepted, by their crypt(5) prefixes.
+/// The accepted password hashing schemes, by their crypt(5) prefixes.
 enum HashScheme: Sendable, Hashable {
     /// `$y$`
     case yescrypt
@@ -11,7 +11,7 @@ enum HashScheme: Sendable, Hashable {
     /// `$5$`
     case sha256crypt
 
-    /// The scheme of the word between the first two dollar signs.
+    /// Creates the scheme from the text between the first two dollar signs.
     init?(prefix: Substring) {
         switch prefix {
         case "y": self = .yescrypt
@@ -23,12 +23,13 @@ enum HashScheme: Sendable, Hashable {
         }
     }
 
-    /// What to say of a hash that is of none of them. The text itself is never repeated: it may be a password.
-    static func refusal(of text: String) -> String {
+    /// Returns the message for a text that is not an accepted hash. The message never repeats the text, which may be
+    /// a password.
+    static func rejectionMessage(for text: String) -> String {
         let kind =
             switch true {
             case text.hasPrefix("$1$"), text.hasPrefix("$apr1$"): "is an MD5 hash"
-            case text.hasPrefix("$2x$"): "is a bcrypt hash of the broken kind $2x$"
+            case text.hasPrefix("$2x$"): "is a bcrypt hash of the broken variant $2x$"
             case text.hasPrefix("{SHA}"), text.hasPrefix("$sha1$"), text.hasPrefix("{SSHA}"): "is a SHA-1 hash"
             case text.hasPrefix("$3$"): "is an NT hash"
             case text.hasPrefix("_") && text.utf8.count == 20: "is a DES hash"
@@ -36,7 +37,7 @@ enum HashScheme: Sendable, Hashable {
                 "is a DES hash"
             default: "is plain text or an unknown hash"
             }
-        return "\(kind); accepted are yescrypt ($y$), bcrypt ($2a$, $2b$, $2y$), scrypt ($7$), sha512crypt ($6$) and "
+        return "\(kind); accepted: yescrypt ($y$), bcrypt ($2a$, $2b$, $2y$), scrypt ($7$), sha512crypt ($6$) and "
             + "sha256crypt ($5$)"
     }
 }

@@ -1,18 +1,19 @@
 internal import GatewayCore
 
-// The grammars of crypt(5), scheme by scheme, with a bound on what each may cost.
+// The grammars of crypt(5), one function a scheme, each with an upper bound on the cost of a login.
 
 extension PasswordHash {
-    /// The digits of 32 bytes.
+    /// The number of digits that encode 32 bytes.
     static let digestDigits = 43
     static let bcryptDigestDigits = 31
     static let scryptParameterDigits = 11
 
-    /// The most memory that one login may take: yescrypt and scrypt are made to need it.
-    static let mostMemory = 256 * 1024 * 1024
-    /// 2 to the 16th rounds take about 4 s on a machine of 2020; a login has 10 s.
+    /// The most memory that one login may use, in bytes. yescrypt and scrypt need it by design.
+    static let maximumMemory = 256 * 1024 * 1024
+    /// The accepted bcrypt costs, as log2 of the rounds. Cost 16 takes about 4 s on a machine of 2020; a login may
+    /// take 10 s.
     static let bcryptCosts = 4...16
-    /// 1,000 times the default, about 2 s.
+    /// The accepted SHA-2 rounds. The upper bound is 1,000 times the default and takes about 2 s.
     static let shaRounds = 1000...5_000_000
 
     /// `$y$` parameters `$` salt `$` digest.
@@ -20,7 +21,7 @@ extension PasswordHash {
         let fields = Array(fields)
         guard fields.count == 3, isSalt(fields[1]), CryptAlphabet.crypt.isCanonical(fields[2].utf8, count: digestDigits)
         else { throw malformed("yescrypt") }
-        // As crypt_gensalt(3) writes them: the flavour `j`, then one digit each for log2 N and r, both less one.
+        // crypt_gensalt(3) writes the flavour `j`, then one digit for log2 N and one for r, each reduced by one.
         let parameters = fields[0].utf8.compactMap(CryptAlphabet.crypt.value)
         guard fields[0].utf8.count == 3, parameters.count == 3, fields[0].utf8.first == UInt8(ascii: "j"),
             parameters.allSatisfy({ $0 < 48 })
@@ -30,7 +31,7 @@ extension PasswordHash {
         try checkMemory(logN: Int(parameters[1]) + 1, blocks: Int(parameters[2]) + 1)
     }
 
-    /// `$2b$` cost `$`, then salt and digest in one.
+    /// `$2b$` cost `$`, then salt and digest in one field.
     static func checkBcrypt(_ fields: ArraySlice<Substring>) throws(Fault) {
         let fields = Array(fields)
         guard fields.count == 2, fields[0].utf8.count == 2, fields[0].utf8.allSatisfy(\.isASCIIDigit),
@@ -40,11 +41,11 @@ extension PasswordHash {
         else { throw malformed("bcrypt") }
         guard bcryptCosts.contains(cost) else {
             let (least, most) = (bcryptCosts.lowerBound, bcryptCosts.upperBound)
-            throw Fault(description: "has the bcrypt cost \(cost); allowed are \(least) to \(most)")
+            throw Fault(description: "has the bcrypt cost \(cost); allowed: \(least) to \(most)")
         }
     }
 
-    /// `$7$`, then one digit of log2 N, five of r, five of p and the salt in one, `$` digest.
+    /// `$7$`, then one field of log2 N (one digit), r (five), p (five) and salt, then `$` digest.
     static func checkScrypt(_ fields: ArraySlice<Substring>) throws(Fault) {
         let fields = Array(fields)
         let parameters = fields[0].utf8.prefix(scryptParameterDigits).compactMap(CryptAlphabet.crypt.value)
@@ -55,13 +56,13 @@ extension PasswordHash {
         func number(_ digits: ArraySlice<UInt8>) -> Int { digits.reversed().reduce(0) { $0 << 6 | Int($1) } }
         let lanes = number(parameters[6..<11])
         guard (1...16).contains(lanes) else {
-            throw Fault(description: "has the scrypt parallelism \(lanes); allowed are 1 to 16")
+            throw Fault(description: "has the scrypt parallelism \(lanes); allowed: 1 to 16")
         }
-        // Lanes cost one after another what memory costs at once.
+        // Lanes run one after another, so p multiplies the time as r multiplies the memory.
         try checkMemory(logN: Int(parameters[0]), blocks: number(parameters[1..<6]) * lanes)
     }
 
-    /// `$6$`, `rounds=` number `$` or nothing, salt `$` digest.
+    /// `$6$` or `$5$`, optionally `rounds=` number `$`, then salt `$` digest.
     static func checkSHACrypt(_ fields: ArraySlice<Substring>, digits: Int) throws(Fault) {
         var fields = Array(fields)
         if fields.count == 3, fields[0].hasPrefix("rounds=") {
@@ -69,7 +70,7 @@ extension PasswordHash {
             guard let rounds = Int(number), String(rounds) == number else { throw malformed("SHA-2 crypt") }
             guard shaRounds.contains(rounds) else {
                 throw Fault(
-                    description: "has \(rounds) rounds; allowed are \(shaRounds.lowerBound) to \(shaRounds.upperBound)")
+                    description: "has \(rounds) rounds; allowed: \(shaRounds.lowerBound) to \(shaRounds.upperBound)")
             }
         }
         guard fields.count == 2, (1...16).contains(fields[0].utf8.count), fields[0].utf8.allSatisfy(isSHASaltByte),
@@ -78,24 +79,24 @@ extension PasswordHash {
     }
 
     private static func checkMemory(logN: Int, blocks: Int) throws(Fault) {
-        // 128 bytes times r times N, turned round so that nothing can overflow.
-        guard (1...62).contains(logN), blocks >= 1, blocks <= (mostMemory / 128) >> logN else {
-            throw Fault(description: "needs more than \(mostMemory >> 20) MiB for one login; hash it at less cost")
+        // The memory is 128 · r · N bytes. The comparison divides instead of multiplying, so it cannot overflow.
+        guard (1...62).contains(logN), blocks >= 1, blocks <= (maximumMemory / 128) >> logN else {
+            throw Fault(description: "needs more than \(maximumMemory >> 20) MiB for one login; use a lower cost")
         }
     }
 
-    /// Up to 64 bytes, in whole bytes.
+    /// Whether the text encodes at most 64 whole bytes.
     private static func isSalt(_ salt: Substring) -> Bool {
         let count = salt.utf8.count
         return count <= 86 && (count == 0 || count % 4 != 1 && CryptAlphabet.crypt.isCanonical(salt.utf8, count: count))
     }
 
-    /// What libxcrypt takes in a setting: visible ASCII, without what shadow(5) and shells give a meaning.
+    /// The salt bytes that libxcrypt accepts: visible ASCII except those with a meaning in shadow(5) or a shell.
     private static func isSHASaltByte(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !"!*:;\\$".utf8.contains(byte)
     }
 
     private static func malformed(_ scheme: String) -> Fault {
-        Fault(description: "is a malformed \(scheme) hash; copy it whole, or set the password anew")
+        Fault(description: "is a malformed \(scheme) hash; copy the whole hash, or set a new password")
     }
 }

@@ -1,28 +1,30 @@
-/// A password's hash as crypt(5) has it, of an accepted scheme, well-formed, and no dearer than a login may be.
+/// A well-formed crypt(5) password hash of an accepted scheme whose cost is within the limits of a login.
 ///
-/// Its grammar is checked to the last bit, because a malformed hash is an account that nobody can use, or one that costs
-/// minutes at every login.
+/// The initialiser checks the grammar to the last bit: a malformed hash would lock the account, and a costly one
+/// would take minutes at every login.
 public struct PasswordHash: Sendable, Hashable {
-    /// What is wrong with a text, in words for the operator.
+    /// The reason why a text is not an accepted hash, for the operator.
     public struct Fault: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A sentence without subject, such as `is plain text or an unknown hash; accepted are …`.
+        /// A predicate without a subject, such as `is plain text or an unknown hash; accepted: …`.
         public let description: String
     }
 
-    /// The hash. Not a secret that opens anything by itself, and yet not for logs.
+    /// The hash as written in the file. It opens nothing by itself, but must not be logged.
     public let text: String
     let scheme: HashScheme
-    /// Where the digest begins in the text; before it stands the setting, which says how the digest is made.
+    /// The length in bytes of the setting: the prefix with scheme, cost and salt, before the digest.
     let settingLength: Int
-    /// What the cost depends on: hashes alike in this cost alike.
+    /// The scheme and its cost parameters. Hashes with equal keys take equally long to compute.
     let costKey: String
 
-    /// The hash, if the text is one that is accepted.
+    /// Parses a hash.
+    ///
+    /// - Throws: `Fault` if the text is not an accepted hash.
     public init(_ text: String) throws(Fault) {
-        // crypt(5): fields between dollar signs, the first of them empty.
+        // crypt(5): fields between dollar signs, the first field empty.
         let fields = text.split(separator: "$", omittingEmptySubsequences: false)
         guard fields.count > 2, fields[0].isEmpty, let scheme = HashScheme(prefix: fields[1]) else {
-            throw Fault(description: HashScheme.refusal(of: text))
+            throw Fault(description: HashScheme.rejectionMessage(for: text))
         }
         let inner = fields.dropFirst(2)
         switch scheme {

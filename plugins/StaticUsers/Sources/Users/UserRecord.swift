@@ -1,19 +1,19 @@
 public import GatewayCore
 
-/// A user as the users file has it.
+/// A user of the users file.
 public struct UserRecord: Sendable {
-    /// The name as written; it becomes canonical when the gateway reads it.
+    /// The name as written in the file.
     public let name: String
     /// The password's hash.
     public internal(set) var hash: PasswordHash
-    /// The groups that policy and limits may speak of.
+    /// The user's groups, to which policies and limits refer.
     public internal(set) var groups: [GroupName]
-    /// Whether even the right password is refused.
+    /// Whether logins are rejected even with the correct password.
     public internal(set) var isDisabled: Bool
-    /// From when on even the right password is refused.
+    /// The time from which logins are rejected even with the correct password.
     public internal(set) var expires: WallTime?
 
-    /// The name that the gateway knows the user by.
+    /// The canonical name, by which the gateway knows the user.
     public let canonicalName: UserName
     let hashLocation: SourceLocation
 

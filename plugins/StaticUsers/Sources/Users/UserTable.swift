@@ -1,9 +1,9 @@
 internal import GatewayCore
 internal import SecretFiles
 
-/// The users that logins are judged by: a users file that was found good.
+/// The users of a valid users file, which logins are verified against.
 struct UserTable: Sendable {
-    /// One user, ready to be looked up.
+    /// One user of the table.
     struct User: Sendable {
         let name: UserName
         let hash: PasswordHash
@@ -11,8 +11,8 @@ struct UserTable: Sendable {
         let isDisabled: Bool
         let expires: WallTime?
 
-        /// Why even the right password is refused, or nil.
-        func bar(at now: WallTime) -> RejectionReason? {
+        /// Returns why a login with the correct password is rejected, or nil if it is accepted.
+        func rejection(at now: WallTime) -> RejectionReason? {
             if isDisabled { return .disabled }
             return expires.map { $0 <= now } == true ? .expired : nil
         }
@@ -20,16 +20,17 @@ struct UserTable: Sendable {
 
     /// By canonical name; never empty.
     let users: [UserName: User]
-    /// Every user's hash, in the order of the names: what decoys are picked from, in the file's own proportions.
+    /// Every user's hash, in the order of the names. Decoys are chosen from these, so they have the same mix of costs
+    /// as the file.
     let hashes: [PasswordHash]
-    /// What stands for each user's password, whether it may log in or not.
+    /// A fingerprint of each user's hash, also for users who may not log in.
     let marks: [UserName: AccountMark]
-    /// The costs of which a hash was found to compute: they need no second trial when the file is read again.
+    /// The costs that libcrypt computed successfully. A reload does not try them again.
     let triedCosts: Set<String>
 
-    /// Reads and tries a users file on the file pool.
+    /// Reads a users file and tries its hashes, on the file pool.
     ///
-    /// - Parameter tried: the costs that need no trial.
+    /// - Parameter tried: the costs that libcrypt has computed before.
     static func load(
         _ file: String, context: PluginContext, tried: Set<String> = []
     ) async throws(ConfigurationFault) -> UserTable {
@@ -38,12 +39,12 @@ struct UserTable: Sendable {
         do {
             result = try await context.filePool.run { read(file, names: names, tried: tried) }
         } catch {
-            throw ConfigurationFault(file: file, "was not read: too much other work is waiting")
+            throw ConfigurationFault(file: file, "was not read: the queue of the file threads is full; try again")
         }
         return try result.get()
     }
 
-    /// Reads and tries a users file. Blocks.
+    /// Reads a users file and tries its hashes. Blocks.
     private static func read(
         _ file: String, names: NameRules, tried: Set<String>
     ) -> Result<UserTable, ConfigurationFault> {
@@ -54,12 +55,12 @@ struct UserTable: Sendable {
             if problems.all.isEmpty, document.records.isEmpty {
                 problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
             }
-            if problems.all.isEmpty { tryOut(document.records, besides: tried, problems: problems) }
+            if problems.all.isEmpty { checkSupport(of: document.records, besides: tried, problems: problems) }
             guard problems.all.isEmpty else { return .failure(ConfigurationFault(problems.all)) }
             let table = UserTable(document.records)
-            // Whoever had no mark would pass for gone, and lose every session.
+            // A missing fingerprint would look like a removed account, and the user would lose every session.
             guard table.marks.count == table.users.count else {
-                return .failure(ConfigurationFault(file: file, "the system's libcrypto makes no SHA-256"))
+                return .failure(ConfigurationFault(file: file, "the system's libcrypto cannot compute SHA-256"))
             }
             return .success(table)
         } catch {
@@ -67,14 +68,14 @@ struct UserTable: Sendable {
         }
     }
 
-    /// Tries one hash of each cost. The grammar has seen every hash to its last bit, so what is left to find out is what
-    /// libcrypt here makes of the parameters; trying all would keep a start with thousands of users waiting for minutes.
-    private static func tryOut(
-        _ records: [UserRecord], besides known: Set<String>, problems: ConfigurationProblems
+    /// Tries one hash of each cost. The grammar has checked every hash already; the trial shows whether this libcrypt
+    /// supports the cost parameters. Trying all hashes would delay a start with thousands of users by minutes.
+    private static func checkSupport(
+        of records: [UserRecord], besides known: Set<String>, problems: ConfigurationProblems
     ) {
         var tried = known
         for record in records where tried.insert(record.hash.costKey).inserted {
-            do { try record.hash.tryOut() } catch {
+            do { try record.hash.checkSupport() } catch {
                 problems.add(
                     ConfigurationProblem(
                         at: record.hashLocation, path: "users.\(record.name).hash", error.description))
@@ -88,7 +89,7 @@ struct UserTable: Sendable {
                 let user = User(
                     name: record.canonicalName, hash: record.hash, groups: Set(record.groups),
                     isDisabled: record.isDisabled, expires: record.expires)
-                // The document keeps canonical names unique.
+                // The document rejects duplicate canonical names.
                 return (record.canonicalName, user)
             })
         triedCosts = Set(records.map(\.hash.costKey))

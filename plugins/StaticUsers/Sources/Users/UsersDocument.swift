@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// The content of a users file, in either of its two forms.
+/// The content of a users file, in YAML or htpasswd format.
 struct UsersDocument {
     /// The users, in the order of the file.
     private(set) var records: [UserRecord] = []
@@ -8,7 +8,7 @@ struct UsersDocument {
     private let names: NameRules
     private var linesByName: [UserName: (name: String, line: Int)] = [:]
 
-    /// Reads the text of a file; everything wrong with it goes to `problems`.
+    /// Parses the text of a file. Every problem goes to `problems`.
     init(_ text: String, file: String, names: NameRules, problems: ConfigurationProblems) {
         self.problems = problems
         self.names = names
@@ -19,7 +19,7 @@ struct UsersDocument {
         }
     }
 
-    /// Whether the file of this name is read as htpasswd writes it.
+    /// Whether a file of this name is in htpasswd format.
     static func isHtpasswd(_ file: String) -> Bool { file.hasSuffix(".htpasswd") }
 
     private mutating func readYAML(_ text: String, file: String) {
@@ -35,7 +35,7 @@ struct UsersDocument {
     }
 
     private mutating func readUser(_ reader: ConfigurationReader, named entry: ConfigurationNode.Entry) {
-        // `hash`: text, crypt(5) of an accepted scheme. Required.
+        // `hash`: a crypt(5) hash of an accepted scheme. Required.
         let place = reader.node("hash")?.location ?? reader.location
         let hash = reader.required("hash").flatMap { readHash($0, at: place, path: reader.inner("hash")) }
         // `groups`: a list of group names. Default: none.
@@ -43,7 +43,7 @@ struct UsersDocument {
             guard let text = reader.string(of: node, under: path) else { return nil }
             guard let group = GroupName(text) else {
                 reader.report(
-                    at: node.location, under: path, "is no group name: 1 to 64 of A-Z a-z 0-9 _ . -")
+                    at: node.location, under: path, "is not a group name: use 1 to 64 of A-Z a-z 0-9 _ . -")
                 return nil
             }
             return group
@@ -53,7 +53,7 @@ struct UsersDocument {
         // `expires`: a time of RFC 3339. Default: never.
         let expires: WallTime? = reader.string("expires").flatMap { text in
             let time = WallTime(rfc3339: text)
-            if time == nil { reader.report("expires", "is no time; write one as 2027-01-31T00:00:00Z") }
+            if time == nil { reader.report("expires", "is not an RFC 3339 time such as 2027-01-31T00:00:00Z") }
             return time
         }
         reader.finish()
@@ -64,7 +64,7 @@ struct UsersDocument {
                 isDisabled: isDisabled, expires: expires))
     }
 
-    /// `name:hash` lines; further fields, blank lines and lines that begin with `#` are ignored.
+    /// Reads `name:hash` lines. Ignores further fields, blank lines and lines that begin with `#`.
     private mutating func readHtpasswd(_ text: String, file: String) {
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
@@ -91,13 +91,14 @@ struct UsersDocument {
         }
     }
 
-    /// The canonical name, if the name has one that no other user of the file has.
+    /// Returns the canonical name and reserves it. Reports a name without a canonical form, and a name whose
+    /// canonical form another user of the file has.
     private mutating func claim(_ name: String, at location: SourceLocation, path: String) -> UserName? {
         guard let canonical = names.canonical(name) else {
             problems.add(
                 ConfigurationProblem(
                     at: location, path: path,
-                    "is no user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -"))
+                    "is not a user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -"))
             return nil
         }
         if let other = linesByName[canonical] {

@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension UsersFile {
-    /// The file as it is written.
+    /// The file's new content.
     var text: String {
         isHtpasswd
             ? users.map { "\($0.name):\($0.hash.text)\n" }.joined()
@@ -18,7 +18,8 @@ extension UsersFile {
         return "\(quoted(user.name)): { \(settings.joined(separator: ", ")) }"
     }
 
-    /// A JSON string is a double-quoted scalar of YAML 1.2, and quoted text is never a number or a Boolean.
+    /// Quotes a text as a JSON string, which is a valid double-quoted YAML 1.2 scalar and is never read as a number
+    /// or a Boolean.
     private static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []
         JSONWriter.write(string: text, to: &bytes)

@@ -1,21 +1,22 @@
 public import GatewayCore
 internal import SecretFiles
 
-/// A users file being edited: what the commands `users add|list|remove|passwd` work on.
+/// An editable users file, for the commands `users add`, `list`, `remove` and `passwd`.
 ///
-/// Load it, change it, write it. Comments and layout of the file do not survive; order and every setting of a user do.
-/// Everything here blocks.
+/// Load it, change it, write it. The order and every setting of a user are kept; comments and layout are lost. Every
+/// operation blocks.
 public struct UsersFile: Sendable {
-    /// Where the file is.
+    /// The path of the file.
     public let path: String
     /// The users, in the order of the file.
     public private(set) var users: [UserRecord]
     private let names: NameRules
     private let stamp: SecretFile.Stamp?
 
-    /// Reads the file. One that does not exist is one without users.
+    /// Reads the file. A file that does not exist is read as a file without users.
     ///
-    /// - Throws: everything that is wrong with the file: what the gateway would not start with is not edited either.
+    /// - Throws: `ConfigurationFault` with every problem of the file. A file that the gateway would reject cannot be
+    ///   edited.
     public static func load(_ path: String, names: NameRules) throws(ConfigurationFault) -> UsersFile {
         let stamp = SecretFile.Stamp(path)
         if stamp == nil, SecretFile.isAbsent(path) {
@@ -32,19 +33,19 @@ public struct UsersFile: Sendable {
     /// Adds a user at the end.
     ///
     /// - Parameters:
-    ///   - name: in any spelling; it must have a canonical form that no other user of the file has.
-    ///   - passwordHash: as `PasswordHash.make(password:)` gives it, or any other accepted one.
+    ///   - name: in any spelling. Its canonical form must be new to the file.
+    ///   - passwordHash: the result of `PasswordHash.make(password:)`, or any other accepted hash.
     public mutating func add(
         _ name: String, passwordHash: String, groups: [GroupName] = []
     ) throws(ConfigurationFault) {
         guard let canonical = names.canonical(name) else {
-            throw fault("\"\(name)\" is no user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -")
+            throw fault("\"\(name)\" is not a user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -")
         }
         if let other = users.first(where: { $0.canonicalName == canonical }) {
-            throw fault("has the user \"\(other.name)\" already")
+            throw fault("already has the user \"\(other.name)\"")
         }
         if isHtpasswd, name.contains(where: { $0 == ":" || $0 == "#" || $0.isNewline }) || !groups.isEmpty {
-            throw fault("is an htpasswd file, which has no place for groups, or for such a name; use one in YAML")
+            throw fault("is an htpasswd file, which cannot hold groups or this name; use a YAML file")
         }
         users.append(
             UserRecord(
@@ -52,20 +53,21 @@ public struct UsersFile: Sendable {
                 hashLocation: SourceLocation(file: path), groups: groups))
     }
 
-    /// Takes a user out.
+    /// Removes a user.
     public mutating func remove(_ name: String) throws(ConfigurationFault) {
         users.remove(at: try index(of: name))
     }
 
-    /// Gives a user another password.
+    /// Replaces a user's password hash.
     public mutating func setHash(_ passwordHash: String, for name: String) throws(ConfigurationFault) {
         users[try index(of: name)].hash = try hash(passwordHash)
     }
 
-    /// Reads the file, changes it and writes it, while no other command can: of many at once none undoes another's change.
+    /// Reads, changes and writes the file under a lock, so that concurrent commands do not overwrite each other's
+    /// changes.
     ///
-    /// - Throws: Everything that is wrong with the file, what `change` throws, and where another command does not let go of the
-    ///   file's directory. Nothing is changed then.
+    /// - Throws: `ConfigurationFault` with every problem of the file, the error of `change`, or a problem if another
+    ///   command holds the lock too long. The file is then unchanged.
     public static func edit(
         _ path: String, names: NameRules, _ change: (inout UsersFile) throws(ConfigurationFault) -> Void
     ) throws(ConfigurationFault) {
@@ -76,9 +78,10 @@ public struct UsersFile: Sendable {
         try file.write(holding: lock)
     }
 
-    /// Replaces the file at once: readers see the old one or the new one.
+    /// Replaces the file atomically: a reader sees the old content or the new content.
     ///
-    /// - Throws: where the file has been changed since it was loaded, or cannot be written; it is then as it was.
+    /// - Throws: `ConfigurationFault` if the file was changed after it was loaded, or cannot be written. The file is
+    ///   then left as it was.
     public func write() throws(ConfigurationFault) {
         let lock: SecretFile.Lock
         do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
@@ -86,7 +89,7 @@ public struct UsersFile: Sendable {
     }
 
     private func write(holding lock: SecretFile.Lock) throws(ConfigurationFault) {
-        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by somebody else meanwhile; try again") }
+        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by another process; try again") }
         do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationFault([error]) }
     }
 

@@ -1,4 +1,4 @@
-/// Hashes of `correct horse`, as cheap as each scheme goes.
+/// Hashes of `correct horse`, each at the lowest cost of its scheme.
 enum Hashes {
     static let sha512 =
         "$6$rounds=1000$saltforalice$L20ys1fp63feVV3.Z1YeWhkaZZkpwjs8eLjbXa2h.azcKScwrWdVbSXd3O676s9DF43ydQHAJRuY.bcaR3txP/"
