@@ -1,0 +1,7 @@
+// expect: 'AdmittedCall' initializer is inaccessible
+// Only the limits make an admitted call.
+@testable import Gateway
+
+func admit(_ call: consuming AuthorizedCall) -> AdmittedCall {
+    AdmittedCall(call, members: nil)
+}
