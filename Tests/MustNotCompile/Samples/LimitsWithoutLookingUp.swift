@@ -1,4 +1,4 @@
-// expect: cannot convert value of type 'AuthorizedCall' to expected argument type
+// expect: cannot convert value of type 'AuthorizedCall' to expected argument type 'UniqueCall'
 // A send is not admitted before its idempotency key was looked up.
 @testable import Gateway
 

@@ -2,6 +2,6 @@
 // Only the limits make an admitted call.
 @testable import Gateway
 
-func admit(_ call: consuming AuthorizedCall) -> AdmittedCall {
+func admit(_ call: consuming UniqueCall) -> AdmittedCall {
     AdmittedCall(call, members: nil)
 }
