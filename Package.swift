@@ -35,11 +35,12 @@ let package = Package(
     name: "notify-gateway",
     products: [
         .executable(name: "notify-gateway", targets: ["notify-gateway"]),
-        // For the benchmarks, which are a package of their own.
+        // For the benchmarks and the fuzzers, which are packages of their own.
         .library(name: "GatewayCore", targets: ["GatewayCore"]),
         .library(name: "Gateway", targets: ["Gateway"]),
         .library(name: "GatewayHTTP", targets: ["GatewayHTTP"]),
         .library(name: "GatewayStore", targets: ["GatewayStore"]),
+        .library(name: "GatewayServer", targets: ["GatewayServer"]),
         .library(name: "GatewayTesting", targets: ["GatewayTesting"]),
         .library(name: "StaticUsers", targets: ["StaticUsers"]),
         .library(name: "HMACToken", targets: ["HMACToken"]),

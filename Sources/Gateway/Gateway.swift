@@ -102,12 +102,14 @@ public struct Gateway: CallServing {
             phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
             try request.departure.check()
-            phases.enter(.limit)
             let action = allowed.facts.action
+            phases.enter(.idempotency)
             let admitted: AdmittedCall
             switch try repeating.deduplicate(allowed) {
             case .repeated(let answer): return finish(action, answer, told, phases)
-            case .new(let fresh): admitted = try limiting.limit(fresh)
+            case .new(let unique):
+                phases.enter(.limit)
+                admitted = try limiting.limit(unique)
             }
             phases.enter(.rewrite)
             switch try rewriting.rewrite(admitted) {
@@ -178,7 +180,9 @@ public struct Gateway: CallServing {
             guard let doomed = try await authorization.sweep(id, CallFacts(call: call, peer: .gateway)) else {
                 return true
             }
-            guard case .upstream(let plan) = try rewriting.rewrite(limiting.exempt(doomed)) else { return true }
+            guard case .upstream(let plan) = try rewriting.rewrite(limiting.exempt(Repeating.exempt(doomed))) else {
+                return true
+            }
             let recorded = try await recording.record(plan)
             return await settling.settleSweep(forwarding.forward(recorded))
         } catch {

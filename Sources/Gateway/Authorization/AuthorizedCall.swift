@@ -5,8 +5,6 @@ struct AuthorizedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
     let permitted: Permitted
-    /// The idempotency claim of the send, once its key has been looked up.
-    var claim: SendClaim?
 
     fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming Permitted) {
         self.facts = facts

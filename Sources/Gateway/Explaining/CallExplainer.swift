@@ -56,7 +56,7 @@ public struct CallExplainer: Sendable {
             explanation.action = allowed.facts.action
             explanation.rule = allowed.facts.rule
             explanation.registration = allowed.facts.registration
-            let admitted = try limiting.limit(allowed, .dryRun)
+            let admitted = try limiting.limit(Repeating.exempt(allowed), .dryRun)
             switch try rewriting.rewrite(admitted) {
             case .own:
                 explanation.end = .answeredHere

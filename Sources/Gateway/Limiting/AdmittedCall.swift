@@ -10,41 +10,42 @@ struct AdmittedCall: ~Copyable {
     /// The idempotency claim of the send.
     let claim: SendClaim?
 
-    fileprivate init(_ authorized: consuming AuthorizedCall, members: AdmittedMembers?) {
+    fileprivate init(_ unique: consuming UniqueCall, members: AdmittedMembers?) {
         self.members = members
-        claim = authorized.claim
+        claim = unique.claim
+        let authorized = unique.authorized
         facts = authorized.facts
         caller = authorized.caller
         permitted = authorized.permitted
     }
 }
 
-/// The fourth phase: checks the limits. Synchronous.
+/// The limit phase: checks the limits. Synchronous.
 struct Limiting: Sendable {
     let limiter: Limiter
 
     @inline(never)
     func limit(
-        _ authorized: consuming AuthorizedCall, _ payment: Limiter.Payment = .charged
+        _ unique: consuming UniqueCall, _ payment: Limiter.Payment = .charged
     ) throws(Refusal) -> AdmittedCall {
-        let send = authorized.permitted.requestedSend
-        let audience = authorized.permitted.requestedAudience
-        let (caller, peer) = (authorized.caller, authorized.facts.peer)
+        let send = unique.authorized.permitted.requestedSend
+        let audience = unique.authorized.permitted.requestedAudience
+        let (caller, peer) = (unique.authorized.caller, unique.authorized.facts.peer)
         var members: AdmittedMembers?
         do throws(Refusal) {
             if let audience {
                 members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, payment)
-                authorized.facts.wouldLimit = members?.shadowed ?? []
+                unique.authorized.facts.wouldLimit = members?.shadowed ?? []
             } else {
                 let shadowed = try limiter.admit(caller, at: peer, sending: send, payment)
-                if !shadowed.isEmpty { authorized.facts.wouldLimit = shadowed }
+                if !shadowed.isEmpty { unique.authorized.facts.wouldLimit = shadowed }
             }
             // Stored only after admission, so that sends rejected by limits do not evict stored ones.
-            try authorized.claim?.enter()
+            try unique.claim?.enter()
         } catch {
-            throw error.with(authorized.facts)
+            throw error.with(unique.authorized.facts)
         }
-        return AdmittedCall(authorized, members: members)
+        return AdmittedCall(unique, members: members)
     }
 
     /// Charges a call that is rejected for another reason than a limit, so that such attempts are limited too.
@@ -66,5 +67,5 @@ struct Limiting: Sendable {
     }
 
     /// Admits an operation of the gateway itself without a charge.
-    func exempt(_ authorized: consuming AuthorizedCall) -> AdmittedCall { AdmittedCall(authorized, members: nil) }
+    func exempt(_ unique: consuming UniqueCall) -> AdmittedCall { AdmittedCall(unique, members: nil) }
 }

@@ -3,6 +3,7 @@ enum CallPhase: String, Sendable, CaseIterable {
     case parse
     case identify
     case authorize
+    case idempotency
     case limit
     case rewrite
     case record
@@ -17,12 +18,13 @@ enum CallPhase: String, Sendable, CaseIterable {
         case .parse: 0
         case .identify: 1
         case .authorize: 2
-        case .limit: 3
-        case .rewrite: 4
-        case .record: 5
-        case .forward: 6
-        case .settle: 7
-        case .answer: 8
+        case .idempotency: 3
+        case .limit: 4
+        case .rewrite: 5
+        case .record: 6
+        case .forward: 7
+        case .settle: 8
+        case .answer: 9
         }
     }
 }

@@ -1,8 +1,20 @@
 internal import GatewayCore
 
-/// A call after the idempotency check: a new call, or a repeated send. Only the idempotency phase creates one.
+/// A call that repeats no earlier send. Only the idempotency phase creates one.
+struct UniqueCall: ~Copyable {
+    var authorized: AuthorizedCall
+    /// The idempotency claim of a send with a key, which the limit phase stores when it admits the send; nil for every other call.
+    let claim: SendClaim?
+
+    fileprivate init(_ authorized: consuming AuthorizedCall, claim: SendClaim? = nil) {
+        self.authorized = authorized
+        self.claim = claim
+    }
+}
+
+/// The result of the idempotency phase: a unique call, or the response to a repeated send.
 enum LookedUpCall: ~Copyable {
-    case new(AuthorizedCall)
+    case new(UniqueCall)
     /// The response to send instead of repeating the send.
     case repeated(Answer)
 }
@@ -17,7 +29,7 @@ struct Repeating: Sendable {
 
     @inline(never)
     func deduplicate(_ authorized: consuming AuthorizedCall) throws(Refusal) -> LookedUpCall {
-        guard let send = authorized.permitted.keyedSend else { return .new(authorized) }
+        guard let send = authorized.permitted.keyedSend else { return .new(UniqueCall(authorized)) }
         do throws(Refusal) {
             guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
                 throw Refusal(.internalError, "the digest could not be computed: libcrypto failed")
@@ -28,8 +40,7 @@ struct Repeating: Sendable {
                 user: authorized.caller.user, target: send.target, service: send.service, key: key)
             switch memory.lookUp(scope, message: message) {
             case .new(let claim):
-                authorized.claim = claim
-                return .new(authorized)
+                return .new(UniqueCall(authorized, claim: claim))
             case .inFlight:
                 try pay(authorized.caller, authorized.facts)
                 throw .sendInFlight
@@ -50,6 +61,9 @@ struct Repeating: Sendable {
             throw error.with(authorized.facts)
         }
     }
+
+    /// Passes on a call without a look-up: a deletion that the gateway makes by itself, or a dry run, which sends nothing.
+    static func exempt(_ authorized: consuming AuthorizedCall) -> UniqueCall { UniqueCall(authorized) }
 
     /// Charges a replay, or a rejection because of the key, as a call and not as a send.
     private func pay(_ caller: Identity, _ facts: CallFacts) throws(Refusal) {

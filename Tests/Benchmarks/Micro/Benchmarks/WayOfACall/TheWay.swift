@@ -61,12 +61,12 @@ private final class Way {
 
     func limit(_ request: ReceivedRequest) async throws -> Bool {
         let allowed = try await authorization.authorize(authentication.identify(parsing.parse(request)))
-        return try limiting.limit(allowed).facts.wouldLimit.isEmpty
+        return try limiting.limit(Repeating.exempt(allowed)).facts.wouldLimit.isEmpty
     }
 
     func rewrite(_ request: ReceivedRequest) async throws -> Bool {
         let allowed = try await authorization.authorize(authentication.identify(parsing.parse(request)))
-        switch try rewriting.rewrite(limiting.limit(allowed)) {
+        switch try rewriting.rewrite(limiting.limit(Repeating.exempt(allowed))) {
         case .upstream(let plan): return plan.steps.count == 1 && plan.facts.digest != nil
         case .own: return false
         }

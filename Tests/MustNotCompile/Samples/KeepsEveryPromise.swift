@@ -1,0 +1,18 @@
+// expect: nothing
+// Every phase once and in order: the other samples leave one thing out or do one thing too much.
+@testable import Gateway
+
+func serve(
+    _ request: ReceivedRequest, _ parsing: Parsing, _ authentication: Authentication, _ authorization: Authorization,
+    _ repeating: Repeating, _ limiting: Limiting, _ rewriting: Rewriting, _ recording: Recording,
+    _ forwarding: Forwarding, _ settling: Settling
+) async throws -> Answer? {
+    let parsed = try parsing.parse(request)
+    let identified = try await authentication.identify(parsed)
+    let authorized = try await authorization.authorize(identified)
+    guard case .new(let unique) = try repeating.deduplicate(authorized) else { return nil }
+    let admitted = try limiting.limit(unique)
+    guard case .upstream(let plan) = try rewriting.rewrite(admitted) else { return nil }
+    let recorded = try await recording.record(plan)
+    return await settling.settle(forwarding.forward(recorded))
+}

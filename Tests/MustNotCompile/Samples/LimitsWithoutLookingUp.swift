@@ -1,0 +1,7 @@
+// expect: cannot convert value of type 'AuthorizedCall' to expected argument type 'UniqueCall'
+// A send is not admitted before its idempotency key was looked up.
+@testable import Gateway
+
+func limit(_ call: consuming AuthorizedCall, _ limiting: Limiting) throws {
+    _ = try limiting.limit(call)
+}

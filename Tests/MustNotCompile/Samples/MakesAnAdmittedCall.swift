@@ -1,0 +1,7 @@
+// expect: 'AdmittedCall' initializer is inaccessible
+// Only the limits make an admitted call.
+@testable import Gateway
+
+func admit(_ call: consuming UniqueCall) -> AdmittedCall {
+    AdmittedCall(call, members: nil)
+}
