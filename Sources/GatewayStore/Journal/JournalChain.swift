@@ -20,7 +20,9 @@ struct JournalChain: Sendable, Hashable {
 
     /// Appends one line with its line feed and advances the chain. Returns false where libcrypto computes no hash.
     ///
-    /// - Parameters: - members: The line's members, each with a comma before it. - time: The bytes of an RFC 3339 time.
+    /// - Parameters:
+    ///   - members: The line's members, each with a comma before it.
+    ///   - time: The bytes of an RFC 3339 time.
     mutating func append(_ members: ArraySlice<UInt8>, at time: [UInt8], to lines: inout [UInt8]) -> Bool {
         let start = lines.count
         Self.write(to: &lines) {

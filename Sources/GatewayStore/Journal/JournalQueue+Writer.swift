@@ -2,7 +2,7 @@ internal import Dispatch
 internal import GatewayCore
 internal import Synchronization
 
-// The writer's side of the queue. Only the writer thread calls these functions, but for `isClosing`.
+// The writer's side of the queue. Only the writer thread uses it.
 extension JournalQueue {
     /// Whether the writer was told to stop.
     var isClosing: Bool { state.withLock { $0.isClosing } }

@@ -67,9 +67,9 @@ final class JournalQueue: Sendable {
     ///
     /// - `awake`: The writer checks the queue again without a wake-up. Exits to `idle` or `batching` when it waits for
     ///   work.
-    /// - `idle`: The writer sleeps until a record arrives. Exits to `awake`.
+    /// - `idle`: The writer sleeps until a record arrives, a timeout passes, or it must stop. Exits to `awake`.
     /// - `batching`: The writer has only notes to write and waits briefly for a record with a waiting caller. Exits to
-    ///   `awake`.
+    ///   `awake` when one arrives, after ``longestBatchDelay``, or when it must stop.
     enum Writer {
         /// The writer checks the queue again without a wake-up.
         case awake

@@ -51,8 +51,9 @@ final class JournalWriter {
 
     /// Creates the writer.
     ///
-    /// - Parameters: - begun: The state after opening. Its first batch is already on disk. - lock: The lock held on the
-    ///   directory.
+    /// - Parameters:
+    ///   - begun: The state after opening. Its first batch is already on disk.
+    ///   - lock: The lock held on the directory.
     init(
         queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration,
         begun: JournalFile.Begun, lock: LockFile

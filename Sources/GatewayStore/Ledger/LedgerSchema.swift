@@ -156,8 +156,8 @@ enum LedgerSchema {
         ) STRICT;
         """
 
-    /// Columns of version 4: the account that made a registration, where the authenticator lists its accounts; and an
-    /// index of accounts by user.
+    /// Columns of version 4: the account whose login made a registration, where accounts are rechecked; and an index of
+    /// accounts by user.
     private static let tablesSince4 = """
         ALTER TABLE registration ADD COLUMN login TEXT;
         ALTER TABLE registration ADD COLUMN authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL));

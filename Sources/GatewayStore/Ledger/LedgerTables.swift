@@ -8,7 +8,7 @@ struct LedgerTables {
     struct Registration {
         var id: RegistrationID
         var owner: UserName
-        /// The owner's account at the registration, where its authenticator lists accounts.
+        /// The account whose login made the registration; nil where its authenticator's accounts are not rechecked.
         var account: Account?
         var handle: HandleKey?
         var state: OwnedRegistration.State

@@ -34,8 +34,9 @@ extension SQLiteLedger {
 
     /// Returns a page of all registrations, including reservations, in the order of their ids.
     ///
-    /// - Parameters: - after: The last id of the previous page; nil for the first page. - limit: The maximum number of
-    ///   registrations. A page with fewer is the last one.
+    /// - Parameters:
+    ///   - after: The last id of the previous page; nil for the first page.
+    ///   - limit: The maximum number of registrations. A page with fewer is the last one.
     public func allRegistrations(
         after: RegistrationID? = nil, limit: Int = 1000
     ) async throws(LedgerUnavailable) -> [OwnedRegistration] {

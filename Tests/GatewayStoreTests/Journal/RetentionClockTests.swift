@@ -40,7 +40,7 @@ struct RetentionClockTests {
                     case .distrusted(let reason) = clock.trust(
                         now: start.adding(run * Self.hour), at: Self.instant(hours: run))
                 else {
-                    Issue.record("believed after \(run) h")
+                    Issue.record("trusted after \(run) h")
                     continue
                 }
                 #expect(reason.contains(start.description))
@@ -56,7 +56,7 @@ struct RetentionClockTests {
         let wrong = Self.noon.adding(120 * 24 * Self.hour)
         #expect(clock.trust(now: wrong.adding(3 * Self.hour), at: Self.instant(hours: 3)) == .tooEarly)
         guard case .distrusted = clock.trust(now: wrong.adding(5 * Self.hour), at: Self.instant(hours: 5)) else {
-            Issue.record("believed")
+            Issue.record("trusted")
             return
         }
         // The clock is corrected.

@@ -152,7 +152,7 @@ struct LedgerAccessTests {
                 }
             }
         }
-        while ledger.reads.gathering.count < others.count { await Task.yield() }
+        while ledger.reads.collector.count < others.count { await Task.yield() }
         mayEnd.signal()
         #expect(try await first.value == [])
         for (number, other) in zip(1..., others) {

@@ -101,7 +101,7 @@ struct LedgerHealthTests {
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
         try await fixture.update(Fixture.alice, Fixture.id(2), Fixture.handle(2), fresh: Fixture.id(2))
         _ = try await fixture.create(Fixture.bob, nil, given: Fixture.id(3))
-        _ = try await fixture.ledger.write { try $0.doom(Fixture.id(2), because: .revoked) }.get()
+        _ = try await fixture.ledger.write { try $0.markForDeletion(Fixture.id(2), because: .revoked) }.get()
         let imported = try ImportEntry(
             id: Fixture.id(4), judgement: .sound(owner: Fixture.bob, Fixture.handle(4)), content: [])
         _ = try await fixture.ledger.take([imported], purging: false, now: Fixture.noon)

@@ -7,8 +7,9 @@ extension AuditIndex {
     /// changed segments again. Blocks for some seconds per million new records, and for almost no time where there are
     /// none.
     ///
-    /// - Parameters: - progress: Receives the bytes read so far and the total, before each segment and at the end. -
-    ///   isWanted: Checked before each block. Where it returns false, the update stops and a later update continues.
+    /// - Parameters:
+    ///   - progress: Receives the bytes read so far and the total, before each segment and at the end.
+    ///   - isWanted: Checked before each block. Where it returns false, the update stops and a later update continues.
     public func update(
         progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
     ) throws(Failure) {

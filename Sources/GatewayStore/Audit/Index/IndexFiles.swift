@@ -91,8 +91,10 @@ final class IndexFiles: Sendable {
     /// Releases the lock after the database was closed. The last process writes the marker, or removes a damaged
     /// database.
     ///
-    /// - Parameters: - keeping: Whether this process found no damage. - carryOver: Copies the write-ahead log into the
-    ///   database. Called only where no other process uses the database.
+    /// - Parameters:
+    ///   - keeping: Whether this process found no damage.
+    ///   - carryOver: Copies the write-ahead log into the database. Called only where no other process uses the
+    ///     database.
     func close(keeping: Bool, _ carryOver: () throws -> Void = {}) {
         let (isFirst, hasWritten) = state.withLock { state in
             defer { state.isClosed = true }

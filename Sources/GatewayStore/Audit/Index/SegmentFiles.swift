@@ -40,8 +40,9 @@ struct SegmentFiles: Sendable {
     /// Returns complete lines from the offset on: about one block, or one line that is longer than a block. Nil where
     /// no complete line is left. Reading by blocks bounds the memory used.
     ///
-    /// - Parameters: - start: The offset of a line's first byte. - isGrowing: Whether the segment may still be written
-    ///   to.
+    /// - Parameters:
+    ///   - start: The offset of a line's first byte.
+    ///   - isGrowing: Whether the segment may still be written to.
     func block(of segment: Found, from start: Int, isGrowing: Bool) throws(FileFailure) -> [UInt8]? {
         var count = blockBytes
         while true {

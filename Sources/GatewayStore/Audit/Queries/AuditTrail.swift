@@ -22,9 +22,10 @@ public final class AuditTrail: Sendable {
 
     /// Opens the index and updates it from the segments.
     ///
-    /// - Parameters: - makesAnew: Whether a damaged index is rebuilt at once. If false, the next update rebuilds it. -
-    ///   progress: Receives the bytes read so far and the total, before each segment and at the end. - isWanted:
-    ///   Checked before each block. Where it returns false, the update stops and a later update continues.
+    /// - Parameters:
+    ///   - makesAnew: Whether a damaged index is rebuilt at once. If false, the next update rebuilds it.
+    ///   - progress: Receives the bytes read so far and the total, before each segment and at the end.
+    ///   - isWanted: Checked before each block. Where it returns false, the update stops and a later update continues.
     /// - Returns: The reason why the index cannot be used; nil where it can.
     @discardableResult
     public func update(

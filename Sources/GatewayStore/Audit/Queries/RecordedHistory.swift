@@ -113,9 +113,10 @@ public final class RecordedHistory: NotificationHistory {
 
     /// Updates the index. Runs on `queue`.
     ///
-    /// - Parameters: - isPaced: Whether to pause between blocks while no query waits. Without pauses, on a machine with
-    ///   one processor, the update after a busy minute would take half of the processor time for seconds. - makesAnew:
-    ///   Whether a damaged index is rebuilt at once, which may take minutes.
+    /// - Parameters:
+    ///   - isPaced: Whether to pause between blocks while no query waits. Without pauses, on a machine with one
+    ///     processor, the update after a busy minute would take half of the processor time for seconds.
+    ///   - makesAnew: Whether a damaged index is rebuilt at once, which may take minutes.
     private func update(isPaced: Bool = false, makesAnew: Bool = true) {
         var pace = BackgroundPace()
         func isStillWanted() -> Bool {
@@ -124,7 +125,7 @@ public final class RecordedHistory: NotificationHistory {
             return isWanted()
         }
         guard isWanted() else { return }
-        // This takes almost no time where few lines are new. The call's deadline bounds it.
+        // This takes almost no time where few lines are new.
         let obstacle = trail.update(makesAnew: makesAnew, isWanted: isStillWanted)
         guard isWanted() else { return }
         isReady.store(obstacle == nil, ordering: .releasing)

@@ -178,7 +178,7 @@ struct ChainCheck {
         if report.finding == nil { compareWithCopy(hash) }
     }
 
-    // MARK: What is signed
+    // MARK: Signed lines
 
     private mutating func checkStatement(_ line: JournalLineReader) {
         guard let kind = line.kind, kind == .checkpoint || kind == .retired else {

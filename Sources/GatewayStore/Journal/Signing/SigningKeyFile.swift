@@ -12,8 +12,10 @@ public enum SigningKeyFile {
 
     /// Reads or creates the key. Blocks; intended for starts and commands.
     ///
-    /// - Parameters: - path: The file, mode 0600, with 32 random bytes. - directory: The journal's directory. The file
-    ///   must not lie in it. - mayCreate: Whether a missing key is created.
+    /// - Parameters:
+    ///   - path: The file, mode 0600, with 32 random bytes.
+    ///   - directory: The journal's directory. The file must not lie in it.
+    ///   - mayCreate: Whether a missing key is created.
     public static func open(
         _ path: String, outside directory: String, mayCreate: Bool
     ) throws(Failure) -> Ed25519.PrivateKey {

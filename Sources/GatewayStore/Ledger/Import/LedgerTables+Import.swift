@@ -25,9 +25,10 @@ struct StrayRegistration: Sendable, Hashable {
 extension LedgerTables {
     /// Imports an entry. Existing data of the ledger is newer than any export and is kept.
     ///
-    /// - Parameters: - purging: Whether rejected entries are marked for deletion. - confirming: Whether the operator
-    ///   confirms the valid entries. Otherwise they stay unconfirmed until their devices register again, because
-    ///   without a gateway anybody could register a device under any name.
+    /// - Parameters:
+    ///   - purging: Whether rejected entries are marked for deletion.
+    ///   - confirming: Whether the operator confirms the valid entries. Otherwise they stay unconfirmed until their
+    ///     devices register again, because without a gateway anybody could register a device under any name.
     func importEntry(
         _ entry: KeyedImportEntry, purging: Bool, confirming: Bool, now: WallTime
     ) throws -> ImportVerdict {

@@ -30,8 +30,9 @@ extension SQLiteLedger {
     /// according to the journal was deleted or belongs to another user is marked for deletion at the backend; its
     /// device registers again.
     ///
-    /// - Parameters: - endingSessions: False where the operator keeps the sessions. - journaled: The journal's changes
-    ///   since `latestTime()`.
+    /// - Parameters:
+    ///   - endingSessions: False where the operator keeps the sessions.
+    ///   - journaled: The journal's changes since `latestTime()`.
     public func settleRestore(
         endingSessions: Bool, _ journaled: JournaledRegistrations
     ) throws(LedgerUnavailable) -> LedgerRestore {
