@@ -20,7 +20,7 @@ struct ForwardedPlan: ~Copyable {
     }
 }
 
-/// The result of a plan. It is never an error: after recording, every result is an outcome.
+/// The result of a plan. Failures are values too, because every recorded plan gets an outcome.
 struct ForwardResult: Sendable {
     var result: CallResult
     /// The status of the backend's last response, if there was one.

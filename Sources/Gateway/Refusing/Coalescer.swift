@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// Coalesces similar events, so that nobody can fill a disk by causing them. The first event of a kind is written at
+/// Coalesces similar events, so that no client can fill a disk by causing them. The first event of a kind is written at
 /// once. Later ones become one entry with a count in each period. The total number of entries in a window is limited,
 /// and further events become one entry with their count. No event is missing from the counts.
 ///

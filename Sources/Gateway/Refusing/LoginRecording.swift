@@ -16,10 +16,10 @@ final class LoginRecording: Sendable {
     enum Result: String {
         /// A credential was rejected.
         case failed = "login-failed"
-        /// After too many wrong passwords, those of a user, of an address, or of a pair of both are rejected without
-        /// verification.
+        /// After too many wrong passwords, further passwords of a user, an address, or a pair of both are rejected
+        /// without verification.
         case banned
-        /// They are verified again.
+        /// Passwords are verified again after a ban.
         case banEnded = "ban-ended"
 
         fileprivate var message: Logger.Message {
@@ -84,7 +84,7 @@ final class LoginRecording: Sendable {
 
     /// Records a rejection if it concerns a login.
     ///
-    /// - Returns: Whether it does. If so, this object logs it, at once or coalesced.
+    /// - Returns: Whether the rejection concerns a login. If so, this method has logged it or will log it coalesced.
     func note(_ refusal: Refusal, _ logger: Logger) -> Bool {
         guard let facts = refusal.facts, facts.user == nil else { return false }
         switch (refusal.code, refusal.extra) {
@@ -120,8 +120,8 @@ final class LoginRecording: Sendable {
         write(records, logger)
     }
 
-    /// Returns whether a ban may have ended: it had no rejection for one minute, or it was lifted early, which
-    /// `wait(of:)` shows. The minute makes one ban of persistent attempts.
+    /// Returns whether a ban may have ended: nothing was rejected because of it for one minute, or it may have been
+    /// lifted early, which `wait(of:)` then confirms. Because of the minute, persistent attempts are one ban.
     private static func mayHaveEnded(_ ban: Ban, _ now: MonotonicInstant) -> Bool {
         now.nanoseconds < ban.until || now.nanoseconds - ban.lastRefused >= minute
     }

@@ -39,8 +39,11 @@ public final class SendMemory: Sendable {
 
     /// The state of a stored send.
     enum State {
+        /// A call is making the send. Its result leads to `answered` or `unknown`; a send that was not made is removed.
         case inFlight
+        /// The send completed with this response. Expires after `period`.
         case answered(Answer, CallResult)
+        /// The send may have been made. Expires after `period`.
         case unknown
     }
 

@@ -23,7 +23,7 @@ public struct AccountGroups: Sendable {
         return Set(groups.filter { before[$0.key]?.isSubset(of: $0.value) == false }.keys)
     }
 
-    /// Removes the lists of authenticators that are no longer configured, which are all others.
+    /// Removes the lists of all other authenticators, because they are no longer configured.
     public mutating func keepLists(of authenticators: Set<PluginName>) {
         listed = listed.filter { authenticators.contains($0.key) }
     }
@@ -39,7 +39,7 @@ public struct AccountGroups: Sendable {
         return before?.isSubset(of: groups) == false
     }
 
-    /// Removes the reports on all other accounts, which have neither sessions nor registrations.
+    /// Removes the reports on all other accounts, because they have neither sessions nor registrations.
     public mutating func keepNotes(on accounts: Set<Account>) {
         var kept: [PluginName: Set<UserName>] = [:]
         for account in accounts { kept[account.authenticator, default: []].insert(account.user) }

@@ -3,13 +3,23 @@ public struct OwnedRegistration: Sendable, Hashable {
     /// The state of a registration.
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// The backend assigned the id; as far as the gateway knows, nothing is registered under it yet.
+        ///
+        /// An attempted update leads to `unknown`.
         case reserved
         /// The backend has the registration for the owner.
+        ///
+        /// An attempted update for another user leads to `unknown`, a revocation or a failed deletion to `deleting`. A
+        /// confirmed deletion removes the registration.
         case live
         /// An update was sent to the backend and its outcome is unknown. The backend may have the registration for the
         /// owner or for the caller of that update.
+        ///
+        /// A successful update leads to `live`. An update that was not carried out leads back to the former state. A
+        /// revocation leads to `deleting`.
         case unknown
         /// The registration is to be deleted, and the backend may still have it.
+        ///
+        /// A confirmed deletion removes the registration. If its device registers again, it becomes `live`.
         case deleting
     }
 

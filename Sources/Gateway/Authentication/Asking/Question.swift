@@ -4,7 +4,7 @@ internal import Synchronization
 /// The pending verification of one credential. It completes once: with the authenticators' result, at the deadline, or
 /// when no client waits any more, whichever comes first.
 ///
-/// Later events are ignored: a late result accepts nobody.
+/// Later events are ignored: a late result logs no client in.
 ///
 /// - Created: `start` leads to running, `withdraw()` to completed with nil.
 /// - Running: the result, the deadline or the last waiter's disconnect leads to completed.
@@ -38,7 +38,7 @@ final class Question: Sendable {
             task.cancel()
         }
         running.withLock { $0 = Asked(timer: started, task: task, settled: settled) }
-        // If the verification completed meanwhile, nobody else has this timer to cancel.
+        // If the verification completed meanwhile, no other code can cancel this timer.
         if isSettled.load(ordering: .acquiring) { release() }
     }
 

@@ -40,7 +40,7 @@ struct LimitKey: Hashable, Sendable {
     }
 }
 
-/// Digests of names and addresses. Keyed with random bits of the process (SipHash), so that nobody can construct
+/// Digests of names and addresses. Keyed with random bits of the process (SipHash), so that no client can construct
 /// colliding names.
 struct LimitDigests: Sendable {
     /// A hasher that has consumed the random bits.
