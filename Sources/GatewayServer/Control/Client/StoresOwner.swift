@@ -1,6 +1,7 @@
+// With a static Swift runtime, `stat` and its members come through this module.
+internal import Dispatch
 internal import Foundation
 internal import GatewayCore
-internal import Glibc
 
 /// The user that a gateway's stores belong to, by the directory that the ledger lies in.
 ///
