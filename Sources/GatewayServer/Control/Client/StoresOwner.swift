@@ -17,7 +17,8 @@ public struct StoresOwner: Sendable, Hashable {
 
     init(ofFile path: String) {
         var nearest = (path as NSString).deletingLastPathComponent
-        while !FileManager.default.fileExists(atPath: nearest.isEmpty ? "." : nearest), !nearest.isEmpty, nearest != "/" {
+        while !FileManager.default.fileExists(atPath: nearest.isEmpty ? "." : nearest), !nearest.isEmpty, nearest != "/"
+        {
             nearest = (nearest as NSString).deletingLastPathComponent
         }
         // Attributes of what a link leads to, not of the link.
