@@ -1,5 +1,3 @@
-// With a static Swift runtime, `stat` and its members come through this module.
-internal import Dispatch
 internal import Foundation
 internal import GatewayCore
 
@@ -14,12 +12,10 @@ enum TextFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw problem(OperatorMessage.reading(errno)) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
-            throw problem(OperatorMessage.reading(EISDIR))
-        }
         guard let data = try? handle.read(upToCount: 64 << 20) ?? Data() else {
-            throw problem(OperatorMessage.reading(EIO))
+            var isDirectory: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            throw problem(OperatorMessage.reading(isDirectory.boolValue ? EISDIR : EIO))
         }
         return data
     }

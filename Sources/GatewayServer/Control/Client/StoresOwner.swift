@@ -1,5 +1,3 @@
-// With a static Swift runtime, `stat` and its members come through this module.
-internal import Dispatch
 internal import Foundation
 internal import GatewayCore
 
@@ -19,11 +17,16 @@ public struct StoresOwner: Sendable, Hashable {
 
     init(ofFile path: String) {
         var nearest = (path as NSString).deletingLastPathComponent
-        var status = stat()
-        while stat(nearest.isEmpty ? "." : nearest, &status) != 0, !nearest.isEmpty, nearest != "/" {
+        while !FileManager.default.fileExists(atPath: nearest.isEmpty ? "." : nearest), !nearest.isEmpty, nearest != "/"
+        {
             nearest = (nearest as NSString).deletingLastPathComponent
         }
-        (user, group, directory) = (status.st_uid, status.st_gid, nearest)
+        // Attributes of what a link leads to, not of the link.
+        let folder = ((nearest.isEmpty ? "." : nearest) as NSString).resolvingSymlinksInPath
+        let attributes = try? FileManager.default.attributesOfItem(atPath: folder)
+        user = (attributes?[.ownerAccountID] as? NSNumber)?.uint32Value ?? 0
+        group = (attributes?[.groupOwnerAccountID] as? NSNumber)?.uint32Value ?? 0
+        directory = nearest
     }
 
     /// Makes root this user for the rest of the process: effective user, group and supplementary groups. Any other user stays.
