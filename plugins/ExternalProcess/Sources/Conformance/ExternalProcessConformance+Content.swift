@@ -26,7 +26,7 @@ extension ExternalProcessConformance {
         password("rejects hostile user names with a valid verdict") { run throws(ConformanceFault) in
             for name in hostileTexts {
                 do throws(ConformanceFault) {
-                    try await run.refusal(
+                    try await run.expectRejection(
                         of: ConformanceRequest("password", ["user": ConformanceRequest.quoted(name)]))
                 } catch {
                     throw ConformanceFault("\(name.prefix(40).debugDescription): \(error.reason)")
@@ -36,7 +36,7 @@ extension ExternalProcessConformance {
         password("rejects hostile passwords with a valid verdict") { run throws(ConformanceFault) in
             for text in hostileTexts {
                 do throws(ConformanceFault) {
-                    try await run.refusal(
+                    try await run.expectRejection(
                         of: ConformanceRequest("password", ["password": ConformanceRequest.quoted(text)]))
                 } catch {
                     throw ConformanceFault("\(text.prefix(40).debugDescription): \(error.reason)")
