@@ -25,6 +25,8 @@ final class ListenerLoop {
     var answers: AnswerWriter
     /// Calls for which there is no place yet.
     let waiting: WaitingCalls
+    /// The frames of HTTP/2 connections that wait to be handled.
+    let frames: FrameScheduler
     /// Calls that `serve` has not answered, those of clients that left included.
     var callsInFlight: Int { waiting.inFlight }
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
@@ -45,6 +47,7 @@ final class ListenerLoop {
         self.credentialsMayTravel = credentialsMayTravel
         self.answers = AnswerWriter(clocks: clocks)
         self.waiting = WaitingCalls(for: configuration.calls, on: eventLoop, turn: turn)
+        self.frames = FrameScheduler(on: eventLoop, turn: turn)
     }
 
     /// By what a peer is believed for whom its requests are, and which traces they belong to; nil where it is not.

@@ -96,7 +96,7 @@ async def variant(program, name, field, references, addresses, each, problems):
             # On a busy machine the gateway gets little of a processor, and still has something to do.
             if spent - before_that < 0.05:
                 break
-        judged = control.judge(name, honest, problems, limit=50 if "release" in program else 5000)
+        judged = control.judge(name, honest, problems, limit=50 if "release" in program else 1000)
         for raw in held:
             raw.close()
         held.clear()

@@ -8,6 +8,13 @@ import Testing
         bytes.span.endOfPlainText(from: start, before: end)
     }
 
+    // A span cannot be what an expectation is about.
+    private func fieldText(_ bytes: [UInt8]) -> FieldText { bytes.span.fieldText }
+    private func isLowercaseToken(_ bytes: [UInt8]) -> Bool { bytes.span.isLowercaseToken }
+    private func alphanumericCount(_ bytes: [UInt8], in range: Range<Int>) -> Int {
+        bytes.span.alphanumericCount(in: range)
+    }
+
     @Test("each byte at each place, among the least and the greatest", arguments: [0x20, 0x7E] as [UInt8])
     func eachByte(plain: UInt8) {
         for byte in UInt8.min ... .max {
@@ -38,6 +45,53 @@ import Testing
         let bytes: [UInt8] = [0x00] + [UInt8](repeating: 0x61, count: 17) + [0x00]
         for start in 1...18 {
             for end in start...18 { #expect(self.end(bytes, from: start, before: end) == end) }
+        }
+    }
+
+    @Test("field values: each byte at each place", arguments: [0x20, 0x7E, 0xFF] as [UInt8])
+    func fieldText(other: UInt8) {
+        for byte in UInt8.min ... .max {
+            for place in 0..<20 {
+                var bytes = [UInt8](repeating: other, count: 20)
+                bytes[place] = byte
+                let expected: FieldText =
+                    byte.isForbiddenInValue ? .forbidden : byte >= 0x80 || other >= 0x80 ? .beyondASCII : .ascii
+                #expect(fieldText(bytes) == expected, "\(byte) at \(place)")
+            }
+        }
+        #expect(fieldText([]) == .ascii)
+    }
+
+    @Test("field names of HTTP/2: each byte at each place", arguments: ["!", "a", "~"])
+    func lowercaseToken(other: Character) {
+        for byte in UInt8.min ... .max {
+            for place in 0..<20 {
+                var bytes = [UInt8](repeating: other.asciiValue!, count: 20)
+                bytes[place] = byte
+                let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+                #expect(isLowercaseToken(bytes) == (byte.isTokenByte && !isCapital), "\(byte) at \(place)")
+            }
+        }
+        #expect(!isLowercaseToken([]))
+    }
+
+    @Test("letters and digits are counted within the range alone")
+    func alphanumericCount() {
+        for byte in UInt8.min ... .max {
+            for place in 0..<20 {
+                var bytes = [UInt8](repeating: UInt8(ascii: "-"), count: 20)
+                bytes[place] = byte
+                let expected = byte.isAlphanumeric ? 1 : 0
+                #expect(alphanumericCount(bytes, in: 0..<20) == expected, "\(byte) at \(place)")
+                #expect(alphanumericCount(bytes, in: 0..<place) == 0)
+                #expect(alphanumericCount(bytes, in: place + 1..<20) == 0)
+            }
+        }
+        let bytes = Array("a-B_0...zZ9 and more of it".utf8)
+        for start in 0...bytes.count {
+            for end in start...bytes.count {
+                #expect(alphanumericCount(bytes, in: start..<end) == bytes[start..<end].count { $0.isAlphanumeric })
+            }
         }
     }
 }

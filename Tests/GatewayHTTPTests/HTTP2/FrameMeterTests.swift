@@ -11,14 +11,20 @@ struct FrameMeterTests {
 
     private func meter() -> FrameMeter {
         var meter = FrameMeter(now: start)
-        _ = meter.take(ByteBuffer(bytes: FrameClient.preface).readableBytesView, now: start)
+        _ = take(FrameClient.preface, &meter)
         return meter
+    }
+
+    /// Whether the client may go on after these bytes.
+    private func take(_ bytes: some Sequence<UInt8>, _ meter: inout FrameMeter, at time: NIODeadline? = nil) -> Bool {
+        var frames = Int.max
+        return meter.take(ByteBuffer(bytes: bytes).readableBytesView, frames: &frames, now: time ?? start) != nil
     }
 
     /// How many of so many frames are taken before the meter says no.
     private func taken(_ frame: Frame, _ count: Int, _ meter: inout FrameMeter, at time: NIODeadline? = nil) -> Int {
         for number in 0..<count {
-            let isTaken = meter.take(ByteBuffer(bytes: frame.bytes).readableBytesView, now: time ?? start)
+            let isTaken = take(frame.bytes, &meter, at: time)
             if !isTaken { return number }
         }
         return count
@@ -32,8 +38,7 @@ struct FrameMeterTests {
             var meter = FrameMeter(now: start)
             var taken = 0
             for from in stride(from: 0, to: bytes.count, by: size) {
-                let piece = ByteBuffer(bytes: bytes[from..<min(from + size, bytes.count)])
-                guard meter.take(piece.readableBytesView, now: start) else { break }
+                guard take(bytes[from..<min(from + size, bytes.count)], &meter) else { break }
                 taken = from + size
             }
             // Three frames of four cost one each.
@@ -77,7 +82,7 @@ struct FrameMeterTests {
     @Test("It knows what is to be completed in the time of a head")
     func withinHead() {
         var meter = meter()
-        func feed(_ bytes: [UInt8]) { _ = meter.take(ByteBuffer(bytes: bytes).readableBytesView, now: start) }
+        func feed(_ bytes: [UInt8]) { _ = take(bytes, &meter) }
         #expect(!meter.isWithinHeadOrControl)
         let head = Frame.headers(1, HTTP2Bench.get("/"), end: false, endsHead: false).bytes
         feed(Array(head.prefix(3)))
@@ -88,5 +93,26 @@ struct FrameMeterTests {
         #expect(!meter.isWithinHeadOrControl)
         feed(Array(Frame.data(1, "abcdef").bytes.prefix(11)))
         #expect(!meter.isWithinHeadOrControl)
+    }
+
+    @Test("It reads no further than the frames that it is told to", arguments: [1, 2, 9, 10, 1000])
+    func framesAtATime(_ size: Int) {
+        let frames: [Frame] = [
+            .headers(1, HTTP2Bench.post("/"), end: false), .data(1, String(repeating: "x", count: 64)), .settings,
+            .headers(3, HTTP2Bench.get("/")), .data(1, ""),
+        ]
+        var rest = ByteBuffer(bytes: frames.flatMap(\.bytes))
+        var meter = meter()
+        for frame in frames {
+            var (left, length) = (1, 0)
+            while left > 0 {
+                let piece = rest.readableBytesView.prefix(size)
+                let count = meter.take(piece, frames: &left, now: start) ?? 0
+                rest.moveReaderIndex(forwardBy: count)
+                length += count
+            }
+            #expect(length == frame.bytes.count)
+        }
+        #expect(rest.readableBytes == 0)
     }
 }

@@ -94,6 +94,20 @@ import Testing
         #expect(code(fields) == .malformedRequest)
     }
 
+    @Test("Fields in trailers are checked as those of a request, and there are no pseudo-header fields among them")
+    func trailers() {
+        func isTaken(_ fields: [(String, String)]) -> Bool {
+            (try? HTTP2RequestReader.check(trailers: HPACKHeaders(fields))) != nil
+        }
+        #expect(isTaken([]))
+        #expect(isTaken([("x-checksum", "é"), ("host", "a"), ("te", "trailers")]))
+        let malformed = [
+            (":path", "/"), ("X", "y"), ("", "y"), ("x", " y"), ("x", "a\0b"), ("connection", "close"), ("te", "gzip"),
+            ("content_length", "1"),
+        ]
+        for field in malformed { #expect(!isTaken([("x", "y"), field]), "\(field)") }
+    }
+
     @Test func theLimitsAreThoseOfTheOlderProtocol() {
         #expect(code(Self.with(("expect", "200-ok"))) == .expectationFailed)
         #expect(code(Self.with(("content-length", "16385"))) == .payloadTooLarge)

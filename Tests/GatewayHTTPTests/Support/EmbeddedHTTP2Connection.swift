@@ -11,21 +11,37 @@ import NIOHPACK
 final class EmbeddedHTTP2Connection {
     typealias Frame = FrameClient.Frame
 
-    let loop = EmbeddedEventLoop()
+    let loop: EmbeddedEventLoop
     let shared: ListenerLoop
     let channel: EmbeddedChannel
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
+    private let ownsLoop: Bool
 
     /// Accepts it; nothing has come on it yet.
-    init(
-        _ serving: any CallServing = ClosureServing.echo, configure: (inout ListenerConfiguration) -> Void = { _ in }
+    ///
+    /// - Parameter turn: Counts the ticks of the loop, which the test ends.
+    convenience init(
+        _ serving: any CallServing = ClosureServing.echo, turn: LoopTurn? = nil,
+        configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws {
+        let loop = EmbeddedEventLoop()
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
         configuration.speaksHTTP2 = true
         configure(&configuration)
         let clocks = Clocks(monotonic: { .init(nanoseconds: 0) }, wall: { WallTime(seconds: 784_111_777) })
-        shared = ListenerLoop(
-            eventLoop: loop, serving: serving, configuration: configuration, credentialsMayTravel: true, clocks: clocks)
+        let shared = ListenerLoop(
+            eventLoop: loop, serving: serving, configuration: configuration, credentialsMayTravel: true, clocks: clocks,
+            turn: turn)
+        try self.init(loop, shared, ownsLoop: true)
+    }
+
+    /// Accepts one more connection of the same listener on the same loop. The other one has to outlive it.
+    convenience init(beside other: EmbeddedHTTP2Connection) throws {
+        try self.init(other.loop, other.shared, ownsLoop: false)
+    }
+
+    private init(_ loop: EmbeddedEventLoop, _ shared: ListenerLoop, ownsLoop: Bool) throws {
+        (self.loop, self.shared, self.ownsLoop) = (loop, shared, ownsLoop)
         channel = EmbeddedChannel(loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
@@ -34,7 +50,7 @@ final class EmbeddedHTTP2Connection {
 
     deinit {
         channel.close(promise: nil)
-        loop.end()
+        if ownsLoop { loop.end() }
     }
 
     /// Whether the gateway has not closed the connection.
@@ -45,10 +61,14 @@ final class EmbeddedHTTP2Connection {
 
     func send(_ frames: Frame...) throws { try send(bytes: frames.flatMap(\.bytes)) }
 
-    private func send(bytes: [UInt8]) throws {
-        try channel.writeInbound(ByteBuffer(bytes: bytes))
+    /// Sends bytes, and runs the loop's tasks.
+    func send(bytes: [UInt8]) throws {
+        try receive(bytes)
         loop.run()
     }
+
+    /// Sends bytes that the loop has read, and runs no task of the loop.
+    func receive(_ bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
 
     /// What was written since the last look, but for what keeps the connection itself going: `200 on 1`, `text on 1`,
     /// `reset 1 by 8`, `goaway after 1 by 0`.

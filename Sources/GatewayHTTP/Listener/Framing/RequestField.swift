@@ -45,10 +45,8 @@ enum RequestField {
     }
 
     private static func refuseLookAlike(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
-        var count = 0
-        for index in name where bytes[index].isAlphanumeric { count += 1 }
         let words: [String]
-        switch count {
+        switch bytes.alphanumericCount(in: name) {
         case 4: words = ["host"]
         case 13: words = ["authorization", "contentlength"]
         case 16: words = ["transferencoding"]

@@ -5,38 +5,45 @@ extension RequestHead {
     @discardableResult
     mutating func take(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> Bool {
         guard let field = try RequestField.named(line.name, in: bytes) else { return false }
+        return try take(field, line.value, hasObsoleteText: line.hasObsoleteText, in: bytes)
+    }
+
+    /// Takes the value of a field that is used into account. Says whether its place is kept.
+    mutating func take(
+        _ field: RequestField, _ value: Range<Int>, hasObsoleteText: Bool, in bytes: borrowing Span<UInt8>
+    ) throws(FramingFault) -> Bool {
         if field.needsBelief {
-            forwarding?.take(field, line.value)
-            trace?.take(field, line.value)
+            forwarding?.take(field, value)
+            trace?.take(field, value)
             return forwarding != nil || trace != nil
         }
-        guard !line.hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
+        guard !hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
         switch field {
         case .host:
             guard host == nil else { throw .malformed("Host twice") }
-            guard HostGrammar.matches(line.value, in: bytes) else { throw .malformed("a Host that is no host") }
-            host = line.value
+            guard HostGrammar.matches(value, in: bytes) else { throw .malformed("a Host that is no host") }
+            host = value
             return true
         case .contentLength:
             guard contentLength == nil else { throw .malformed("Content-Length twice") }
-            contentLength = try Self.length(line.value, in: bytes)
+            contentLength = try Self.length(value, in: bytes)
         case .transferEncoding:
             guard !isChunked else { throw .malformed("Transfer-Encoding twice") }
-            guard bytes.reads("chunked", in: line.value) else { throw .malformed("a transfer coding but chunked") }
+            guard bytes.reads("chunked", in: value) else { throw .malformed("a transfer coding but chunked") }
             isChunked = true
         case .connection:
-            takeConnection(line.value, in: bytes)
+            takeConnection(value, in: bytes)
         case .expect:
-            let isKnown = bytes.reads("100-continue", in: line.value) && expectation == .none
+            let isKnown = bytes.reads("100-continue", in: value) && expectation == .none
             expectation = isKnown ? .continueFirst : .unknown
         case .authorization:
-            return authorization.add(line.value)
+            return authorization.add(value)
         case .contentType:
-            return contentType.add(line.value)
+            return contentType.add(value)
         case .contentEncoding:
-            return contentEncoding.add(line.value)
+            return contentEncoding.add(value)
         case .idempotencyKey:
-            return idempotencyKey.add(line.value)
+            return idempotencyKey.add(value)
         case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate:
             break
         }

@@ -49,6 +49,9 @@ struct RequestHead {
         trace = source.map { _ in TraceFields() }
     }
 
+    /// Whether fields count that say for whom a peer speaks, or to which trace a request belongs.
+    var isBelieved: Bool { forwarding != nil || trace != nil }
+
     /// How often a field that may be there once is there.
     enum Occurrence: Equatable {
         case absent

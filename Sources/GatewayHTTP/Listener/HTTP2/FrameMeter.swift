@@ -56,11 +56,12 @@ struct FrameMeter {
         }
     }
 
-    /// Looks over bytes as they came. Says whether the connection may go on.
-    mutating func take(_ bytes: ByteBufferView, now: NIODeadline) -> Bool {
+    /// Reads bytes up to the end of so many frames, and takes these frames off the number. Returns how many bytes it has read, or nil
+    /// where the client has cost too much.
+    mutating func take(_ bytes: ByteBufferView, frames: inout Int, now: NIODeadline) -> Int? {
         var isWithinAllowance = true
         var index = bytes.startIndex
-        while index < bytes.endIndex {
+        while index < bytes.endIndex, frames > 0 {
             switch stage {
             case .preface(let missing):
                 let count = min(missing, bytes.endIndex - index)
@@ -75,6 +76,7 @@ struct FrameMeter {
                     pending = 0
                 }
                 if pending > Self.longestHead { isWithinAllowance = false }
+                if count == missing { frames -= 1 }
                 stage = count == missing ? Self.nextHeader : .payload(missing: missing - count, isData: isData)
             case .header(let have, var length, var type, var flags):
                 let byte = bytes[index]
@@ -90,11 +92,12 @@ struct FrameMeter {
                     continue
                 }
                 let isData = type == FrameType.data
+                if length == 0 { frames -= 1 }
                 stage = length == 0 ? Self.nextHeader : .payload(missing: Int(length), isData: isData)
                 if !judge(type, flags: flags, length: length, now: now) { isWithinAllowance = false }
             }
         }
-        return isWithinAllowance
+        return isWithinAllowance ? index - bytes.startIndex : nil
     }
 
     /// A fault of the client's that no frame shows: a request that is none.

@@ -7,11 +7,7 @@ internal import NIOHTTP2
 extension HTTP2ConnectionHandler {
     /// Fields of a stream: a new request, or the trailers of one that is on its way.
     func received(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
-        if streams[id] != nil {
-            // Trailers say nothing that is used.
-            if payload.endStream { requestIsComplete(id) }
-            return
-        }
+        if streams[id] != nil { return receivedTrailers(payload, on: id) }
         lastStream = max(lastStream, id)
         defer { if endsAfterFirst { drain() } }
         // Streams that are reset at once leave their calls behind.
@@ -36,6 +32,17 @@ extension HTTP2ConnectionHandler {
         } catch {
             streams[id] = HTTP2Stream(state: .answered)
             refuse(error, on: id, omitsBody: false, isComplete: payload.endStream)
+        }
+    }
+
+    /// Trailers, which say nothing that is used. What is malformed in them makes the request malformed (RFC 9113, section 8.1.1).
+    private func receivedTrailers(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
+        guard case .receiving(let request)? = streams[id]?.state else { return }
+        do throws(FramingFault) {
+            try HTTP2RequestReader.check(trailers: payload.headers)
+            if payload.endStream { requestIsComplete(id) }
+        } catch {
+            refuse(error, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
         }
     }
 

@@ -94,7 +94,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        keepWithinMemory()
+        // The rest of a request may be among the frames that wait.
+        if !meter.hasWaitingFrames { keepWithinMemory() }
         context.fireChannelReadComplete()
     }
 

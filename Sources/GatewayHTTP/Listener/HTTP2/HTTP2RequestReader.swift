@@ -101,18 +101,15 @@ struct HTTP2RequestReader {
     }
 
     private mutating func take(_ name: String, _ value: String) throws(FramingFault) {
+        // A client refers to a long entry of its table by one byte: each is checked where it lies, and only what is used is copied.
+        let (field, hasObsoleteText) = try Self.check(name.utf8.span, value.utf8.span)
+        guard let field, !field.needsBelief || head.isBelieved else { return }
         let start = bytes.writerIndex
-        bytes.writeString(name)
-        let middle = bytes.writerIndex
         bytes.writeString(value)
-        var line = FieldLine(name: start..<middle, value: middle..<bytes.writerIndex, hasObsoleteText: false)
-        if !(try take(&line, in: bytes)) { bytes.moveWriterIndex(to: start) }
-    }
-
-    private mutating func take(_ line: inout FieldLine, in bytes: ByteBuffer) throws(FramingFault) -> Bool {
-        let span = bytes.readableBytesUInt8Span
-        try Self.check(&line, span)
-        return try head.take(line, in: span)
+        let place = start..<bytes.writerIndex
+        let all = bytes
+        let isKept = try head.take(field, place, hasObsoleteText: hasObsoleteText, in: all.readableBytesUInt8Span)
+        if !isKept { bytes.moveWriterIndex(to: start) }
     }
 
     private mutating func finish(_ limits: ListenerConfiguration.Limits) throws(FramingFault) {
@@ -148,26 +145,28 @@ struct HTTP2RequestReader {
         head.query = questionMark.map { $0 + 1..<path.upperBound }
     }
 
-    /// RFC 9113, section 8.2: what names and values may be, and fields that are about connections, of which HTTP/2 has none.
-    private static func check(_ line: inout FieldLine, _ bytes: borrowing Span<UInt8>) throws(FramingFault) {
-        guard !line.name.isEmpty else { throw .malformed("a field without a name") }
-        for index in line.name {
-            let byte = bytes[index]
-            guard byte.isTokenByte, !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) else {
-                throw .malformed("a byte in a field name that no name may hold")
-            }
-        }
-        guard bytes.trimmed(line.value) == line.value else { throw .malformed("white space around a value") }
-        for index in line.value {
-            if bytes[index] >= 0x80 { line.hasObsoleteText = true }
-            if bytes[index].isForbiddenInValue { throw .malformed("a control character in a field") }
-        }
-        for name in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
-        where bytes.reads(name, in: line.name) {
+    /// Checks trailers, of which nothing is used: there are no pseudo-header fields in them (RFC 9113, section 8.1).
+    static func check(trailers: HPACKHeaders) throws(FramingFault) {
+        for (name, value, _) in trailers { _ = try check(name.utf8.span, value.utf8.span) }
+    }
+
+    /// Checks a field by RFC 9113, section 8.2: what names and values may be, and that it is not about the connection, of which
+    /// HTTP/2 has no fields. Returns which field it is, nil for one that is ignored, and whether its value has bytes beyond ASCII.
+    private static func check(
+        _ name: borrowing Span<UInt8>, _ value: borrowing Span<UInt8>
+    ) throws(FramingFault) -> (field: RequestField?, hasObsoleteText: Bool) {
+        let (wholeName, wholeValue) = (0..<name.count, 0..<value.count)
+        guard name.isLowercaseToken else { throw .malformed("a field name that no field may have") }
+        guard value.trimmed(wholeValue) == wholeValue else { throw .malformed("white space around a value") }
+        let text = value.fieldText
+        guard text != .forbidden else { throw .malformed("a control character in a field") }
+        for word in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
+        where name.reads(word, in: wholeName) {
             throw .malformed("a field about the connection")
         }
-        if bytes.reads("te", in: line.name), !bytes.reads("trailers", in: line.value) {
+        if name.reads("te", in: wholeName), !value.reads("trailers", in: wholeValue) {
             throw .malformed("a TE but trailers")
         }
+        return (try RequestField.named(wholeName, in: name), text == .beyondASCII)
     }
 }

@@ -141,7 +141,8 @@ final class ConnectionOpening: ListenerConnection {
     }
 
     private func speakHTTP2(isEncrypted: Bool) throws {
-        let meter = FrameMeterHandler(on: loop.eventLoop, headTime: loop.configuration.deadlines.head)
+        let meter = FrameMeterHandler(
+            on: loop.eventLoop, headTime: loop.configuration.deadlines.head, scheduler: loop.frames)
         let handler = HTTP2ConnectionHandler(
             loop: loop, peer: peer, believes: source, meter: meter, opened: opened, isEncrypted: isEncrypted,
             isProxied: isProxied)

@@ -13,6 +13,15 @@ final class HeldBytes {
         if bytes.readableBytes == 0 { bytes = more } else { bytes.writeImmutableBuffer(more) }
     }
 
+    /// Removes so many bytes from the front; not more than there are.
+    func take(_ count: Int) -> ByteBuffer {
+        guard count < bytes.readableBytes, let first = bytes.readSlice(length: count) else {
+            defer { bytes = ByteBuffer() }
+            return bytes
+        }
+        return first
+    }
+
     /// Passes on what is held, and what comes meanwhile, in order. What a connection that has ended leaves is dropped.
     func passOn(_ context: ChannelHandlerContext) {
         while bytes.readableBytes > 0, context.channel.isActive {

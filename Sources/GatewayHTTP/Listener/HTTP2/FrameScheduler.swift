@@ -1,0 +1,85 @@
+internal import NIOCore
+
+/// Shares the time of an event loop among its HTTP/2 connections.
+///
+/// A few KiB can hold a hundred requests, and one tick of the loop reads from all sockets that have something. Without a bound, every
+/// other call of the loop would wait until all of these requests were handled. So a connection handles a few frames a turn, and all
+/// connections together handle a bounded number of frames a tick. What is left waits in its connection, whose socket is not read
+/// meanwhile, and connections take turns in the order in which they began to wait.
+///
+/// Loop-bound.
+final class FrameScheduler {
+    /// Frames of one connection in one turn.
+    static let framesPerTurn = 16
+    /// Frames of all connections in one tick of the loop.
+    static let framesPerTick = 128
+    /// Bytes that may wait on one loop. Beyond that, connections handle at once what they receive.
+    static let waitingBytesLimit = 8 << 20
+    /// How long the loop attends to everything else, where more frames wait than belong to one tick.
+    static let pause = TimeAmount.microseconds(100)
+
+    private let eventLoop: any EventLoop
+    private let turn: LoopTurn?
+    /// The tick that `framesLeft` belongs to.
+    private var tick: UInt64?
+    private var framesLeft = FrameScheduler.framesPerTick
+    private var waiting = CircularBuffer<FrameMeterHandler>()
+    private var isScheduled = false
+    /// Bytes that wait in connections.
+    private(set) var waitingBytes = 0
+
+    /// - Parameter turn: counts the ticks of the loop; where nothing counts them, each read of a socket is taken for a tick.
+    init(on eventLoop: any EventLoop, turn: LoopTurn?) {
+        self.eventLoop = eventLoop
+        self.turn = turn
+    }
+
+    /// Returns how many frames a connection may handle that has just received something; none where it is to wait.
+    func framesForArrival() -> Int {
+        if waitingBytes >= Self.waitingBytesLimit { return .max }
+        guard waiting.isEmpty else { return 0 }
+        beginTick(isNew: turn == nil)
+        return min(Self.framesPerTurn, framesLeft)
+    }
+
+    /// Counts frames that a connection has handled.
+    func handled(frames: Int) { framesLeft = max(0, framesLeft - frames) }
+
+    /// Counts bytes that begin to wait, or, below zero, wait no longer.
+    func addWaiting(bytes: Int) { waitingBytes += bytes }
+
+    /// Has the connection take its turn after those that wait already.
+    func enqueue(_ connection: FrameMeterHandler) {
+        waiting.append(connection)
+        schedule()
+    }
+
+    private func beginTick(isNew: Bool) {
+        guard isNew || tick != turn?.ended else { return }
+        tick = turn?.ended
+        framesLeft = Self.framesPerTick
+    }
+
+    private func schedule() {
+        if isScheduled || waiting.isEmpty { return }
+        isScheduled = true
+        // Tasks of the loop run after its sockets were read, and those that they submit run before the sockets are read again.
+        if framesLeft > 0 {
+            eventLoop.assumeIsolated().execute { self.serveWaiting(afterPause: false) }
+        } else {
+            eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.serveWaiting(afterPause: true) }
+        }
+    }
+
+    private func serveWaiting(afterPause: Bool) {
+        beginTick(isNew: afterPause && turn == nil)
+        while framesLeft > 0, let connection = waiting.popFirst() {
+            connection.takeTurn(frames: min(Self.framesPerTurn, framesLeft))
+        }
+        isScheduled = false
+        schedule()
+    }
+}
+
+@available(*, unavailable)
+extension FrameScheduler: Sendable {}

@@ -1,0 +1,197 @@
+import Gateway
+import NIOCore
+import NIOEmbedded
+import Synchronization
+import Testing
+
+@testable import GatewayHTTP
+
+/// How the HTTP/2 connections of one event loop share its time.
+@Suite struct FrameSchedulerTests {
+    typealias Frame = FrameClient.Frame
+
+    private static let most = (turn: FrameScheduler.framesPerTurn, tick: FrameScheduler.framesPerTick)
+
+    /// Requests on streams of their own, from the given one on.
+    private static func gets(_ streams: Range<UInt32>, by client: String = "") -> [UInt8] {
+        streams.flatMap { Frame.headers(2 * $0 + 1, HTTP2Bench.get("/\(client)\($0)")).bytes }
+    }
+
+    private static func statuses(_ connection: EmbeddedHTTP2Connection) throws -> [String] {
+        try connection.written().filter { $0.hasPrefix("200") }
+    }
+
+    /// Counts the requests that were taken up.
+    private final class Calls: Sendable {
+        private let paths = Mutex<[String]>([])
+
+        var serving: ClosureServing {
+            ClosureServing { request in
+                self.paths.withLock { $0.append(String(buffer: request.path)) }
+                return Answer(status: 200)
+            }
+        }
+
+        func take() -> [String] {
+            paths.withLock { paths in
+                defer { paths = [] }
+                return paths
+            }
+        }
+    }
+
+    @Test("Of what has been read, a connection handles a few frames; the rest follows in order, and nothing is lost")
+    func oneConnection() throws {
+        let calls = Calls()
+        let connection = try EmbeddedHTTP2Connection(calls.serving)
+        try connection.begin()
+        try connection.receive(Self.gets(0..<100))
+        #expect(calls.take() == (0..<Self.most.turn).map { "/\($0)" })
+        connection.loop.run()
+        #expect(calls.take() == (Self.most.turn..<100).map { "/\($0)" })
+        #expect(try Self.statuses(connection) == (0..<100).map { "200 on \(2 * $0 + 1)" })
+        #expect(connection.shared.frames.waitingBytes == 0)
+    }
+
+    @Test("However bytes are split, all requests are answered in order", arguments: [1, 7, 61, 500])
+    func splits(_ size: Int) throws {
+        let connection = try EmbeddedHTTP2Connection()
+        try connection.begin()
+        let bytes = Self.gets(0..<60)
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            try connection.receive(Array(bytes[start..<min(start + size, bytes.count)]))
+        }
+        #expect(try Self.statuses(connection) == (0..<60).map { "200 on \(2 * $0 + 1)" })
+    }
+
+    @Test("Connections take turns, and together they handle a bounded number of frames a tick")
+    func manyConnections() throws {
+        let (calls, turn) = (Calls(), LoopTurn())
+        func endTick() { turn.end(at: .now(), tasksBegan: .now()) }
+        let first = try EmbeddedHTTP2Connection(calls.serving, turn: turn)
+        let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
+        for connection in [first] + others {
+            try connection.begin()
+            endTick()
+        }
+        for (number, connection) in ([first] + others).enumerated() {
+            try connection.receive(Self.gets(0..<40, by: "\(number)-"))
+        }
+        #expect(calls.take().count == Self.most.turn)
+        first.loop.run()
+        #expect(calls.take().count == Self.most.tick - Self.most.turn)
+        // The tick has not ended, and its tasks are run again.
+        first.loop.advanceTime(by: FrameScheduler.pause)
+        #expect(calls.take().isEmpty)
+        var ticks: [[String]] = []
+        while first.shared.frames.waitingBytes > 0 {
+            endTick()
+            first.loop.advanceTime(by: FrameScheduler.pause)
+            ticks.append(calls.take())
+        }
+        #expect(ticks.allSatisfy { $0.count <= Self.most.tick })
+        #expect(ticks.joined().count == 20 * 40 - Self.most.tick)
+        // The last one had its first turn before the first one had its third.
+        let firstTurn = ticks.firstIndex { $0.contains("/19-0") }
+        let thirdTurn = ticks.firstIndex { $0.contains("/0-\(2 * Self.most.turn)") }
+        #expect(try #require(firstTurn) < #require(thirdTurn))
+        for connection in [first] + others { #expect(try Self.statuses(connection).count == 40) }
+    }
+
+    @Test("While others wait for their turn, a connection of HTTP/1.1 on the same loop is answered")
+    func otherCalls() throws {
+        let turn = LoopTurn()
+        let first = try EmbeddedHTTP2Connection(turn: turn)
+        let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
+        for connection in [first] + others {
+            try connection.begin()
+            turn.end(at: .now(), tasksBegan: .now())
+        }
+        for connection in [first] + others { try connection.receive(Self.gets(0..<40)) }
+        let honest = try EmbeddedHTTP2Connection(beside: first)
+        try honest.send(bytes: Array("GET /honest HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        #expect(first.shared.frames.waitingBytes > 0)
+        let answer = try #require(try honest.channel.readOutbound(as: ByteBuffer.self))
+        #expect(String(buffer: answer).hasPrefix("HTTP/1.1 200 "))
+        while first.shared.frames.waitingBytes > 0 {
+            turn.end(at: .now(), tasksBegan: .now())
+            first.loop.advanceTime(by: FrameScheduler.pause)
+        }
+    }
+
+    /// Counts what is asked of the socket.
+    private final class Reads: ChannelOutboundHandler {
+        typealias OutboundIn = IOData
+
+        private(set) var count = 0
+
+        func read(context: ChannelHandlerContext) {
+            count += 1
+            context.read()
+        }
+    }
+
+    @Test("While frames wait, the socket is not read, and the end of the input waits behind them")
+    func readsAndEnd() throws {
+        let connection = try EmbeddedHTTP2Connection()
+        try connection.begin()
+        let reads = Reads()
+        try connection.channel.pipeline.syncOperations.addHandler(reads, position: .first)
+        try connection.receive(Self.gets(0..<40))
+        let before = reads.count
+        connection.channel.pipeline.read()
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(reads.count == before)
+        #expect(try Self.statuses(connection).count == 40)
+        #expect(reads.count == before + 1)
+        // GOAWAY came behind the last answer, and the connection ends: nothing was refused.
+        #expect(!connection.isOpen || connection.shared.frames.waitingBytes == 0)
+    }
+
+    @Test("A connection that ends while its frames wait leaves nothing behind, and the others go on")
+    func end() throws {
+        let first = try EmbeddedHTTP2Connection()
+        let second = try EmbeddedHTTP2Connection(beside: first)
+        for connection in [first, second] {
+            try connection.begin()
+            try connection.receive(Self.gets(0..<40))
+        }
+        #expect(first.shared.frames.waitingBytes > 0)
+        second.channel.close(promise: nil)
+        #expect(try Self.statuses(first).count == 40)
+        #expect(first.shared.frames.waitingBytes == 0)
+        #expect(first.shared.reading.connections == 1)
+    }
+
+    @Test("Where too many bytes wait, connections handle at once what they receive")
+    func tooManyBytes() throws {
+        let calls = Calls()
+        let connection = try EmbeddedHTTP2Connection(calls.serving)
+        try connection.begin()
+        connection.shared.frames.addWaiting(bytes: FrameScheduler.waitingBytesLimit)
+        try connection.receive(Self.gets(0..<60))
+        #expect(calls.take().count == 60)
+        connection.shared.frames.addWaiting(bytes: -FrameScheduler.waitingBytesLimit)
+    }
+
+    @Test("A client that refers to a long token by one byte in each of thousands of requests is served")
+    func indexedRequests() throws {
+        let connection = try EmbeddedHTTP2Connection()
+        try connection.begin()
+        // GET, http, `/`; then an authority and a token that the table takes, of which the last is its first entry.
+        let fields: [UInt8] = [0x82, 0x86, 0x84]
+        let token = Array("Bearer ".utf8) + [UInt8](repeating: UInt8(ascii: "t"), count: 1000)
+        let length: [UInt8] = [0x7F, UInt8((token.count - 127) & 0x7F | 0x80), UInt8((token.count - 127) >> 7)]
+        let literal = fields + [0x41, 1, UInt8(ascii: "a"), 0x40, 13] + Array("authorization".utf8) + length + token
+        try connection.send(Frame(type: 1, flags: 5, stream: 1, payload: literal))
+        #expect(try Self.statuses(connection) == ["200 on 1"])
+        for round in 0..<50 {
+            let streams = (0..<100).map { UInt32(2 * (100 * round + $0 + 1) + 1) }
+            try connection.receive(
+                streams.flatMap { Frame(type: 1, flags: 5, stream: $0, payload: fields + [0xBF, 0xBE]).bytes })
+            #expect(try Self.statuses(connection) == streams.map { "200 on \($0)" })
+            connection.loop.advanceTime(by: FrameScheduler.pause)
+        }
+        #expect(connection.isOpen)
+    }
+}
