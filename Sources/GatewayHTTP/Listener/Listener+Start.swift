@@ -7,7 +7,7 @@ extension Listener {
     private static let backlog: CInt = 4096
     private static let acceptPause = TimeAmount.milliseconds(200)
     // A request nearly always fits, and four of them bound what is read ahead of a served call.
-    private static let readBytes = 4096
+    private static let readBytes = 2048
 
     /// Binds the address and accepts connections from then on.
     ///
