@@ -17,6 +17,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private let timer: DeadlineTimer
     private var machine: ConnectionStateMachine
     private var memory: RequestMemory.Account
+    private var idleEntry: IdleConnections.Entry?
     private var context: ChannelHandlerContext?
     private var running = ConnectionStateMachine.Deadline.none
     private var isAdvancing = false
@@ -54,9 +55,14 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// Cuts the connection. A call that is served goes on.
     func cut() { context?.close(promise: nil) }
 
+    func evict() { context?.channel.closeWithoutWaiting() }
+
+    var hasUnsentBytes: Bool { context?.channel.hasUnsentBytes ?? false }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         timer.start { self.deadlinePassed() }
+        idleEntry = loop.idleEntry(for: self, of: peer)
         loop.join(self)
         updateDeadline()
     }
@@ -103,6 +109,8 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         context = nil
         timer.stop()
         _ = memory.set(0)
+        idleEntry?.remove()
+        idleEntry = nil
         loop.leave(self)
     }
 
@@ -195,6 +203,11 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private func updateDeadline() {
         guard context != nil, machine.deadline != running else { return }
         running = machine.deadline
+        switch running {
+        case .firstByte: idleEntry?.markIdle(wasUsed: false)
+        case .idle: idleEntry?.markIdle(wasUsed: true)
+        case .none, .lastChance, .head, .body, .lastAnswer, .linger: idleEntry?.markBusy()
+        }
         let (deadlines, now) = (loop.configuration.deadlines, loop.eventLoop.now)
         let deadline: NIODeadline? =
             switch running {
@@ -202,7 +215,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
             // What went before a connection could carry requests counts.
             case .firstByte: opened + deadlines.head
             case .head: now + deadlines.head
-            case .idle: now + deadlines.idle
+            case .idle: now + loop.idleTime
             case .body, .lastAnswer: now + deadlines.body
             case .linger, .lastChance: now + deadlines.linger
             }

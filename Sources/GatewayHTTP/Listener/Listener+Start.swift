@@ -7,7 +7,7 @@ extension Listener {
     private static let backlog: CInt = 4096
     private static let acceptPause = TimeAmount.milliseconds(200)
     // A request nearly always fits, and four of them bound what is read ahead of a served call.
-    private static let readBytes = 4096
+    private static let readBytes = 2048
 
     /// Binds the address and accepts connections from then on.
     ///
@@ -27,6 +27,7 @@ extension Listener {
         let caps = caps ?? ConnectionCaps(configuration.connections)
         var configuration = configuration
         configuration.requestMemory = caps.requestMemory
+        configuration.caps = caps
         switch configuration.address {
         case .tcp(let host, let port):
             // Resolving may block.
@@ -98,23 +99,31 @@ extension Listener {
             // A client that half-closes after its request still gets its answer.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readBytes))
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try admit(channel, caps, loops) }
-            }
+            .childChannelInitializer { channel in admit(channel, caps, loops) }
     }
 
     // On the connection's loop. An error closes the connection at once.
     private static func admit(
         _ channel: any Channel, _ caps: ConnectionCaps, _ loops: [NIOLoopBound<ListenerLoop>]
-    ) throws {
-        guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop })?.value,
+    ) -> EventLoopFuture<Void> {
+        let eventLoop = channel.eventLoop
+        guard let loop = loops.first(where: { $0.eventLoop === eventLoop }),
             let peer = channel.remoteAddress.flatMap(Peer.init)
-        else { throw NotAdmitted() }
-        let trust = loop.configuration.trust
+        else { return eventLoop.makeFailedFuture(NotAdmitted()) }
+        let trust = loop.value.configuration.trust
         let isProxy = trust.includes(peer)
         // A listener for proxies that announce their clients is for nobody else: who is not listed is not heard.
-        guard isProxy || trust.source != .proxyProtocol, caps.admit(isProxy ? nil : peer) else { throw NotAdmitted() }
-        channel.closeFuture.whenComplete { _ in caps.release(isProxy ? nil : peer) }
+        guard isProxy || trust.source != .proxyProtocol else { return eventLoop.makeFailedFuture(NotAdmitted()) }
+        return caps.admit(isProxy ? nil : peer, on: eventLoop).flatMapThrowing { isAdmitted in
+            guard isAdmitted else { throw NotAdmitted() }
+            channel.closeFuture.whenComplete { _ in caps.release(isProxy ? nil : peer) }
+            try open(channel, of: peer, caps, loop.value)
+        }
+    }
+
+    private static func open(
+        _ channel: any Channel, of peer: Peer, _ caps: ConnectionCaps, _ loop: ListenerLoop
+    ) throws {
         if ConnectionOpening.isNeeded(loop.configuration) {
             try ConnectionOpening(channel: channel, loop: loop, peer: peer, caps: caps).start()
         } else {

@@ -32,7 +32,7 @@ public struct ListenerConfiguration: Sendable {
         public var head: TimeAmount = .seconds(10)
         /// From the end of the head to the end of the body.
         public var body: TimeAmount = .seconds(30)
-        /// From an answer to the next request's first byte.
+        /// From an answer to the next request's first byte; a quarter of it while nine tenths of the connections are taken.
         public var idle: TimeAmount = .seconds(60)
         /// For a peer to close after the last answer, before the connection is cut; and for a request on a new connection while the
         /// listener ends.
@@ -42,11 +42,11 @@ public struct ListenerConfiguration: Sendable {
         public init() {}
     }
 
-    /// How many connections there may be; one more is closed at once.
+    /// How many connections there may be; one more is closed at once, unless an idle one can be closed for it.
     public struct Connections: Sendable, Hashable {
-        /// In all.
+        /// In all. Where nine tenths of them are taken, an idle connection is closed for each new one.
         public var total = 10_000
-        /// From one peer address (IPv6: one /64). Unix sockets are exempt, and so are listed proxies: where they say by the PROXY
+        /// From one peer address (IPv6: one /64, and four times as many from one /56). Unix sockets are exempt, and so are listed proxies: where they say by the PROXY
         /// protocol for whom a connection is, that address has it, and else the total alone bounds them.
         public var perPeer = 200
         /// Bytes of requests that are not complete, and of answers that clients do not take: 503 beyond, on all connections together.
@@ -66,6 +66,8 @@ public struct ListenerConfiguration: Sendable {
     public var connections = Connections()
     /// The memory that incomplete requests hold; listeners that are given the same ``ConnectionCaps`` have one together.
     var requestMemory = RequestMemory()
+    /// Counts the connections; listeners that are given the same count together. Nil for a count of one's own.
+    var caps: ConnectionCaps?
     /// Calls in flight; listeners that are given the same count together. One more is answered 503 `overloaded`.
     public var calls = CallCaps()
     /// The TLS that connections begin with; nil where they are in the clear.

@@ -10,6 +10,10 @@ protocol ListenerConnection: AnyObject {
     func drain()
     /// Ends it at once.
     func cut()
+    /// Ends it at once while it is idle: another one needs its place.
+    func evict()
+    /// Whether the client has not read all of its last answer.
+    var hasUnsentBytes: Bool { get }
 }
 
 /// What the connections of one listener on one event loop share. Loop-bound: no lock anywhere.
@@ -29,6 +33,9 @@ final class ListenerLoop {
     let frames: FrameScheduler
     /// Calls that `serve` has not answered, those of clients that left included.
     var callsInFlight: Int { waiting.inFlight }
+    /// The connections of this event loop and of all listeners, by how long they are idle.
+    private let idleConnections: IdleConnections
+    private let caps: ConnectionCaps
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
     private var callsEnded: EventLoopPromise<Void>?
@@ -46,6 +53,8 @@ final class ListenerLoop {
         self.configuration = configuration
         self.credentialsMayTravel = credentialsMayTravel
         self.answers = AnswerWriter(clocks: clocks)
+        caps = configuration.caps ?? ConnectionCaps(configuration.connections)
+        idleConnections = caps.idleConnections(on: eventLoop)
         self.waiting = WaitingCalls(for: configuration.calls, on: eventLoop, turn: turn)
         self.frames = FrameScheduler(on: eventLoop, turn: turn)
     }
@@ -103,6 +112,19 @@ final class ListenerLoop {
     func answerToOneTooMany(_ id: CallID) -> Answer {
         serving.refuse(
             Refusal(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1)), id: id)
+    }
+
+    /// How long a connection is kept that is idle from now on.
+    var idleTime: TimeAmount {
+        let usual = configuration.deadlines.idle
+        return caps.isNearlyFull ? .nanoseconds(usual.nanoseconds / 4) : usual
+    }
+
+    /// Adds a connection to those that may be closed while they are idle. Connections of listed proxies and of Unix sockets are closed
+    /// only where there is no other.
+    func idleEntry(for connection: any ListenerConnection, of peer: Peer) -> IdleConnections.Entry {
+        let isExempt = peer.address == .local || configuration.trust.includes(peer)
+        return idleConnections.add(connection, of: isExempt ? nil : peer.network)
     }
 
     /// A connection is there.

@@ -54,13 +54,18 @@ actor RunningGateway {
     /// How the memory for incomplete requests stands; nil before there are listeners.
     var requestMemory: RequestMemory? { caps?.requestMemory }
 
-    /// How the listeners stand, each by its address, and how many connections were refused.
-    func listenerReadings() async -> (readings: [(listener: String, reading: ListenerReading)], refused: UInt64) {
+    /// How the listeners stand, each by its address.
+    func listenerReadings() async -> [(listener: String, reading: ListenerReading)] {
         var readings: [(String, ListenerReading)] = []
         for listener in listeners {
             readings.append((listener.localAddress.metricLabel, await listener.reading()))
         }
-        return (readings, caps?.refused.value ?? 0)
+        return readings
+    }
+
+    /// How many connections were refused, and how many were closed to make room for others.
+    var connectionsBeyondCaps: (refused: UInt64, evicted: UInt64) {
+        (caps?.refused.value ?? 0, caps?.evicted.value ?? 0)
     }
 
     /// How the connections to the backend stand.

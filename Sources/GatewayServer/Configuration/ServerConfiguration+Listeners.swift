@@ -64,9 +64,9 @@ extension ServerConfiguration {
     static func readConnections(_ reader: ConfigurationReader?) -> ListenerConfiguration.Connections {
         defer { reader?.finish() }
         var connections = ListenerConfiguration.Connections()
-        // In all, on all listeners; fewer where the system allows the process fewer files.
+        // In all, on all listeners; an idle one is closed for each new one where nine tenths are taken. Fewer where the system allows the process fewer files.
         connections.total = reader?.integer("total", in: 1...10_000) ?? connections.total
-        // From one address, of IPv6 from one /64. Unix sockets and trusted proxies are exempt.
+        // From one address, of IPv6 from one /64, and four times as many from one /56. Unix sockets and trusted proxies are exempt.
         connections.perPeer = reader?.integer("per-address", in: 1...10_000) ?? connections.perPeer
         // Bytes of requests that are not complete, in all: 16 MiB at least, of which a connection may hold 64 KiB.
         if let bytes = reader?.byteCount("request-memory") {

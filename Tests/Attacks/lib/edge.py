@@ -18,8 +18,9 @@ HONEST = "127.0.0.2"
 class Honest:
     """Asks again and again on one connection, and notes how long each answer took."""
 
-    def __init__(self, port):
+    def __init__(self, port, source=HONEST):
         self.port = port
+        self.source = source
         self.seconds = []
         self.failures = []
 
@@ -27,7 +28,7 @@ class Honest:
         """Asks until it is cancelled; a connection that is lost is a failure, and made anew."""
         while True:
             try:
-                reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(HONEST, 0))
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(self.source, 0))
                 try:
                     while True:
                         began = time.monotonic()
@@ -54,7 +55,7 @@ class Honest:
         """One call on a connection of its own; how long it took, or None where it was not answered."""
         began = time.monotonic()
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(HONEST, 0))
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(self.source, 0))
             try:
                 await asyncio.wait_for(self.ask(reader, writer), 5)
             finally:

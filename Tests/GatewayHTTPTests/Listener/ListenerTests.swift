@@ -157,16 +157,6 @@ struct ListenerTests {
         }
     }
 
-    @Test func aTotalOfConnectionsIsKept() async throws {
-        let configure: (inout ListenerConfiguration) -> Void = { $0.connections.total = 1 }
-        try await withListener(configure: configure) { listener in
-            let client = try await connect(listener)
-            try await client.send(Self.get("/in"))
-            _ = await client.receive(endingWith: "/in")
-            #expect(await (try connect(listener)).receiveToEnd() == "")
-        }
-    }
-
     @Test func drainAnswersWhatIsInFlightAndEndsTheRest() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let serving = ClosureServing { request in

@@ -36,11 +36,24 @@ import Testing
         let first = Peer(address: .v6(1, 1), text: "")
         let sameNetwork = Peer(address: .v6(1, 2), text: "")
         let local = Peer(address: .local, text: "")
-        #expect(caps.admit(first))
-        #expect(!caps.admit(sameNetwork))
-        #expect(caps.admit(local) && caps.admit(local) && caps.admit(local))
-        #expect(!caps.admit(Peer(address: .v4(1), text: "")))
+        #expect(caps.admit(first) == .admitted)
+        #expect(caps.admit(sameNetwork) == .tooManyOfPeer)
+        for _ in 0..<3 { #expect(caps.admit(local) != .full) }
+        #expect(caps.admit(Peer(address: .v4(1), text: "")) == .full)
         caps.release(first)
-        #expect(caps.admit(sameNetwork))
+        #expect(caps.admit(sameNetwork) == .admittedNearlyFull)
+    }
+
+    @Test func anIPv6NetworkHasAsManyConnectionsAsFourPeers() {
+        var limits = ListenerConfiguration.Connections()
+        limits.perPeer = 2
+        let caps = ConnectionCaps(limits)
+        func peer(_ subnetwork: UInt64) -> Peer { Peer(address: .v6(0x2001_0DB8_0000_0000 + subnetwork, 1), text: "") }
+        for subnetwork in UInt64(0)..<8 { #expect(caps.admit(peer(subnetwork)) == .admitted) }
+        #expect(caps.admit(peer(8)) == .tooManyOfPeer)
+        #expect(caps.admit(peer(0x100)) == .admitted)
+        caps.release(peer(3))
+        #expect(caps.admit(peer(8)) == .admitted)
+        #expect(caps.admit(peer(9)) == .tooManyOfPeer)
     }
 }

@@ -36,6 +36,21 @@ extension HTTP2ConnectionHandler {
         context?.close(promise: nil)
     }
 
+    func evict() {
+        let channel = context?.channel
+        end(.noError)
+        channel?.closeWithoutWaiting()
+    }
+
+    /// Says whether the connection may be closed for another.
+    func updateIdleEntry() {
+        if phase == .open, streams.isEmpty, callsUnderWay == 0 {
+            idleEntry?.markIdle(wasUsed: lastStream != .rootStream)
+        } else {
+            idleEntry?.markBusy()
+        }
+    }
+
     /// Has the timer run for the deadline, unless it does so for an earlier one already.
     func wake(by deadline: NIODeadline?) {
         guard let deadline, deadline < wakeUp ?? .distantFuture else { return }

@@ -17,6 +17,7 @@ extension HTTP2ConnectionHandler {
             return charge()
         }
         idleUntil = nil
+        idleEntry?.markBusy()
         do throws(FramingFault) {
             let request = try HTTP2RequestReader(
                 payload.headers, limits: loop.configuration.limits, believes: source)
@@ -66,8 +67,9 @@ extension HTTP2ConnectionHandler {
         stream.clientHasLeft()
         guard streams.isEmpty else { return }
         if phase == .draining { return hangUp() }
-        idleUntil = loop.eventLoop.now + loop.configuration.deadlines.idle
+        idleUntil = loop.eventLoop.now + loop.idleTime
         wake(by: idleUntil)
+        updateIdleEntry()
     }
 
     /// Gives the client back what it has used of the connection's window; a body fits into that of its stream.
@@ -125,6 +127,8 @@ extension HTTP2ConnectionHandler {
 
     private func answer(_ answer: Answer, id: CallID, on stream: HTTP2StreamID) {
         callsUnderWay -= 1
+        // The streams of these calls may have been reset before.
+        if callsUnderWay == 0, streams.isEmpty { updateIdleEntry() }
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
         write(answer, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()

@@ -39,6 +39,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     var endsAfterFirst = false
     /// Calls that are not answered, those of streams that were reset included.
     var callsUnderWay = 0
+    var idleEntry: IdleConnections.Entry?
     var context: ChannelHandlerContext?
     /// What the timer runs for.
     var wakeUp: NIODeadline?
@@ -65,9 +66,13 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     func cut() { context?.close(promise: nil) }
 
+    var hasUnsentBytes: Bool { context?.channel.hasUnsentBytes ?? false }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         timer.start { self.deadlinePassed() }
+        idleEntry = loop.idleEntry(for: self, of: peer)
+        updateIdleEntry()
         loop.join(self)
         idleUntil = opened + loop.configuration.deadlines.head
         wake(by: idleUntil)
@@ -161,6 +166,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         phase = .closing
         timer.stop()
         _ = memory.set(0)
+        idleEntry?.remove()
+        idleEntry = nil
         let left = streams
         streams = HTTP2Streams()
         for stream in left.values { stream.clientHasLeft() }

@@ -30,6 +30,7 @@ final class ConnectionOpening: ListenerConnection {
     private var source: ProxyTrust.Source?
     private var isEncrypted = false
     private var isOver = false
+    private var idleEntry: IdleConnections.Entry?
 
     init(channel: any Channel, loop: ListenerLoop, peer: Peer, caps: ConnectionCaps) {
         self.caps = caps
@@ -54,6 +55,9 @@ final class ConnectionOpening: ListenerConnection {
         } else {
             try putUpNext()
         }
+        // While the client is slow to open the connection, there is no call that would be lost.
+        idleEntry = loop.idleEntry(for: self, of: peer)
+        idleEntry?.markIdle(wasUsed: false)
         loop.join(self)
         timer.start { self.cut() }
         timer.set(opened + loop.configuration.deadlines.head)
@@ -66,6 +70,10 @@ final class ConnectionOpening: ListenerConnection {
     func drain() { cut() }
 
     func cut() { channel.close(promise: nil) }
+
+    func evict() { channel.closeWithoutWaiting() }
+
+    var hasUnsentBytes: Bool { channel.hasUnsentBytes }
 
     /// The connection is that of the client that a proxy has announced, and counts as one of that client's.
     func speaks(for header: ProxyHeader, station context: ChannelHandlerContext, passOn: () -> Void) {
@@ -111,6 +119,8 @@ final class ConnectionOpening: ListenerConnection {
         if isOver { return }
         isOver = true
         timer.stop()
+        idleEntry?.remove()
+        idleEntry = nil
         loop.leave(self)
     }
 

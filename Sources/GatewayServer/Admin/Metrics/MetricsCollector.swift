@@ -33,7 +33,7 @@ struct MetricsCollector: Sendable {
         families.append(trials)
         families.append(workers)
         if let running = running.value {
-            families += await Self.connections(running.listenerReadings())
+            families += await Self.connections(running.listenerReadings(), running.connectionsBeyondCaps)
             if let memory = await running.requestMemory { families += Self.requestMemory(memory) }
             families += await Self.upstream(running.upstreamReading())
         }
@@ -126,7 +126,7 @@ struct MetricsCollector: Sendable {
     }
 
     private static func connections(
-        _ readings: [(listener: String, reading: ListenerReading)], refused: UInt64
+        _ readings: [(listener: String, reading: ListenerReading)], _ beyondCaps: (refused: UInt64, evicted: UInt64)
     ) -> [MetricFamily] {
         func labels(_ listener: String) -> [MetricFamily.Label] { [.init("listener", listener)] }
         return [
@@ -144,13 +144,12 @@ struct MetricsCollector: Sendable {
                 readings.map { (labels($0.listener), .number(Double($0.reading.accepted))) }),
             MetricFamily(
                 "notify_gateway_connections_refused_total", .counter,
-                "Connections that were one too many, in all or of one address.", Double(refused)),
+                "Connections that were one too many, in all or of one address.", Double(beyondCaps.refused)),
+            MetricFamily(
+                "notify_gateway_connections_evicted_total", .counter,
+                "Idle connections that were closed to make room for new ones.", Double(beyondCaps.evicted)),
         ]
     }
-
-    private static func connections(
-        _ all: (readings: [(listener: String, reading: ListenerReading)], refused: UInt64)
-    ) -> [MetricFamily] { connections(all.readings, refused: all.refused) }
 
     private static func requestMemory(_ memory: RequestMemory) -> [MetricFamily] {
         [

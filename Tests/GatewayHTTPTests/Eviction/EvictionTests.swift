@@ -1,0 +1,175 @@
+import Gateway
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import NIOEmbedded
+import NIOPosix
+import Testing
+
+@testable import GatewayHTTP
+
+/// Newcomers where there are as many connections as there may be. The listener has several event loops.
+@Suite(.timeLimit(.minutes(1)))
+struct EvictionTests {
+    private static let group = MultiThreadedEventLoopGroup.singleton
+
+    private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
+
+    /// Runs a listener with places for so many connections.
+    private func run(
+        total: Int, tls: TestCertificate? = nil, http2: Bool = false, _ serving: any CallServing = ClosureServing.echo,
+        _ body: (Listener, ConnectionCaps) async throws -> Void
+    ) async throws {
+        var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+        configuration.connections.total = total
+        configuration.tls = try tls.map { try ServerTLS($0.identity()) }
+        configuration.speaksHTTP2 = http2
+        let caps = ConnectionCaps(configuration.connections)
+        let listener = try await Listener.start(
+            configuration: configuration, serving: serving, group: Self.group, caps: caps)
+        do {
+            try await body(listener, caps)
+        } catch {
+            await listener.close()
+            throw error
+        }
+        await listener.close()
+    }
+
+    private func connect(_ listener: Listener, tls: TestCertificate?) async throws -> RawClient {
+        if tls == nil { return try await RawClient.connect(to: listener.localAddress, group: Self.group) }
+        return try await RawClient.connect(to: listener.localAddress, offering: TLSOffer(), group: Self.group).client
+    }
+
+    @Test(arguments: [TestCertificate?.none, .one], [false, true])
+    func anIdleConnectionIsClosedForANewcomer(_ tls: TestCertificate?, _ http2: Bool) async throws {
+        try await run(total: 1, tls: tls, http2: http2) { listener, caps in
+            var before: RawClient?
+            // Each is on the next event loop, so the idle one is on the newcomer's own and on another one.
+            for number in 0..<8 {
+                let client = try await connect(listener, tls: tls)
+                try await client.send(Self.get("/\(number)"))
+                #expect(await client.receive(endingWith: "/\(number)").hasSuffix("/\(number)"))
+                if let before { #expect(await before.receiveToEnd() == "") }
+                before = client
+            }
+            #expect(caps.evicted.value == 7)
+            #expect(caps.refused.value == 0)
+        }
+    }
+
+    @Test(arguments: [TestCertificate?.none, .one])
+    func anIdleConnectionOfHTTP2GetsGoAway(_ tls: TestCertificate?) async throws {
+        try await run(total: 1, tls: tls, http2: true) { listener, caps in
+            let bench = HTTP2Bench(listener: listener)
+            func connect() async throws -> FrameClient {
+                tls == nil ? try await bench.connect() : try await bench.connectByTLS(protocols: ["h2"])
+            }
+            let first = try await connect()
+            try await first.send(.headers(1, HTTP2Bench.get("/first")))
+            #expect(await first.answer(on: 1).status == 200)
+            let second = try await connect()
+            try await second.send(.headers(1, HTTP2Bench.get("/second")))
+            #expect(await second.answer(on: 1).status == 200)
+            #expect(await first.goAwayAtEnd() == 0)
+            #expect(caps.evicted.value == 1)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aConnectionWithACallIsNotClosedForANewcomer(_ http2: Bool) async throws {
+        let (arrived, mayAnswer) = (Signal(), Signal())
+        let serving = ClosureServing { _ in
+            arrived.raise()
+            await mayAnswer.wait()
+            return Answer(status: 200, body: Array("done".utf8))
+        }
+        try await run(total: 1, http2: http2, serving) { listener, caps in
+            let (first, second): (RawClient?, FrameClient?)
+            if http2 {
+                (first, second) = (nil, try await HTTP2Bench(listener: listener).connect())
+                try await second?.send(.headers(1, HTTP2Bench.get("/")))
+            } else {
+                (first, second) = (try await connect(listener, tls: nil), nil)
+                try await first?.send(Self.get("/"))
+            }
+            await arrived.wait()
+            for _ in 0..<4 { #expect(await (try connect(listener, tls: nil)).receiveToEnd() == "") }
+            mayAnswer.raise()
+            if let first { #expect(await first.receive(endingWith: "done").hasPrefix("HTTP/1.1 200")) }
+            if let second { #expect(await second.answer(on: 1).body == "done") }
+            #expect(caps.evicted.value == 0)
+            #expect(caps.refused.value == 4)
+        }
+    }
+
+    @Test func aConnectionThatWasJustAcceptedIsNotClosedForANewcomer() async throws {
+        try await run(total: 1) { listener, caps in
+            let first = try await connect(listener, tls: nil)
+            #expect(await (try connect(listener, tls: nil)).receiveToEnd() == "")
+            try await first.send(Self.get("/a"))
+            #expect(await first.receive(endingWith: "/a").hasSuffix("/a"))
+            #expect(caps.evicted.value == 0)
+        }
+    }
+
+    @Test func aPeerThatHasAllItMayHaveClosesNobodyElsesConnection() {
+        var limits = ListenerConfiguration.Connections()
+        limits.perPeer = 1
+        limits.total = 1
+        let caps = ConnectionCaps(limits)
+        let peer = Peer(address: .v4(1), text: "")
+        #expect(caps.admit(peer) == .admittedNearlyFull)
+        #expect(caps.admit(peer) == .tooManyOfPeer)
+        #expect(caps.admit(Peer(address: .v4(2), text: "")) == .full)
+    }
+
+    @Test func aPlaceThatIsBeingFreedCountsAsFree() {
+        var limits = ListenerConfiguration.Connections()
+        limits.total = 10
+        let caps = ConnectionCaps(limits)
+        let peers = (0..<11).map { Peer(address: .v4($0), text: "") }
+        for peer in peers[..<9] { #expect(caps.admit(peer) == .admitted) }
+        #expect(!caps.isNearlyFull)
+        #expect(caps.admit(peers[9]) == .admittedNearlyFull)
+        #expect(caps.isNearlyFull)
+        #expect(caps.admit(peers[10]) == .full)
+        caps.noteEviction()
+        #expect(!caps.isNearlyFull)
+        #expect(caps.admit(peers[10]) == .admittedNearlyFull)
+        #expect(caps.admit(peers[10]) == .full)
+        caps.release(peers[0])
+        #expect(caps.admit(peers[0]) == .full)
+        caps.release(peers[1])
+        #expect(!caps.isNearlyFull)
+    }
+
+    @Test func anIdleConnectionHasAQuarterOfTheTimeWhereThereAreNearlyTooMany() throws {
+        var limits = ListenerConfiguration.Connections()
+        limits.total = 1
+        let caps = ConnectionCaps(limits)
+        let get = Self.get("/a")
+        func seconds(_ connection: EmbeddedConnection) throws -> Int {
+            try connection.send(get)
+            #expect(try connection.answers() == ["200 /a"])
+            var seconds = 0
+            while connection.isOpen, seconds < 100 {
+                connection.loop.advanceTime(by: .seconds(1))
+                seconds += 1
+            }
+            return seconds
+        }
+        #expect(try seconds(EmbeddedConnection { $0.caps = caps }) == 60)
+        #expect(caps.admit(nil) == .admittedNearlyFull)
+        #expect(try seconds(EmbeddedConnection { $0.caps = caps }) == 15)
+        let http2 = try EmbeddedHTTP2Connection { $0.caps = caps }
+        try http2.begin()
+        try http2.send(.headers(1, HTTP2Bench.get("/a")))
+        #expect(try http2.written() == ["200 on 1", "/a on 1"])
+        http2.loop.advanceTime(by: .seconds(14))
+        #expect(http2.isOpen)
+        http2.loop.advanceTime(by: .seconds(1))
+        #expect(try http2.written() == ["goaway after 1 by 0"])
+        #expect(!http2.isOpen)
+    }
+}

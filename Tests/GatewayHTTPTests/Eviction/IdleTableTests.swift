@@ -1,0 +1,130 @@
+import GatewayCore
+import NIOCore
+import Testing
+
+@testable import GatewayHTTP
+
+/// Which connection is closed when room is needed.
+@Suite struct IdleTableTests {
+    private var table = IdleTable<String>()
+    private var indexes: [String: Int32] = [:]
+
+    private mutating func add(_ name: String, _ network: UInt32?) {
+        indexes[name] = table.add(name, of: network.map { .v4($0) })
+    }
+
+    private mutating func addUsed(_ name: String, _ network: UInt32?, idleSince seconds: Int64) throws {
+        add(name, network)
+        table.markIdle(try #require(indexes[name]), since: Self.time(seconds), wasUsed: true)
+    }
+
+    private static func time(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
+
+    private mutating func take(at seconds: Int64 = 100, unsent: Set<String> = []) -> String? {
+        table.takeCandidate(now: Self.time(seconds)) { unsent.contains($0) }
+    }
+
+    @Test mutating func theLongestIdleIsTaken() throws {
+        #expect(take() == nil)
+        for (name, network) in [("a", UInt32(1)), ("b", 2), ("c", 3)] {
+            try addUsed(name, network, idleSince: Int64(network))
+        }
+        // It has made another call since.
+        table.markBusy(try #require(indexes["a"]))
+        table.markIdle(try #require(indexes["a"]), since: Self.time(4), wasUsed: true)
+        #expect([take(), take(), take(), take()] == ["b", "c", "a", nil])
+    }
+
+    @Test mutating func theNetworkWithMostIdleConnectionsComesFirst() throws {
+        try addUsed("honest", 1, idleSince: 1)
+        for number in 2...4 { try addUsed("a\(number)", 2, idleSince: Int64(number)) }
+        for number in 5...6 { try addUsed("b\(number)", 3, idleSince: Int64(number)) }
+        // Now each network has two or fewer; at last each has one, and the longest idle is taken.
+        #expect(take() == "a2")
+        #expect([take(), take()].sorted { $0 ?? "" < $1 ?? "" } == ["a3", "b5"])
+        #expect(take() == "honest")
+        #expect([take(), take(), take()].contains("a4"))
+    }
+
+    @Test mutating func aBusyOrRemovedConnectionIsNeverTaken() throws {
+        add("new", 1)
+        for number in 1...3 { try addUsed("\(number)", 1, idleSince: Int64(number)) }
+        table.markBusy(try #require(indexes["1"]))
+        table.remove(try #require(indexes["2"]))
+        #expect([take(), take()] == ["3", nil])
+        for name in ["new", "1", "3"] { table.remove(try #require(indexes[name])) }
+        // The places are used again.
+        try addUsed("4", 1, idleSince: 1)
+        #expect([take(), take()] == ["4", nil])
+    }
+
+    @Test mutating func aConnectionWithoutACallIsSparedForAMoment() throws {
+        add("fresh", 1)
+        table.markIdle(try #require(indexes["fresh"]), since: Self.time(100), wasUsed: false)
+        #expect(take(at: 101) == nil)
+        #expect(take(at: 102) == "fresh")
+    }
+
+    @Test mutating func anAnswerThatIsOnItsWaySparesItsConnectionForAMoment() throws {
+        try addUsed("reads slowly", 1, idleSince: 100)
+        try addUsed("has read", 1, idleSince: 101)
+        #expect(take(at: 101, unsent: ["reads slowly"]) == "has read")
+        #expect(take(at: 101, unsent: ["reads slowly"]) == nil)
+        #expect(take(at: 102, unsent: ["reads slowly"]) == "reads slowly")
+    }
+
+    @Test mutating func proxiesComeLast() throws {
+        for number in 1...3 { try addUsed("proxy \(number)", nil, idleSince: Int64(number)) }
+        try addUsed("client", 1, idleSince: 50)
+        #expect([take(), take(), take(), take(), take()] == ["client", "proxy 1", "proxy 2", "proxy 3", nil])
+    }
+
+    /// The table against a plain list, over many random changes.
+    @Test mutating func agreesWithAPlainList() throws {
+        struct Idle { var name: String, network: UInt32, order: Int }
+        var generator = SplitMix(state: 7)
+        var idle: [Idle] = []
+        var networks: [String: UInt32] = [:]
+        for step in 0..<20_000 {
+            let name = "\(Int.random(in: 0..<40, using: &generator))"
+            switch (networks[name], Int.random(in: 0..<4, using: &generator)) {
+            case (nil, _):
+                networks[name] = UInt32.random(in: 0..<6, using: &generator)
+                add(name, networks[name])
+            case (let network?, 0...1):
+                idle.removeAll { $0.name == name }
+                idle.append(Idle(name: name, network: network, order: step))
+                table.markIdle(try #require(indexes[name]), since: Self.time(0), wasUsed: true)
+            case (_?, 2):
+                idle.removeAll { $0.name == name }
+                table.markBusy(try #require(indexes[name]))
+            default:
+                idle.removeAll { $0.name == name }
+                networks[name] = nil
+                table.remove(try #require(indexes[name]))
+            }
+            guard step % 7 == 0 else { continue }
+            let taken = take()
+            let counts = Dictionary(grouping: idle, by: \.network).mapValues(\.count)
+            let expected = idle.first { $0.name == taken }
+            #expect((taken == nil) == idle.isEmpty)
+            guard let expected else { continue }
+            #expect(counts[expected.network] == counts.values.max())
+            #expect(expected.order == idle.filter { $0.network == expected.network }.map(\.order).min())
+            idle.removeAll { $0.name == taken }
+        }
+    }
+}
+
+/// Random numbers that are the same each time.
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
