@@ -101,29 +101,33 @@ public struct AuthenticatorChain: Sendable {
         return standing
     }
 
-    /// The groups that a user would have after a login with a password, as far as that can be told without one.
+    /// Asks the authenticators, in their order, for the account that a password of this user would be judged by. No password is
+    /// needed, and nothing is logged in.
     ///
-    /// - Returns: nil where whoever may vouch for the name has no account of it, or cannot tell.
-    func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
+    /// The first that has the account is the last that is asked: it owns the name, also where the account is disabled.
+    func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
+        var lookup = AccountLookup()
         for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
-            guard let keeper = link.authenticator as? any AccountAuthenticator,
-                case .good(let groups) = await keeper.standing(of: login),
-                link.bounds.contain(Identity(user: user, groups: groups, authenticator: link.name))
-            else { continue }
-            return groups
+            guard let keeper = link.authenticator as? any AccountAuthenticator else {
+                lookup.undecided.append(.init(authenticator: link.name, reason: .loginsOnly))
+                continue
+            }
+            switch await keeper.standing(of: login) {
+            case .ended(.wrong): lookup.unknownTo.append(link.name)
+            case .unknown(let reason):
+                lookup.undecided.append(.init(authenticator: link.name, reason: .outage(reason)))
+            case .good(let groups):
+                lookup.owner = link.name
+                if link.bounds.contain(Identity(user: user, groups: groups, authenticator: link.name)) {
+                    lookup.groups = groups
+                }
+                return lookup
+            case .ended:
+                lookup.owner = link.name
+                return lookup
+            }
         }
-        return nil
-    }
-
-    /// The authenticators that have no account of the user; nil where one has it, or may have it and cannot say so.
-    func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
-        var names: [PluginName] = []
-        for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
-            guard let keeper = link.authenticator as? any AccountAuthenticator else { continue }
-            guard case .ended(.wrong) = await keeper.standing(of: login) else { return nil }
-            names.append(link.name)
-        }
-        return names.isEmpty ? nil : names
+        return lookup
     }
 
     /// The kinds of credential that anybody takes: a 401 challenges for these.

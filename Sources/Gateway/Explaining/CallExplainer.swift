@@ -31,14 +31,9 @@ public struct CallExplainer: Sendable {
         self.sessions = sessions
     }
 
-    /// The groups that a user would have after a login with a password; nil where nobody can tell without one.
-    public func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
-        await rules.authenticators.groups(of: user, login: login)
-    }
-
-    /// The authenticators that can tell without a password that they have no account of the user, where none has one.
-    public func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
-        await rules.authenticators.strangers(to: user, login: login)
+    /// The account that a password of this user would be judged by, as far as the authenticators can tell without one.
+    public func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
+        await rules.authenticators.lookUpAccount(of: user, login: login)
     }
 
     /// What would become of the request, were it the caller's. What it says of credentials is not looked at.
