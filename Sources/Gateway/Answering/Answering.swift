@@ -94,7 +94,7 @@ struct Answering: Sendable {
         if chain.mustReview(session.authenticator) { sessions.note(groups, of: session.account) }
     }
 
-    /// Writes, and answers so where that went well.
+    /// Writes, and answers so where that went well. Where it did not, nothing has changed: the caller may try again.
     private func conclude(
         _ facts: CallFacts, _ answer: Answer = .empty(204),
         _ write: () async throws(LedgerUnavailable) -> CallResult
@@ -103,7 +103,7 @@ struct Answering: Sendable {
             let result = try await write()
             return end(result, facts, "the user or the session was revoked meanwhile", or: answer)
         } catch {
-            return end(.ledgerFailed, facts, "ledger: \(error.detail)")
+            return end(.ledgerUnavailable, facts, "ledger: \(error.detail)")
         }
     }
 
@@ -113,6 +113,6 @@ struct Answering: Sendable {
         logger.warning(
             "A call to the gateway itself failed",
             metadata: ["call": "\(facts.call)", "code": "\(code.rawValue)", "detail": "\(detail)"])
-        return ProblemDocument.answer(Refusal(code, detail), challenges: challenges)
+        return ProblemDocument.answer(Refusal(code, detail, extra: result.extra), challenges: challenges)
     }
 }

@@ -56,7 +56,7 @@ extension RefusalCode {
         case .backendUnreachable: "The backend cannot be reached."
         case .authenticatorUnavailable: "Credentials cannot be judged at present."
         case .journalUnavailable: "Calls cannot be recorded at present."
-        case .ledgerUnavailable: "Registrations cannot be changed at present."
+        case .ledgerUnavailable: "Registrations and sessions cannot be changed at present."
         case .overloaded: "No more calls can be served at present."
         case .draining: "The gateway is stopping."
         case .backendTimedOut: "The backend did not answer in time."

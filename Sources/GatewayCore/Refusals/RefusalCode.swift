@@ -56,7 +56,7 @@ public enum RefusalCode: String, Sendable, Hashable, CaseIterable {
     case authenticatorUnavailable = "authenticator-unavailable"
     /// The call cannot be recorded, and so is not carried out.
     case journalUnavailable = "journal-unavailable"
-    /// Registrations cannot be looked up or changed, and so the backend is not asked.
+    /// Registrations, sessions or tokens cannot be looked up or changed: nothing was done, and the backend was not asked.
     case ledgerUnavailable = "ledger-unavailable"
     /// More calls than can be served, or none at all for a moment because the backend is out of reach.
     case overloaded

@@ -19,6 +19,9 @@ public struct SessionTable: Sendable {
     private var ofUser: [UserName: Set<SessionID>] = [:]
     private var tokens: [TokenKey: WallTime] = [:]
     private var cutoffs: [UserName: Cutoff] = [:]
+    /// The sessions and tokens that are being ended, each with the number of calls that do so. They count as revoked.
+    private var endingSessions: [SessionID: Int] = [:]
+    private var endingTokens: [TokenKey: Int] = [:]
     /// Counts the revocations of users.
     public private(set) var epoch = RevocationEpoch(count: 0)
 
@@ -47,11 +50,14 @@ public struct SessionTable: Sendable {
     public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
         if let id = token.session {
             guard let session = sessions[id], session.user == user else { return true }
+            if !endingSessions.isEmpty, endingSessions[id] != nil { return true }
         } else if let cutoff = cutoffs[user], token.issued <= cutoff.at {
             return true
         }
         // Empty nearly always, and then not worth a hash.
-        return !tokens.isEmpty && tokens[TokenKey(user: user, id: token.id)] != nil
+        if tokens.isEmpty, endingTokens.isEmpty { return false }
+        let key = TokenKey(user: user, id: token.id)
+        return tokens[key] != nil || endingTokens[key] != nil
     }
 
     /// The groups that the token's account is in now; nil where no authenticator tells.
@@ -94,6 +100,40 @@ public struct SessionTable: Sendable {
         guard sessions[id]?.user == user else { return false }
         remove(id)
         return true
+    }
+
+    /// Begins to end a session: its tokens count as revoked until `finishEnding`, which each caller calls once.
+    ///
+    /// - Returns: false where the user has no session of the id; nothing has begun then.
+    public mutating func beginEnding(_ id: SessionID, of user: UserName) -> Bool {
+        guard sessions[id]?.user == user else { return false }
+        endingSessions[id, default: 0] += 1
+        return true
+    }
+
+    /// Finishes what `beginEnding` began.
+    ///
+    /// - Parameter isWritten: whether the end is on disk. If not, the session is as it was, unless another call has ended it.
+    public mutating func finishEnding(_ id: SessionID, of user: UserName, isWritten: Bool) {
+        Self.countDown(&endingSessions, id)
+        if isWritten { _ = end(id, of: user) }
+    }
+
+    /// Begins to take one token back: it counts as revoked until `finishRevoking`, which each caller calls once.
+    public mutating func beginRevoking(token id: String, of user: UserName) {
+        endingTokens[TokenKey(user: user, id: id), default: 0] += 1
+    }
+
+    /// Finishes what `beginRevoking` began.
+    ///
+    /// - Parameter until: when the token has ended by itself; nil where the revocation is not on disk, and the token is as it was.
+    public mutating func finishRevoking(token id: String, of user: UserName, until: WallTime?) {
+        Self.countDown(&endingTokens, TokenKey(user: user, id: id))
+        if let until { revoke(token: id, of: user, until: until) }
+    }
+
+    private static func countDown<Key>(_ counts: inout [Key: Int], _ key: Key) {
+        counts[key] = counts[key].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 
     /// Takes one token back until it has ended by itself.

@@ -107,7 +107,7 @@ public enum CallResult: String, Sendable, Hashable, CaseIterable {
     case neutralised
     /// The backend would not delete the registration and says that it overwrote it, which proves nothing: it is deleted again.
     case deleteUnconfirmed = "delete-unconfirmed"
-    /// The ledger could not be written before the backend was asked, and so the backend was not asked.
+    /// The ledger could not be written, and nothing was done: the backend was not asked, and no session or token has changed.
     case ledgerUnavailable = "ledger-unavailable"
     /// The backend said no, or broke off; it may have acted.
     case backendFailed = "backend-failed"

@@ -1,6 +1,7 @@
 /// Which sessions there are, and what has been revoked: in memory for those who ask, durable for those who change it.
 ///
-/// What is taken back is of no more worth from the moment that the call begins, whatever the disk says later.
+/// What is taken back is of no more worth from the moment that the call begins. A call that throws has changed nothing: what it was to
+/// take back is good again.
 public protocol SessionStore: RevocationList {
     /// What to remember at the beginning of a call that ends with `start` or asks `wasRevoked`. An atomic load.
     var epoch: RevocationEpoch { get }

@@ -12,6 +12,8 @@ public final class SessionRegister: SessionStore {
     /// The table's, for those who only want to know whether anything has happened.
     private let revocations: Atomic<UInt64>
     private let agreed: Mutex<AgreedTime>
+    /// The sessions that have ended in memory while their rows could not be removed.
+    private let endedRows = Mutex<Set<SessionID>>([])
 
     /// For how long after its end anything is kept, in microseconds: a difference that is believed at once forgets nothing.
     private static let margin: Int64 = 86_400_000_000
@@ -87,27 +89,57 @@ public final class SessionRegister: SessionStore {
         }
         // Revoked while it was written: the revocation's own transaction may have come before.
         let removed = gone ?? [session.id]
-        if !removed.isEmpty { try await ledger.write { try $0.removeSessions(removed) }.get() }
+        if !removed.isEmpty {
+            endedRows.withLock { $0.formUnion(removed) }
+            // What fails here is tried again by `forgetEnded`; the session has begun all the same.
+            try? await removeEndedRows()
+        }
         return gone != nil
     }
 
-    /// Notes a renewal.
+    /// Removes the rows of sessions that have ended in memory.
+    private func removeEndedRows() async throws(LedgerUnavailable) {
+        let rows = endedRows.withLock(\.self)
+        if rows.isEmpty { return }
+        try await ledger.write { try $0.removeSessions(Array(rows)) }.get()
+        endedRows.withLock { $0.subtract(rows) }
+    }
+
+    /// Notes a renewal: on disk first.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
+        guard table.withLock({ $0.session(id) }) != nil else { return false }
         let now = clocks.wall()
-        guard table.withLock({ $0.renew(id, at: now) }) else { return false }
         try await ledger.write { try $0.renewSession(id, at: now) }.get()
+        return table.withLock { $0.renew(id, at: now) }
+    }
+
+    /// Ends a session: at once, and then on disk. Where that fails the session goes on.
+    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+        guard table.withLock({ $0.beginEnding(id, of: user) }) else { return false }
+        let written = await ledger.write { try $0.removeSessions([id]) }
+        table.withLock { $0.finishEnding(id, of: user, isWritten: written.isSuccess) }
+        try written.get()
         return true
     }
 
-    /// Ends a session: at once, and then on disk.
-    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+    /// Takes one token back: at once, and then on disk. Where that fails the token is good again.
+    public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        table.withLock { $0.beginRevoking(token: id, of: user) }
+        let written = await ledger.write { try $0.revoke(token: id, of: user, until: until) }
+        table.withLock { $0.finishRevoking(token: id, of: user, until: written.isSuccess ? until : nil) }
+        try written.get()
+    }
+
+    /// Ends a session for an operator, or since its account has ended: at once, and then on disk. In memory it has ended whatever the
+    /// disk says; a call that throws counts until the next start.
+    public func endAtOnce(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.end(id, of: user) }) else { return false }
         try await ledger.write { try $0.removeSessions([id]) }.get()
         return true
     }
 
-    /// Takes one token back: at once, and then on disk.
-    public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+    /// Takes one token back for an operator: at once, and then on disk. In memory it stays revoked whatever the disk says.
+    public func revokeAtOnce(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
         table.withLock { $0.revoke(token: id, of: user, until: until) }
         try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
     }
@@ -132,5 +164,10 @@ public final class SessionRegister: SessionStore {
             try $0.keepAgreedTime(now)
             try $0.forgetSessions(before: end)
         }.get()
+        try await removeEndedRows()
     }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }

@@ -19,6 +19,13 @@ struct LedgerFixture {
             file: directory("ledger.sqlite"), limits: limits, now: Self.noon, proofLifetime: proofLifetime)
     }
 
+    /// Nothing can be written from now on, as on a full disk; or it can again.
+    func refuseWrites(_ refuses: Bool) async throws {
+        try await ledger.database.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA query_only = \(refuses ? 1 : 0)")
+        }
+    }
+
     static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
     static let bob = UserName(canonical: "bob")!  // In the alphabet of names.
     static let eve = UserName(canonical: "eve")!  // In the alphabet of names.
