@@ -115,8 +115,29 @@ final class IndexFiles: Sendable {
 
     private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && cleanEnd.holds }
 
+    private var hasNoLog: Bool { Self.hasNoLog(beside: database) }
+
+    /// Whether some process uses the index of the journal in the directory. Makes nothing.
+    static func isUsed(in directory: String) throws(FileFailure) -> Bool {
+        let lock = directory + "/index.lock"
+        let descriptor = Glibc.open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return false }
+            throw FileFailure("open", lock)
+        }
+        defer { Glibc.close(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) != 0
+    }
+
+    /// Whether the database may be read by a process that is alone with it: it was closed in order, and has not changed since.
+    static func isClosedInOrder(in directory: String) -> Bool {
+        let database = directory + "/" + AuditIndex.fileName
+        return access(directory + "/index.damaged", F_OK) != 0 && hasNoLog(beside: database)
+            && CleanEnd(database: database).holds
+    }
+
     /// Whether no change waits beside the database to be carried over into it.
-    private var hasNoLog: Bool {
+    private static func hasNoLog(beside database: String) -> Bool {
         ["-wal", "-shm", "-journal"].allSatisfy { suffix in
             var status = stat()
             guard lstat(database + suffix, &status) == 0 else { return errno == ENOENT }
