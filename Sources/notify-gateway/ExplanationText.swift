@@ -9,10 +9,7 @@ struct ExplanationText {
         var lines = [("user", item["user"]?.string ?? "-")]
         let groups = Self.items(item["groups"]).compactMap(\.string)
         if !groups.isEmpty { lines.append(("groups", groups.joined(separator: ", "))) }
-        let strangers = Self.items(item["unknown_to"]).compactMap(\.string)
-        if !strangers.isEmpty {
-            lines.append(("account", "none: unknown to \(strangers.joined(separator: ", ")); a login would be refused"))
-        }
+        if let account = Self.account(item) { lines.append(("account", account)) }
         lines.append(("action", item["action"]?.string ?? "-"))
         if case .object(let parameters)? = item["call"] {
             lines += parameters.map { ($0.name, Self.word($0.value)) }
@@ -47,6 +44,20 @@ struct ExplanationText {
 
     private static func items(_ value: JSONValue?) -> [JSONValue] {
         if case .array(let items)? = value { items } else { [] }
+    }
+
+    /// The sentence about a user's account; nil where an authenticator has it.
+    private static func account(_ item: JSONValue) -> String? {
+        let unknown = items(item["unknown_to"]).compactMap(\.string)
+        let undecided = items(item["undecided"]).map { item in
+            let (name, reason) = (item["authenticator"]?.string ?? "-", item["reason"]?.string ?? "-")
+            return reason == "logins-only"
+                ? "\(name) tells only at a login" : "\(name) cannot tell at present (\(reason))"
+        }
+        if unknown.isEmpty, undecided.isEmpty { return nil }
+        let strangers = "unknown to \(unknown.joined(separator: ", "))"
+        if undecided.isEmpty { return "none: \(strangers); a login would be refused" }
+        return "cannot be told: " + ((unknown.isEmpty ? [] : [strangers]) + undecided).joined(separator: "; ")
     }
 
     private static func end(_ item: JSONValue) -> String {

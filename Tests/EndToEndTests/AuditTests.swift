@@ -190,10 +190,14 @@ struct AuditTests {
         #expect(known.status == 1)
         #expect(known.errors.contains("lines are missing at the end: the ledger has a checkpoint of line 5"))
         try FileManager.default.removeItem(atPath: directory.path + "/ledger.sqlite")
-        // Without the ledger's checkpoint the index still knows of more lines, once: it is made anew.
-        let indexed = try await directory.command("audit", "verify")
-        #expect(indexed.status == 1)
-        #expect(indexed.errors.contains("The index did not say what the journal says"), "\(indexed.errors)")
+        // Without the ledger's checkpoint the index still knows of more lines, until it is discarded.
+        for more in [[], [], ["--discard-index"]] {
+            let indexed = try await Program.run(
+                ["audit", "verify", "--config", "gateway.yaml"] + more, in: directory.path)
+            #expect(indexed.status == 1)
+            #expect(indexed.errors.contains("The index does not say what the journal says"), "\(indexed.errors)")
+            #expect(indexed.errors.contains("audit verify --discard-index") == more.isEmpty, "\(indexed.errors)")
+        }
         #expect(try await directory.command("audit", "verify").status == 0)
         let short = try await directory.command("audit", "verify", "--copy", "checkpoints")
         #expect(short.status == 1)

@@ -101,6 +101,75 @@ struct ExplainTests {
         #expect(try GatewayUnderTest.journal(in: directory).count == records)
     }
 
+    private func undecided(_ item: [String: Any]) -> [[String]] {
+        (item["undecided"] as? [[String: String]] ?? []).map { [$0["authenticator"] ?? "", $0["reason"] ?? ""] }
+    }
+
+    @Test("An unknown user is said to be one, with a gateway and without", arguments: [true, false])
+    func unknownUser(isRunning: Bool) async throws {
+        func look() async throws {
+            let unknown = try await explain("mallory", Self.send).item
+            #expect(unknown["unknown_to"] as? [String] == ["static-users"] && unknown["undecided"] == nil)
+            let known = try await explain("bob", Self.send.replacing("bob", with: "carol")).item
+            #expect(known["unknown_to"] == nil && known["undecided"] == nil)
+            #expect(known["groups"] as? [String] == ["staff"] && known["rule"] as? String == "send[1]")
+            let table = try await directory.command("explain", "--user", "mallory", "--body", #""hi""#, Self.send)
+            #expect(table.output.contains("account    none: unknown to static-users; a login would be refused\n"))
+        }
+        guard isRunning else { return try await look() }
+        _ = try await ServedProgram.run(in: directory) { _ async throws in try await look() }
+    }
+
+    @Test("Where an authenticator tells only at a login, no user is called unknown", arguments: [true, false])
+    func loginsOnly(isRunning: Bool) async throws {
+        try directory.configure(
+            """
+            authenticators: [{ static-users: { file: users.yaml } }, { forward-auth: { url: "http://127.0.0.1:1/" } }]
+            """)
+        func look() async throws {
+            let unknown = try await explain("mallory", Self.send).item
+            #expect(unknown["unknown_to"] as? [String] == ["static-users"])
+            #expect(undecided(unknown) == [["forward-auth", "logins-only"]])
+            let known = try await explain("alice", Self.send).item
+            #expect(known["unknown_to"] == nil && known["undecided"] == nil)
+            let table = try await directory.command("explain", "--user", "mallory", "--body", #""hi""#, Self.send)
+            let said = "cannot be told: unknown to static-users; forward-auth tells only at a login\n"
+            #expect(table.output.contains(said), "\(table.output)")
+        }
+        guard isRunning else { return try await look() }
+        _ = try await ServedProgram.run(in: directory) { _ async throws in try await look() }
+    }
+
+    @Test("A stopped gateway's users file that cannot be used is said, and is no unknown user")
+    func unusableFile() async throws {
+        try directory.write(GatewayUnderTest.users, to: "users.yaml", mode: 0o644)
+        let outcome = try await directory.command("explain", "--user", "alice", "--body", #""hi""#, Self.send)
+        #expect(outcome.output.contains("cannot be told: static-users cannot tell at present (failed)\n"), "\(outcome)")
+        #expect(outcome.errors.contains("An authenticator cannot be asked") && outcome.errors.contains("users.yaml"))
+    }
+
+    @Test(
+        "Without a gateway PAM is asked for the account all the same",
+        .enabled(if: PAMModules.matrix != nil, "needs pam_matrix"))
+    func stoppedPAM() async throws {
+        let stack = try PAMStack()
+        try stack.useMatrix("nobody", "no-such-user")
+        try directory.configure(
+            "authenticators: [{ pam: { service: \(PAMStack.service), service-directory: \(stack.path) } }]")
+        #expect(try await explain("no-such-user", Self.send).item["unknown_to"] as? [String] == ["pam"])
+        let known = try await explain("nobody", Self.send).item
+        #expect(known["unknown_to"] == nil && known["undecided"] == nil, "\(known)")
+    }
+
+    @Test("Without a gateway it is known that tokens are issued")
+    func stoppedIssuer() async throws {
+        try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
+        try directory.configure(
+            "authenticators: [{ static-users: { file: users.yaml } }, { hmac-token: { keys: token-keys.yaml } }]")
+        let (status, item) = try await explain("alice", "POST /auth/token", [])
+        #expect(status == 0 && item["end"] as? String == "answered-here", "\(item)")
+    }
+
     @Test(
         "What is no call is said to be none",
         arguments: ["POST", "POST  /x", "post /api/register", "POST x", "POST /api/register?handle=ä", "POST /#x"])

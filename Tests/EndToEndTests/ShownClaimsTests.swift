@@ -7,10 +7,17 @@ import Testing
 @Suite("What is shown by which test") struct ShownClaimsTests {
     private static let file = TestData.package.appending(path: "Tests/CLAIMS.md")
 
-    @Test("Every hole and every rule is shown by a test for each profile, and the table says by which")
+    @Test(
+        "Every hole and every rule is shown by a test for each profile, every guarantee by a test that exists, and the table says by which"
+    )
     func table() throws {
         let shown = try Self.shown()
         for claim in Claim.allCases { #expect(shown[claim]?.isEmpty == false, "\(claim) is shown by no test") }
+        let tests = try Self.tests()
+        for guarantee in Guarantee.all {
+            #expect(!guarantee.tests.isEmpty, "\(guarantee.text): shown by no test")
+            for test in guarantee.tests { #expect(tests.contains(test), "there is no test \(test)") }
+        }
         let table = Self.table(shown)
         if ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_WRITE_CLAIMS"] == "1" {
             try table.write(to: Self.file, atomically: true, encoding: .utf8)
@@ -44,6 +51,29 @@ import Testing
         return shown
     }
 
+    /// All tests of the package and its plug-ins, by the file that they are in.
+    private static func tests() throws -> Set<String> {
+        var tests: Set<String> = []
+        for folder in ["Tests", "plugins"] {
+            let folder = TestData.package.appending(path: folder)
+            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).filter {
+                $0.hasSuffix("Tests.swift")
+            }
+            for file in files {
+                let suite = file.split(separator: "/").last.map { $0.dropLast(".swift".count) } ?? ""
+                var isBehindAttribute = false
+                let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
+                for line in text.split(separator: "\n") {
+                    if line.contains("@Test") { isBehindAttribute = true }
+                    guard isBehindAttribute, let name = line.firstMatch(of: /\bfunc (\w+)\(/) else { continue }
+                    tests.insert("\(suite).\(name.output.1)")
+                    isBehindAttribute = false
+                }
+            }
+        }
+        return tests
+    }
+
     private static func table(_ shown: [Claim: [String]]) -> String {
         let profiles = BackendFlavor.allCases.map(\.rawValue)
         var lines = [
@@ -59,6 +89,15 @@ import Testing
                 claim.rawValue.hasPrefix("v") ? claim.rawValue.uppercased() : "rule \(claim.rawValue.dropFirst(4))"
             let tests = (shown[claim] ?? []).map { "`\($0)`" }.joined(separator: ", ")
             lines.append("| \(name) | \(profiles.map { _ in tests }.joined(separator: " | ")) |")
+        }
+        lines += [
+            "", "## What the gateway guarantees beside", "",
+            "Each sentence stands with its tests in `Harness/Guarantee.swift`; not every one of these needs a backend.",
+            "",
+            "| | |", "| --- | --- |",
+        ]
+        for guarantee in Guarantee.all {
+            lines.append("| \(guarantee.text) | \(guarantee.tests.map { "`\($0)`" }.joined(separator: ", ")) |")
         }
         return lines.joined(separator: "\n") + "\n"
     }

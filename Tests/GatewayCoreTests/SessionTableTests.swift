@@ -32,6 +32,38 @@ struct SessionTableTests {
         #expect(table.isRevoked(Self.token(session.id), of: Self.alice))
     }
 
+    @Test("What is being ended is of no worth, and good again where no call could write the end")
+    func ending() {
+        var table = SessionTable()
+        let id = Self.session(1).id
+        let ofNone = table.beginEnding(id, of: Self.alice)
+        _ = table.add(Self.session(1))
+        let byBob = table.beginEnding(id, of: Self.bob)
+        #expect(!ofNone && !byBob)
+        for writes in [[false, false], [false, true], [true, false]] {
+            if table.session(id) == nil { _ = table.add(Self.session(1)) }
+            for _ in writes {
+                let hasBegun = table.beginEnding(id, of: Self.alice)
+                #expect(hasBegun)
+            }
+            table.beginRevoking(token: "t", of: Self.alice)
+            table.beginRevoking(token: "t", of: Self.alice)
+            let tokens = [Self.token(id, id: "of a session"), Self.token(nil)]
+            for (number, isWritten) in writes.enumerated() {
+                #expect(tokens.allSatisfy { table.isRevoked($0, of: Self.alice) })
+                table.finishEnding(id, of: Self.alice, isWritten: isWritten)
+                table.finishRevoking(
+                    token: "t", of: Self.alice, until: isWritten ? WallTime(seconds: 1_795_000_060) : nil)
+                if number == 0 { #expect(tokens.allSatisfy { table.isRevoked($0, of: Self.alice) }) }
+            }
+            let isEnded = writes.contains(true)
+            #expect(tokens.allSatisfy { table.isRevoked($0, of: Self.alice) == isEnded }, "\(writes)")
+            #expect((table.session(id) == nil) == isEnded)
+            table.forget(before: WallTime(seconds: 1_795_000_060))
+            #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
+        }
+    }
+
     @Test("One token is taken back, for its user alone")
     func oneToken() {
         var table = SessionTable()

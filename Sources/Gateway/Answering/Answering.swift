@@ -94,8 +94,8 @@ struct Answering: Sendable {
         if chain.mustReview(session.authenticator) { sessions.note(groups, of: session.account) }
     }
 
-    /// Performs the write, and responds with success if it succeeded.
-    private func write(
+    /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller may try again.
+    private func conclude(
         _ facts: CallFacts, _ answer: Answer = .empty(204),
         _ operation: () async throws(LedgerUnavailable) -> CallResult
     ) async -> Answer {
@@ -103,7 +103,7 @@ struct Answering: Sendable {
             let result = try await operation()
             return finish(result, facts, "the user or the session was revoked meanwhile", or: answer)
         } catch {
-            return finish(.ledgerFailed, facts, "ledger: \(error.detail)")
+            return finish(.ledgerUnavailable, facts, "ledger: \(error.detail)")
         }
     }
 
@@ -114,6 +114,6 @@ struct Answering: Sendable {
         logger.warning(
             "Local endpoint failed",
             metadata: ["call": "\(facts.call)", "code": "\(code.rawValue)", "detail": "\(detail)"])
-        return ProblemDocument.answer(Refusal(code, detail), challenges: challenges)
+        return ProblemDocument.answer(Refusal(code, detail, extra: result.extra), challenges: challenges)
     }
 }

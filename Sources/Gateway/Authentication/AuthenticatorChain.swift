@@ -102,29 +102,33 @@ public struct AuthenticatorChain: Sendable {
         return standing
     }
 
-    /// Returns the groups that the user would have after a login by password, as far as that is known without one.
+    /// Returns the account that a password of this user would be verified against, as far as that is known without a password.
     ///
-    /// - Returns: Nil if no authenticator that may accept the user has a good account, or can tell.
-    func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
+    /// The authenticators are queried in their order, up to the first one that has the account: it owns the name, also where the
+    /// account is disabled.
+    func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
+        var lookup = AccountLookup()
         for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
-            guard let keeper = link.authenticator as? any AccountAuthenticator,
-                case .good(let groups) = await keeper.standing(of: login),
-                link.bounds.contain(Identity(user: user, groups: groups, authenticator: link.name))
-            else { continue }
-            return groups
+            guard let keeper = link.authenticator as? any AccountAuthenticator else {
+                lookup.undecided.append(.init(authenticator: link.name, reason: .loginsOnly))
+                continue
+            }
+            switch await keeper.standing(of: login) {
+            case .ended(.wrong): lookup.unknownTo.append(link.name)
+            case .unknown(let reason):
+                lookup.undecided.append(.init(authenticator: link.name, reason: .outage(reason)))
+            case .good(let groups):
+                lookup.owner = link.name
+                if link.bounds.contain(Identity(user: user, groups: groups, authenticator: link.name)) {
+                    lookup.groups = groups
+                }
+                return lookup
+            case .ended:
+                lookup.owner = link.name
+                return lookup
+            }
         }
-        return nil
-    }
-
-    /// Returns the authenticators that have no account of the user; nil if one has it, or may have it and cannot tell.
-    func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
-        var names: [PluginName] = []
-        for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
-            guard let keeper = link.authenticator as? any AccountAuthenticator else { continue }
-            guard case .ended(.wrong) = await keeper.standing(of: login) else { return nil }
-            names.append(link.name)
-        }
-        return names.isEmpty ? nil : names
+        return lookup
     }
 
     /// The kinds of credential that the chain accepts. A 401 has a challenge for each.

@@ -32,14 +32,9 @@ public struct CallExplainer: Sendable {
         self.sessions = sessions
     }
 
-    /// Returns the groups that the user would have after a login by password; nil if they are unknown without one.
-    public func groups(of user: UserName, login: LoginName) async -> Set<GroupName>? {
-        await rules.authenticators.groups(of: user, login: login)
-    }
-
-    /// Returns the authenticators that report having no account of the user, if no authenticator has one.
-    public func strangers(to user: UserName, login: LoginName) async -> [PluginName]? {
-        await rules.authenticators.strangers(to: user, login: login)
+    /// Returns the account that a password of this user would be verified against, as far as that is known without one.
+    public func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
+        await rules.authenticators.lookUpAccount(of: user, login: login)
     }
 
     /// Returns the result that the request would have if the caller made it. The credential in the request is ignored.

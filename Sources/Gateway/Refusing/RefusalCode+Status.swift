@@ -56,7 +56,7 @@ extension RefusalCode {
         case .backendUnreachable: "The backend cannot be reached."
         case .authenticatorUnavailable: "Credentials cannot be verified now."
         case .journalUnavailable: "Calls cannot be recorded now."
-        case .ledgerUnavailable: "Registrations cannot be changed now."
+        case .ledgerUnavailable: "Registrations and sessions cannot be changed now."
         case .overloaded: "The gateway is overloaded."
         case .draining: "The gateway is stopping."
         case .backendTimedOut: "The backend did not respond in time."

@@ -56,7 +56,7 @@ public enum RefusalCode: String, Sendable, Hashable, CaseIterable {
     case authenticatorUnavailable = "authenticator-unavailable"
     /// The journal cannot be written, so the call is not carried out.
     case journalUnavailable = "journal-unavailable"
-    /// The ledger cannot be read or written, so no request is sent to the backend.
+    /// The ledger cannot be read or written. Nothing has changed, and no request was sent to the backend.
     case ledgerUnavailable = "ledger-unavailable"
     /// Too many calls, or no calls for a moment because the backend is unreachable.
     case overloaded

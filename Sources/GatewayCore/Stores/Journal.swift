@@ -108,7 +108,7 @@ public enum CallResult: String, Sendable, Hashable, CaseIterable {
     /// The backend would not delete the registration. It reports that it overwrote it, which is no proof, so the
     /// gateway deletes it again.
     case deleteUnconfirmed = "delete-unconfirmed"
-    /// The ledger could not be written, so no request was sent to the backend.
+    /// The ledger could not be written. No request was sent to the backend, and no session or token has changed.
     case ledgerUnavailable = "ledger-unavailable"
     /// The backend responded with an error, or closed the connection early. It may have acted.
     case backendFailed = "backend-failed"

@@ -54,7 +54,7 @@ struct UserRevocation: Sendable {
         var fault: LedgerUnavailable?
         for session in ending {
             do throws(LedgerUnavailable) {
-                guard try await sessions.end(session.id, of: session.user) else { continue }
+                guard try await sessions.endAtOnce(session.id, of: session.user) else { continue }
             } catch {
                 // In memory it has ended all the same.
                 fault = error

@@ -54,14 +54,35 @@ struct AuthenticatorAssembly {
             made.links.append((plugin, context.isLastOfItsKind, authenticator))
             if let lives = authenticator as? any ReloadableAuthenticator { made.reloadable.append(lives) }
             if let lists = authenticator as? any AccountList { made.lists.append((plugin.name, lists)) }
-            links.append(
-                .init(
-                    name: plugin.name, takes: plugin.takes, bounds: plugin.bounds,
-                    verdictDependsOnPeer: plugin.verdictDependsOnPeer, authenticator: authenticator,
-                    metrics: metrics?.authenticator(plugin.name)))
+            links.append(link(of: plugin, authenticator))
         }
         made.chain = AuthenticatorChain(links)
         return made
+    }
+
+    /// Makes a chain for a command that asks what the authenticators know of accounts. An authenticator that cannot be made is
+    /// logged, and cannot tell anything.
+    func makeChain(revocations: any RevocationList) async -> AuthenticatorChain {
+        var links: [AuthenticatorChain.Link] = []
+        for (index, plugin) in plugins.enumerated() {
+            do {
+                let authenticator = try await plugin.make(context(of: index, revocations: revocations))
+                links.append(link(of: plugin, authenticator))
+            } catch {
+                logger.warning(
+                    "An authenticator cannot be asked",
+                    metadata: ["authenticator": "\(plugin.name)", "detail": "\(OperatorMessage.of(error))"])
+                links.append(link(of: plugin, UnusableAuthenticator()))
+            }
+        }
+        return AuthenticatorChain(links)
+    }
+
+    private func link(of plugin: ConfiguredPlugin, _ authenticator: any Authenticator) -> AuthenticatorChain.Link {
+        .init(
+            name: plugin.name, takes: plugin.takes, bounds: plugin.bounds,
+            verdictDependsOnPeer: plugin.verdictDependsOnPeer, authenticator: authenticator,
+            metrics: metrics?.authenticator(plugin.name))
     }
 
     private func context(of index: Int, revocations: any RevocationList) -> PluginContext {
@@ -91,4 +112,12 @@ extension AuthenticatorAssembly.Made {
             (link.authenticator as? any MeasuredAuthenticator).map { (link.plugin.name, $0.load) }
         }
     }
+}
+
+/// The place of an authenticator that could not be made.
+private struct UnusableAuthenticator: AccountAuthenticator {
+    func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        .unavailable(.failed)
+    }
+    func standing(of login: LoginName) async -> AccountStanding { .unknown(.failed) }
 }

@@ -12,6 +12,8 @@ public final class SessionRegister: SessionStore {
     /// A copy of the table's revocation count, readable without the lock.
     private let revocations: Atomic<UInt64>
     private let confirmed: Mutex<AgreedTime>
+    /// The sessions that are closed in memory while their rows could not be removed.
+    private let endedRows = Mutex<Set<SessionID>>([])
 
     /// How long expired records are kept, in microseconds. It equals the clock difference that is accepted at once, so
     /// that such a difference deletes nothing early.
@@ -90,27 +92,57 @@ public final class SessionRegister: SessionStore {
         }
         // The user was revoked during the write; the revocation's own transaction may have run before it.
         let removed = gone ?? [session.id]
-        if !removed.isEmpty { try await ledger.write { try $0.removeSessions(removed) }.get() }
+        if !removed.isEmpty {
+            endedRows.withLock { $0.formUnion(removed) }
+            // What fails here is tried again by `forgetEnded`; the session has begun all the same.
+            try? await removeEndedRows()
+        }
         return gone != nil
     }
 
-    /// Stores a renewal. Returns false where the session does not exist.
+    /// Removes the rows of sessions that are closed in memory.
+    private func removeEndedRows() async throws(LedgerUnavailable) {
+        let rows = endedRows.withLock(\.self)
+        if rows.isEmpty { return }
+        try await ledger.write { try $0.removeSessions(Array(rows)) }.get()
+        endedRows.withLock { $0.subtract(rows) }
+    }
+
+    /// Stores a renewal, on disk first. Returns false where the session does not exist.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
+        guard table.withLock({ $0.session(id) }) != nil else { return false }
         let now = clocks.wall()
-        guard table.withLock({ $0.renew(id, at: now) }) else { return false }
         try await ledger.write { try $0.renewSession(id, at: now) }.get()
+        return table.withLock { $0.renew(id, at: now) }
+    }
+
+    /// Closes a session in memory, then on disk. If the write fails, the session is open again.
+    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+        guard table.withLock({ $0.beginEnding(id, of: user) }) else { return false }
+        let written = await ledger.write { try $0.removeSessions([id]) }
+        table.withLock { $0.finishEnding(id, of: user, isWritten: written.isSuccess) }
+        try written.get()
         return true
     }
 
-    /// Ends a session in memory, then on disk. Returns false where the user has no such session.
-    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+    /// Revokes one token in memory, then on disk. If the write fails, the token is valid again.
+    public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        table.withLock { $0.beginRevoking(token: id, of: user) }
+        let written = await ledger.write { try $0.revoke(token: id, of: user, until: until) }
+        table.withLock { $0.finishRevoking(token: id, of: user, until: written.isSuccess ? until : nil) }
+        try written.get()
+    }
+
+    /// Closes a session for an operator, or because its account was removed: in memory, then on disk. If the write fails, the session
+    /// stays closed in memory until the next start.
+    public func endAtOnce(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.end(id, of: user) }) else { return false }
         try await ledger.write { try $0.removeSessions([id]) }.get()
         return true
     }
 
-    /// Revokes one token in memory, then on disk.
-    public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+    /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory.
+    public func revokeAtOnce(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
         table.withLock { $0.revoke(token: id, of: user, until: until) }
         try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
     }
@@ -135,5 +167,10 @@ public final class SessionRegister: SessionStore {
             try $0.storeConfirmedTime(now)
             try $0.forgetSessions(before: end)
         }.get()
+        try await removeEndedRows()
     }
+}
+
+extension Result {
+    fileprivate var isSuccess: Bool { if case .success = self { true } else { false } }
 }

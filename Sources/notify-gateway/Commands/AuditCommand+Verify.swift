@@ -11,8 +11,8 @@ extension AuditCommand {
             commandName: "verify",
             abstract: "Checks the journal's chain and checkpoints, and names the first line that is wrong.",
             discussion: """
-                Prints OK and what was covered, or exits 1 where something is wrong. An index that does not say what the journal \
-                says is removed, and the next query makes it anew. What was changed since the last checkpoint by somebody who hashed the rest \
+                Prints OK and what was covered, or exits 1 where something is wrong. Writes nothing: an index that does not say what \
+                the journal says is reported, and --discard-index has it made anew. What was changed since the last checkpoint by somebody who hashed the rest \
                 anew, or cut off at the end, only a copy of the checkpoints shows.
 
                 Example: notify-gateway audit verify --copy /mnt/other/checkpoints
@@ -26,6 +26,13 @@ extension AuditCommand {
             help: ArgumentHelp(
                 "Where checkpoints were copied to, or an extract of the system's log.", valueName: "file"))
         var copy: String?
+
+        @Flag(
+            help: """
+                Discard an index that does not say what the journal says: the next query makes it anew, or a running gateway \
+                within a minute.
+                """)
+        var discardIndex = false
 
         func validate() throws {
             for text in key where Ed25519.PublicKey(text: text) == nil {
@@ -49,11 +56,11 @@ extension AuditCommand {
                 // Beside a journal that is not as it was written there is nothing to compare it with.
                 var index: IndexComparison?
                 if report.finding == nil {
-                    // The index lies beside the journal, and the gateway must be able to go on with it.
+                    // Where the gateway uses the index, SQLite shares memory with it through a file that is the gateway's.
                     try StoresOwner(of: configuration).assumeForCommand()
                     index = Self.compareIndex(journal)
                 }
-                try say(report, index)
+                try say(report, index, discarding: discardIndex ? journal.directory : nil)
             } catch let failure as JournalVerification.Failure {
                 throw CommandFailure.unavailable(failure.description)
             }
@@ -89,14 +96,25 @@ extension AuditCommand {
         }
 
         private static func compareIndex(_ journal: ServerConfiguration.JournalSection) -> IndexComparison {
-            let trail = AuditTrail(directory: journal.directory)
-            defer { trail.close() }
             var progress = ProgressLine("Comparing the index")
             defer { progress.end() }
-            return trail.compareIndex { progress.show($0, of: $1) }
+            return AuditTrail.compareIndex(directory: journal.directory) { progress.show($0, of: $1) }
         }
 
-        private func say(_ report: JournalVerification.Report, _ index: IndexComparison?) throws {
+        /// What becomes of an index that does not say what the journal says, as a sentence.
+        private func remedy(discarding directory: String?) -> String {
+            guard let directory else {
+                return "Nothing was changed; audit verify --discard-index has it made anew."
+            }
+            let trail = AuditTrail(directory: directory)
+            defer { trail.close() }
+            if let failure = trail.discardIndex() { return "It cannot be discarded: \(failure.description)." }
+            return "It was discarded; the next query makes it anew, or a running gateway within a minute."
+        }
+
+        private func say(
+            _ report: JournalVerification.Report, _ index: IndexComparison?, discarding directory: String?
+        ) throws {
             if results.json {
                 try results.say(.object(members(report, index)))
             } else {
@@ -114,8 +132,7 @@ extension AuditCommand {
             }
             if case .differs(let detail)? = index {
                 throw CommandFailure.refused(
-                    "The index did not say what the journal says: \(detail). It was removed; the next query makes it anew."
-                )
+                    "The index does not say what the journal says: \(detail). \(remedy(discarding: directory))")
             }
         }
 

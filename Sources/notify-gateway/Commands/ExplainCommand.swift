@@ -10,7 +10,8 @@ struct ExplainCommand: AsyncParsableCommand {
         discussion: """
             Asks the running gateway, by its limits as they stand; where none runs, goes by the configuration and the ledger on
             disk, with all limits full. Nothing is sent, recorded or charged. Credentials of the backend are not shown.
-            Exits 1 if the call would be refused. A running gateway also says where no authenticator that can tell knows the user.
+            Exits 1 if the call would be refused. Also says where no authenticator knows the user, and which authenticators cannot
+            tell without a login; where no gateway runs, the users file is read and PAM is asked by the command itself.
 
             Example: notify-gateway explain --user alice --body '"hello"' 'POST /api/notifications?pns=apns&to_tag=bob'
             """)
@@ -19,7 +20,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "A group that the user is in; may be given again.",
-            discussion: "Without it, a running gateway goes by the groups that the user's account has."))
+            discussion: "Without it, the groups of the user's account count, where an authenticator can tell them."))
     var group: [GroupName] = []
     @Option(help: "The call's body.") var body: String?
     @OptionGroup var gateway: ControlOption

@@ -98,6 +98,14 @@ struct ConfigurationProblemTests {
                 "gateway.yaml:1:29: authentication.deadline: must be from 1s to 1min"
             ),
             (
+                "authentication: { session-without-status: 59s }\n",
+                "gateway.yaml:1:43: authentication.session-without-status: must be from 1min to 365d"
+            ),
+            (
+                "authentication: { device-without-status: 59min }\n",
+                "gateway.yaml:1:42: authentication.device-without-status: must be from 1h to 3650d"
+            ),
+            (
                 "authentication: { timeout: 2s }\n",
                 "gateway.yaml:1:19: authentication.timeout: is not a known key; "
                     + "known keys: deadline, device-without-status, session-without-status"

@@ -95,6 +95,25 @@ struct AuditFixture {
         return (try Self.answers(trail, isBrief: isBrief), obstacle)
     }
 
+    /// The files of the directory, each with its size, inode and time of its last change.
+    func inventory() throws -> [File] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted().map { name in
+            var status = stat()
+            guard lstat(directory(name), &status) == 0 else { throw FileFailure("lstat", name) }
+            return File(
+                name: name, size: Int(status.st_size), inode: UInt64(status.st_ino),
+                changed: [Int(status.st_ctim.tv_sec), Int(status.st_ctim.tv_nsec)])
+        }
+    }
+
+    /// A file as it lies in the directory.
+    struct File: Equatable {
+        let name: String
+        let size: Int
+        let inode: UInt64
+        let changed: [Int]
+    }
+
     /// Writes a clean shutdown marker for the index as it is now.
     func vouch() throws {
         let end = CleanEnd(database: indexPath)

@@ -50,7 +50,9 @@ struct DamagedIndexTests {
                     _ = try AuditFixture.answers(trail, isBrief: true)
                     continue
                 }
-                let comparison = trail.compareIndex()
+                let before = try fixture.inventory()
+                let comparison = AuditTrail.compareIndex(directory: fixture.directory.path)
+                #expect(try fixture.inventory() == before, "round \(round)")
                 guard case .agrees = comparison else {
                     found += 1
                     continue
@@ -205,6 +207,42 @@ struct DamagedIndexTests {
         #expect(!end.exists)
         second.close()
         #expect(end.isValid)
+    }
+
+    @Test("A comparison beside a process that has the index open writes nothing; discarding makes that process rebuild it")
+    func comparedWhileUsed() async throws {
+        let fixture = try await AuditFixture()
+        let expected = try fixture.expected()
+        #expect(AuditTrail.compareIndex(directory: fixture.directory.path) == .absent)
+        #expect(!FileManager.default.fileExists(atPath: fixture.indexPath))
+        let user = AuditTrail(directory: fixture.directory.path)
+        #expect(user.update() == nil)
+        let before = try fixture.inventory()
+        guard case .agrees(let lines) = AuditTrail.compareIndex(directory: fixture.directory.path) else {
+            Issue.record("not compared")
+            return
+        }
+        #expect(lines > 80)
+        let index = try #require(user.usable)
+        try index.write { try $0.execute(sql: "UPDATE record SET place = place + 1 WHERE seq = 7") }
+        for _ in 0..<2 {
+            guard case .differs(let what) = AuditTrail.compareIndex(directory: fixture.directory.path) else {
+                Issue.record("no difference found")
+                return
+            }
+            #expect(what.contains("line 7"))
+        }
+        #expect(try fixture.inventory().map(\.name) == before.map(\.name) && !index.isMarkedDamaged)
+        let other = AuditTrail(directory: fixture.directory.path)
+        #expect(other.discardIndex() == nil)
+        #expect(index.isMarkedDamaged)
+        #expect(user.update() == nil)
+        #expect(try AuditFixture.answers(user) == expected)
+        user.close()
+        guard case .agrees = AuditTrail.compareIndex(directory: fixture.directory.path) else {
+            Issue.record("not made anew")
+            return
+        }
     }
 
     @Test("A database that one process finds damaged is removed when the last process closes it")

@@ -19,6 +19,13 @@ struct LedgerFixture {
             file: directory("ledger.sqlite"), limits: limits, now: Self.noon, proofLifetime: proofLifetime)
     }
 
+    /// Makes all writes fail as on a full disk, or succeed again.
+    func refuseWrites(_ refuses: Bool) async throws {
+        try await ledger.database.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA query_only = \(refuses ? 1 : 0)")
+        }
+    }
+
     static let alice = UserName(canonical: "alice")!  // A valid name.
     static let bob = UserName(canonical: "bob")!  // A valid name.
     static let eve = UserName(canonical: "eve")!  // A valid name.

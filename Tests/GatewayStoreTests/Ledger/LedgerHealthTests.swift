@@ -8,20 +8,13 @@ private typealias Fixture = LedgerFixture
 
 @Suite("Ledger: availability")
 struct LedgerHealthTests {
-    /// Makes all writes fail as on a full disk, or succeed again.
-    private func fill(_ ledger: SQLiteLedger, _ isFull: Bool) async throws {
-        try await ledger.database.writeWithoutTransaction { database in
-            try database.execute(sql: "PRAGMA query_only = \(isFull ? 1 : 0)")
-        }
-    }
-
     @Test("While the ledger cannot be written no call reaches the backend, and afterwards calls do")
     func unwritable() async throws {
         let fixture = try Fixture(proofLifetime: .zero)
         let handle = try Fixture.handle(1)
         try await fixture.update(Fixture.alice, Fixture.id(1), handle, fresh: Fixture.id(1))
         #expect(fixture.ledger.fault == nil)
-        try await fill(fixture.ledger, true)
+        try await fixture.refuseWrites(true)
         for request: LedgerRequest in [
             .create(user: Fixture.alice, handle: handle),
             .update(user: Fixture.alice, label: Fixture.id(1), handle: handle),
@@ -33,7 +26,7 @@ struct LedgerHealthTests {
             #expect(fixture.ledger.fault?.hasPrefix("cannot be written: ") == true)
         }
         #expect(fixture.ledger.claims.heldKeys == 0)
-        try await fill(fixture.ledger, false)
+        try await fixture.refuseWrites(false)
         // A test write detects it without an earlier call.
         await fixture.ledger.testWrite()
         #expect(fixture.ledger.fault == nil)
@@ -47,7 +40,7 @@ struct LedgerHealthTests {
         try fixture.emptyLog()
         _ = try await fixture.look(.create(user: Fixture.alice, handle: nil))
         #expect(try fixture.directory.bytes("ledger.sqlite-wal").isEmpty)
-        try await fill(fixture.ledger, true)
+        try await fixture.refuseWrites(true)
         #expect((try? await fixture.ledger.write { try $0.noteTestWrite() }.get()) == nil)
         #expect(fixture.ledger.fault != nil)
         await #expect(throws: LedgerUnavailable.self) {

@@ -97,6 +97,72 @@ struct SessionRegisterTests {
         #expect(rows == 0)
     }
 
+    @Test(
+        "If the ledger cannot be written nothing changes, not even in memory; what an operator revokes is revoked in memory all the same"
+    )
+    func unwritable() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        for number in 1...3 {
+            let started = try await register.start(session(UInt64(number)), since: register.epoch)
+            #expect(started)
+        }
+        let before = register.allSessions
+        let now = clock.clocks.wall()
+        let (end, stray) = (
+            WallTime(seconds: now.seconds + 3600),
+            TokenReference(id: "t", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
+        )
+        try await fixture.refuseWrites(true)
+        clock.advance(by: .seconds(1))
+        let (held, first, fresh) = (register, session(1).id, session(4))
+        await #expect(throws: LedgerUnavailable.self) { try await held.start(fresh, since: held.epoch) }
+        await #expect(throws: LedgerUnavailable.self) { try await held.renew(first) }
+        await #expect(throws: LedgerUnavailable.self) { try await held.end(first, of: Fixture.alice) }
+        await #expect(throws: LedgerUnavailable.self) {
+            try await held.revoke(token: "t", of: Fixture.alice, until: end)
+        }
+        #expect(register.allSessions == before)
+        let token = TokenReference(id: "u", session: first, issued: now, expires: end)
+        #expect(!register.isRevoked(token, of: Fixture.alice) && !register.isRevoked(stray, of: Fixture.alice))
+        // Operators.
+        let second = session(2).id
+        await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(second, of: Fixture.alice) }
+        await #expect(throws: LedgerUnavailable.self) {
+            try await held.revokeAtOnce(token: "t", of: Fixture.alice, until: end)
+        }
+        #expect(register.session(second) == nil && register.isRevoked(stray, of: Fixture.alice))
+        try await fixture.refuseWrites(false)
+        let ended = try await register.end(first, of: Fixture.alice)
+        #expect(ended)
+        (fixture, register) = try reopened(fixture)
+        #expect(register.allSessions.map(\.id).sorted { $0.text < $1.text } == [session(2).id, session(3).id])
+    }
+
+    @Test("The row of a session that a new one replaced is removed later if it cannot be removed at once")
+    func evicted() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        for number in 1...SessionTable.mostSessions {
+            clock.advance(by: .seconds(1))
+            _ = try await register.start(session(UInt64(number)), since: register.epoch)
+        }
+        let oldest = try #require(register.sessions(of: Fixture.alice).last)
+        // The new row can be written, and no row can be deleted.
+        try await fixture.ledger.database.writeWithoutTransaction { database in
+            try database.execute(
+                sql: "CREATE TRIGGER keep BEFORE DELETE ON session BEGIN SELECT raise(ABORT, 'kept'); END")
+        }
+        let started = try await register.start(session(100), since: register.epoch)
+        #expect(started && register.session(oldest.id) == nil)
+        try await fixture.ledger.database.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER keep") }
+        try await register.forgetEnded()
+        let rows = try await fixture.ledger.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM session") }
+        #expect(rows == SessionTable.mostSessions)
+        (fixture, register) = try reopened(fixture)
+        #expect(register.session(oldest.id) == nil && register.session(session(100).id) != nil)
+    }
+
     @Test("A revoked user loses everything, in memory at once and on disk, and others keep theirs")
     func revokedUser() async throws {
         var fixture = try Fixture()

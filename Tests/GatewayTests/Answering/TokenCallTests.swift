@@ -192,19 +192,48 @@ struct TokenCallTests {
         }
     }
 
-    @Test("What cannot be recorded is not issued, and what cannot be kept is answered as a failure with one outcome")
+    @Test("What cannot be recorded is not issued, nor what no key signs")
     func failures() async throws {
         let bench = TokenBench()
         bench.journal.refuse(JournalUnavailable("full"))
         #expect(await bench.call("POST /auth/token", as: "alice").code == .journalUnavailable)
         bench.journal.refuse(nil)
-        bench.sessions.fail(LedgerUnavailable("gone"))
-        #expect(await bench.call("POST /auth/token", as: "alice").code == .internalError)
-        #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).isEmpty)
-        bench.sessions.fail(nil)
         bench.issuer.fail(IssueFault("no key", isTemporary: true))
         #expect(await bench.call("POST /auth/token", as: "alice").code == .internalError)
-        #expect(bench.journal.records(.outcome).map(\.result) == ["ledger-failed", "not-issued"])
-        #expect(bench.journal.records(.intent).count == 2)
+        #expect(bench.journal.records(.outcome).map(\.result) == ["not-issued"])
+        #expect(bench.journal.records(.intent).count == 1)
+    }
+
+    @Test("A ledger that cannot be written is answered 503, with one outcome and nothing half done; a retry succeeds")
+    func unwritableLedger() async throws {
+        let bench = TokenBench()
+        let (first, second) = (try await bench.login(), try await bench.login())
+        let now = bench.clock.clocks.wall()
+        bench.issuer.add(
+            "stray",
+            Identity(
+                user: UserName(canonical: "bob")!, authenticator: TestIssuer.name,
+                token: TokenReference(
+                    id: "stray", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))))
+        let before = bench.sessions.sessions(of: UserName(canonical: "alice")!)
+        let calls = [
+            ("POST /auth/token", "token-1", 200), ("DELETE /auth/sessions/\(second.text)", "token-1", 204),
+            ("DELETE /auth/token", "token-1", 204), ("DELETE /auth/token", "stray", 204),
+        ]
+        bench.sessions.fail(LedgerUnavailable("gone"))
+        bench.clock.advance(by: .seconds(1))
+        var answers = [await bench.call("POST /auth/token", as: "alice")]
+        for (line, token, _) in calls { answers.append(await bench.call(line, token: token)) }
+        for answer in answers {
+            #expect(answer.code == .ledgerUnavailable && answer.status == 503, "\(answer)")
+            #expect(answer.values("Retry-After") == ["1"])
+            #expect(answer.json?["access_token"] == nil)
+        }
+        #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!) == before)
+        #expect(bench.journal.records(.outcome).suffix(5).allSatisfy { $0.result == "ledger-unavailable" })
+        #expect(bench.journal.records(.intent).count == 7 && bench.journal.records(.outcome).count == 7)
+        bench.sessions.fail(nil)
+        for (line, token, status) in calls { #expect(await bench.call(line, token: token).status == status, "\(line)") }
+        #expect(bench.sessions.session(first) == nil && bench.sessions.session(second) == nil)
     }
 }

@@ -60,6 +60,33 @@ struct WeakSecretTests {
         #expect(try await Self.problem(text)?.hasPrefix("was typed as words") == true)
     }
 
+    /// Secrets that were found in public repositories, one a line.
+    private static let published = TestData.corpus("jwt-secrets/jwt.secrets.list")
+
+    @Test(
+        "No published secret is accepted, neither as text nor in base64",
+        .enabled(if: published != nil, "no list of published secrets: set NOTIFY_GATEWAY_CORPORA"))
+    func publishedSecrets() async throws {
+        let text = String(decoding: try Data(contentsOf: try #require(Self.published)), as: UTF8.self)
+        let secrets = Set(text.split(whereSeparator: \.isNewline).map(String.init)).sorted()
+        #expect(!secrets.isEmpty)
+        let files = try TestFiles()
+        for start in stride(from: 0, to: secrets.count, by: 500) {
+            let some = secrets[start..<min(start + 500, secrets.count)]
+            let forms = some.flatMap { [$0, Self.base64(Array($0.utf8))] }
+            let keys = forms.enumerated().map { number, secret in
+                let quoted = String(decoding: JSONWriter.bytes(of: .string(secret)), as: UTF8.self)
+                return "  - { id: k\(number), algorithm: HS256, secret: \(quoted) }\n"
+            }
+            let file = try files.write("keys:\n" + keys.joined())
+            let problems = await HMACTokenPlugin.problems(in: .init(keys: file), context: .test())
+            let refused = Set(problems.map(\.path))
+            let taken = forms.indices.filter { !refused.contains("keys[\($0)].secret") }.map { forms[$0] }
+            #expect(taken.isEmpty, "\(taken)")
+        }
+        print("\(secrets.count) published secrets, each as it stands and in base64")
+    }
+
     @Test("Random bytes are accepted in base64 and in hex, and have nearly all their bits")
     func random() async throws {
         var least = Double.infinity

@@ -4,11 +4,13 @@ internal import Synchronization
 /// The memory that clients hold by requests that are not complete, and by answers that they do not take: bounded for all connections
 /// together, since none of it needs a login. Used from any loop.
 ///
-/// Each connection may hold a fixed part of what is free at the moment. So what is left shrinks the slower the less there is, one
-/// connection cannot take it from the others, and of 64 MiB each of the first thousand may hold 4 KiB. A request that arrives whole is
-/// not counted, so that a client that sends one usual request is served however many hold all that they may.
+/// Each connection may hold a fixed part of what it leaves free: a 256th, or a 16th for a listed proxy. So what is left shrinks the
+/// slower the less there is, and one connection cannot take it from the others. Where clients hold all that they may, one after the
+/// other, of 64 MiB the first may hold 255 KiB, the thousandth 5 KiB, and exactly the first 1,066 may hold 4 KiB or more. Where others
+/// hold less, more may. A request that arrives whole is not counted, so that a client that sends one usual request is served however
+/// many hold all that they may.
 public final class RequestMemory: Sendable {
-    /// What a connection may hold: the free bytes divided by this.
+    /// What a connection may hold: the bytes that are free beside what it holds then, divided by this.
     enum Part: Int {
         /// A client of one's own.
         case client = 256

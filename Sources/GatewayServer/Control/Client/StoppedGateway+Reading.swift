@@ -3,13 +3,14 @@ internal import Gateway
 public import GatewayCore
 internal import GatewayStore
 internal import Logging
+internal import NIOPosix
 
 extension StoppedGateway {
     /// Answers a request that changes nothing, from a copy of the ledger as it lies on disk: lists, and what the gateway would do
     /// with a call if it started now, with all limits full.
     ///
-    /// Nothing is written beside the stores, and nothing of the journal is opened. Of what a gateway answers itself only that is
-    /// known which needs no authenticator: none is made.
+    /// Nothing is written beside the stores, and nothing of the journal is opened. Authenticators are made for `explain` alone; one
+    /// whose files cannot be read is logged, and cannot tell whether it has the user's account.
     ///
     /// - Returns: nil where the results were handed over, else why not.
     public func read(
@@ -47,9 +48,10 @@ extension StoppedGateway {
         } catch {
             return .unavailable("The ledger cannot be read: \(error.reason)")
         }
+        let chain = isExplaining ? await makeChain(revocations: sessions) : AuthenticatorChain([])
         let explainer = CallExplainer(
             rules: configuration.rules(
-                chain: AuthenticatorChain([]), limiter: Limiter(configuration.limits, clocks: clocks),
+                chain: chain, limiter: Limiter(configuration.limits, clocks: clocks),
                 throttle: LoginThrottle(clocks: clocks), verdicts: VerdictCache(clocks: clocks),
                 sends: SendMemory(clocks: clocks)),
             ledger: ledger, sessions: sessions, clocks: clocks,
@@ -68,6 +70,15 @@ extension StoppedGateway {
             logger.error("The ledger was not closed in order", metadata: ["detail": "\(error.detail)"])
         }
         return fault
+    }
+}
+
+extension StoppedGateway {
+    private func makeChain(revocations: any RevocationList) async -> AuthenticatorChain {
+        await AuthenticatorAssembly(
+            plugins: configuration.authenticators, names: configuration.names,
+            pool: BlockingPool(threads: .singleton, capacity: 256), clocks: clocks, logger: logger
+        ).makeChain(revocations: revocations)
     }
 }
 

@@ -15,26 +15,25 @@ struct ExplainOperation: ControlOperation {
             throw .malformed("user is missing.")
         }
         let login = names.login(PresentedName(text))
-        let groups = try await groups(in: arguments, of: user, login: login)
+        let account = await explainer.value.lookUpAccount(of: user, login: login)
+        let given = try Self.groups(in: arguments)
+        let groups = given.isEmpty ? account.groups ?? [] : given
         guard let line = try arguments.text("call") else { throw .malformed("call is missing.") }
         let request = try Self.request(line, body: try arguments.text("body") ?? "", id: context.call)
         let explanation = await explainer.value.explain(
             request, as: Identity(user: user, groups: groups, authenticator: "explain"),
             login: login)
-        let strangers = await explainer.value.strangers(to: user, login: login)
-        try await context.send(explanation.item(of: user, in: groups, unknownTo: strangers))
+        try await context.send(explanation.item(of: user, in: groups, account))
     }
 
-    /// Those that are given, else those that the user's account has.
-    private func groups(
-        in arguments: ControlArguments, of user: UserName, login: LoginName
-    ) async throws(ControlFault) -> Set<GroupName> {
+    /// The groups that the operator gives.
+    private static func groups(in arguments: ControlArguments) throws(ControlFault) -> Set<GroupName> {
         var groups: Set<GroupName> = []
         for text in try arguments.texts("groups") {
             guard let group = GroupName(text) else { throw .refused("What groups says is not a group's name.") }
             groups.insert(group)
         }
-        return groups.isEmpty ? await explainer.value.groups(of: user, login: login) ?? [] : groups
+        return groups
     }
 
     /// The request that a listener would make of the line, where it would make one at all.
@@ -59,13 +58,15 @@ struct ExplainOperation: ControlOperation {
 
 extension Explanation {
     /// The explanation as one result.
-    func item(of user: UserName, in groups: Set<GroupName>, unknownTo strangers: [PluginName]?) -> JSONValue {
+    func item(of user: UserName, in groups: Set<GroupName>, _ account: AccountLookup) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("user", .string(user.text)),
             .init("groups", .array(groups.map(\.text).sorted().map(JSONValue.string))),
         ]
-        if let strangers {
-            members.append(.init("unknown_to", .array(strangers.map { .string($0.text) })))
+        if account.owner == nil {
+            let (unknown, undecided) = (account.unknownTo, account.undecided)
+            if !unknown.isEmpty { members.append(.init("unknown_to", .array(unknown.map { .string($0.text) }))) }
+            if !undecided.isEmpty { members.append(.init("undecided", .array(undecided.map(\.item)))) }
         }
         if let action { members.append(.init("action", .string(action.rawValue))) }
         if let call { members.append(.init("call", .object(call.parameters))) }
@@ -86,6 +87,12 @@ extension Explanation {
             members.append(.init("skipped", .array(skipped.map(\.item))))
         }
         return .object(members)
+    }
+}
+
+extension AccountLookup.Undecided {
+    fileprivate var item: JSONValue {
+        .object([.init("authenticator", .string(authenticator.text)), .init("reason", .string(reason.word))])
     }
 }
 

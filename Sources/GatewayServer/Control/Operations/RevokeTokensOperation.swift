@@ -32,7 +32,7 @@ struct RevokeTokensOperation: ControlOperation {
             }
             let record = try await context.record(.operatorRevoke, user: session.user, target: session.id.text)
             try await change(record) { () throws(LedgerUnavailable) in
-                _ = try await sessions.end(session.id, of: session.user)
+                _ = try await sessions.endAtOnce(session.id, of: session.user)
             }
             try await report(sessions: 1, in: context)
         case (let user?, nil, let token?, let until?):
@@ -40,7 +40,7 @@ struct RevokeTokensOperation: ControlOperation {
             guard (1...128).contains(token.utf8.count) else { throw .malformed("token must be a token's id.") }
             let record = try await context.record(.operatorRevoke, user: user, target: token)
             try await change(record) { () throws(LedgerUnavailable) in
-                try await sessions.revoke(token: token, of: user, until: WallTime(seconds: until))
+                try await sessions.revokeAtOnce(token: token, of: user, until: WallTime(seconds: until))
             }
         default:
             throw .malformed("Give a user, or a session, or a token with its user and its end.")

@@ -119,8 +119,29 @@ final class IndexFiles: Sendable {
 
     private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && cleanEnd.isValid }
 
+    private var hasNoLog: Bool { Self.hasNoLog(beside: database) }
+
+    /// Whether a process has the index of the journal in the directory open. Creates no file.
+    static func isUsed(in directory: String) throws(FileFailure) -> Bool {
+        let lock = directory + "/index.lock"
+        let descriptor = Glibc.open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return false }
+            throw FileFailure("open", lock)
+        }
+        defer { Glibc.close(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB) != 0
+    }
+
+    /// Whether the database was closed cleanly and has not changed since, so that a process that has it alone may read it.
+    static func isClosedInOrder(in directory: String) -> Bool {
+        let database = directory + "/" + AuditIndex.fileName
+        return access(directory + "/index.damaged", F_OK) != 0 && hasNoLog(beside: database)
+            && CleanEnd(database: database).isValid
+    }
+
     /// Whether the write-ahead log and the rollback journal are missing or empty.
-    private var hasNoLog: Bool {
+    private static func hasNoLog(beside database: String) -> Bool {
         ["-wal", "-shm", "-journal"].allSatisfy { suffix in
             var status = stat()
             guard lstat(database + suffix, &status) == 0 else { return errno == ENOENT }

@@ -8,65 +8,75 @@ public enum IndexComparison: Sendable, Hashable {
     case absent
     /// The index matches the segments in this number of lines.
     case agrees(lines: UInt64)
-    /// The index contradicts the segments. It was removed, and the next query rebuilds it.
+    /// The index contradicts the segments.
     case differs(String)
     /// The index could not be read.
     case unreadable(String)
 }
 
 extension AuditTrail {
-    /// Compares every row of the index with its line, and every line with its row. Reads the whole journal and blocks
-    /// for that time; intended for commands.
-    public func compareIndex(progress: (UInt64, UInt64) -> Void = { _, _ in }) -> IndexComparison {
-        let index: AuditIndex
-        do throws(AuditIndex.Failure) {
-            index = try opened()
-        } catch {
-            return .unreadable(error.description)
-        }
-        do throws(AuditIndex.Failure) {
-            let lines = try index.compare(progress: progress)
+    /// Compares every row of the index with its line, and every line with its row. Writes no file in the journal's directory. Reads
+    /// the whole journal and blocks for that time; intended for commands.
+    public static func compareIndex(
+        directory: String, progress: (UInt64, UInt64) -> Void = { _, _ in }
+    ) -> IndexComparison {
+        do {
+            guard let snapshot = try IndexSnapshot(directory: directory) else { return .absent }
+            defer { snapshot.close() }
+            let files = SegmentFiles(directory: directory)
+            let lines = try snapshot.database.read { try AuditIndex.compare($0, files, progress: progress) }
             return lines.map(IndexComparison.agrees) ?? .absent
         } catch {
-            return discardIndex(after: error) ? .differs(error.description) : .unreadable(error.description)
+            let failure = AuditIndex.Failure(error)
+            return failure.isDamage ? .differs(failure.description) : .unreadable(failure.description)
         }
+    }
+
+    /// Marks the index for a rebuild: by the next query if no process has it open, otherwise by the process that has it open, at its
+    /// next update. Queries read the segments until then.
+    ///
+    /// - Returns: The reason why the index cannot be discarded; nil on success.
+    public func discardIndex() -> AuditIndex.Failure? {
+        do throws(AuditIndex.Failure) { _ = try opened() } catch { return error }
+        drop(for: AuditIndex.Failure("it was discarded", isDamage: true))
+        return nil
     }
 }
 
 extension AuditIndex {
     /// Returns the number of lines that match; nil where the index is empty. Throws at the first difference.
-    func compare(progress: (UInt64, UInt64) -> Void) throws(Failure) -> UInt64? {
-        try guarded { database in
-            let known = try Row.fetchAll(database, sql: "SELECT first, bytes FROM segment ORDER BY first").map { row in
-                (try row.decode(Int64.self, atIndex: 0), try row.decode(Int64.self, atIndex: 1))
-            }
-            guard !known.isEmpty else { return nil }
-            var comparison = try RowComparison(database)
-            let present = Dictionary(
-                try files.list().map { (Int64(clamping: $0.name.first), $0) }, uniquingKeysWith: { first, _ in first })
-            let total = known.reduce(UInt64(0)) { $0 &+ UInt64(clamping: $1.1) }
-            var done: UInt64 = 0
-            for (place, (first, bytes)) in known.enumerated() {
-                progress(done, total)
-                done &+= UInt64(clamping: bytes)
-                // Retention has removed the segment or is about to.
-                guard let segment = present[first] else { continue }
-                guard bytes >= 0, UInt64(bytes) <= segment.size else {
-                    throw Failure("segment \(first) is shorter than its index entry", isDamage: true)
-                }
-                let end = place + 1 < known.count ? UInt64(clamping: known[place + 1].0) : nil
-                let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
-                try AuditScan(files).visit(part, before: end) { line in
-                    guard line.location.place < Int(bytes) else { return }
-                    try comparison.compare(line)
-                }
-            }
-            try comparison.finish(skipping: { present[$0] == nil })
-            let check = try String.fetchOne(database, sql: "PRAGMA integrity_check(1)")
-            guard check == "ok" else { throw Failure("SQLite: \(check ?? "integrity check failed")", isDamage: true) }
-            progress(total, total)
-            return comparison.lines
+    fileprivate static func compare(
+        _ database: Database, _ files: SegmentFiles, progress: (UInt64, UInt64) -> Void
+    ) throws -> UInt64? {
+        let known = try Row.fetchAll(database, sql: "SELECT first, bytes FROM segment ORDER BY first").map { row in
+            (try row.decode(Int64.self, atIndex: 0), try row.decode(Int64.self, atIndex: 1))
         }
+        guard !known.isEmpty else { return nil }
+        var comparison = try RowComparison(database)
+        let present = Dictionary(
+            try files.list().map { (Int64(clamping: $0.name.first), $0) }, uniquingKeysWith: { first, _ in first })
+        let total = known.reduce(UInt64(0)) { $0 &+ UInt64(clamping: $1.1) }
+        var done: UInt64 = 0
+        for (place, (first, bytes)) in known.enumerated() {
+            progress(done, total)
+            done &+= UInt64(clamping: bytes)
+            // Retention has removed the segment or is about to.
+            guard let segment = present[first] else { continue }
+            guard bytes >= 0, UInt64(bytes) <= segment.size else {
+                throw Failure("segment \(first) is shorter than its index entry", isDamage: true)
+            }
+            let end = place + 1 < known.count ? UInt64(clamping: known[place + 1].0) : nil
+            let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
+            try AuditScan(files).visit(part, before: end) { line in
+                guard line.location.place < Int(bytes) else { return }
+                try comparison.compare(line)
+            }
+        }
+        try comparison.finish(skipping: { present[$0] == nil })
+        let check = try String.fetchOne(database, sql: "PRAGMA integrity_check(1)")
+        guard check == "ok" else { throw Failure("SQLite: \(check ?? "integrity check failed")", isDamage: true) }
+        progress(total, total)
+        return comparison.lines
     }
 }
 

@@ -9,10 +9,7 @@ public import GatewayCore
 public struct LedgerCopy: Sendable {
     /// The path of the copied ledger. The copy of its key lies beside it.
     public let file: String
-    private let directory: String
-    private let hold: CInt
-
-    private static let prefix = "notify-gateway-read-"
+    private let copy: PrivateCopy
 
     /// Copies the ledger, its write-ahead log and its key. Blocks.
     ///
@@ -25,16 +22,12 @@ public struct LedgerCopy: Sendable {
             // Held while the files are copied, so that no gateway changes them.
             let lock = try Self.lock(source + ".lock")
             defer { if lock >= 0 { close(lock) } }
-            let temporary = FileManager.default.temporaryDirectory.path(percentEncoded: false)
-            Self.removeLeftovers(in: temporary)
-            directory = try Self.makeDirectory(in: temporary)
-            hold = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            _ = flock(hold, LOCK_EX | LOCK_NB)
-            file = directory + "/ledger.sqlite"
+            copy = try PrivateCopy()
+            file = copy.path("ledger.sqlite")
             do throws(FileFailure) {
-                try Self.copy(source, to: file)
+                try copy.add(source, as: "ledger.sqlite")
                 for suffix in ["-wal", ".key"] where try Self.exists(source + suffix) {
-                    try Self.copy(source + suffix, to: file + suffix)
+                    try copy.add(source + suffix, as: "ledger.sqlite" + suffix)
                 }
             } catch {
                 remove()
@@ -53,10 +46,7 @@ public struct LedgerCopy: Sendable {
     }
 
     /// Removes the copy.
-    public func remove() {
-        try? FileManager.default.removeItem(atPath: directory)
-        if hold >= 0 { close(hold) }
-    }
+    public func remove() { copy.remove() }
 
     /// Returns the descriptor of the ledger's lock, shared with other readers; -1 where no lock file exists.
     private static func lock(_ path: String) throws(FileFailure) -> CInt {
@@ -77,51 +67,5 @@ public struct LedgerCopy: Sendable {
         if stat(path, &status) == 0 { return true }
         guard errno == ENOENT || errno == ENOTDIR else { throw FileFailure("stat", path) }
         return false
-    }
-
-    private static func makeDirectory(in parent: String) throws(FileFailure) -> String {
-        let path = "\(parent.hasSuffix("/") ? parent : parent + "/")\(prefix)\(UUID().uuidString)"
-        guard mkdir(path, 0o700) == 0 else { throw FileFailure("mkdir", path) }
-        return path
-    }
-
-    private static func copy(_ source: String, to target: String) throws(FileFailure) {
-        let input = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard input >= 0 else { throw FileFailure("open", source) }
-        defer { close(input) }
-        let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard output >= 0 else { throw FileFailure("create", target) }
-        defer { close(output) }
-        var chunk = [UInt8](repeating: 0, count: 1 << 20)
-        while true {
-            let count = read(input, &chunk, chunk.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw FileFailure("read", source) }
-            if count == 0 { return }
-            var rest = chunk[..<count]
-            while !rest.isEmpty {
-                let written = rest.withUnsafeBytes { write(output, $0.baseAddress, $0.count) }
-                if written < 0, errno == EINTR { continue }
-                guard written > 0 else { throw FileFailure("write", target) }
-                rest = rest.dropFirst(written)
-            }
-        }
-    }
-
-    /// Removes copies of this user that no process holds.
-    private static func removeLeftovers(in parent: String) {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
-        for name in names where name.hasPrefix(prefix) {
-            let path = "\(parent.hasSuffix("/") ? parent : parent + "/")\(name)"
-            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            guard descriptor >= 0 else { continue }
-            defer { close(descriptor) }
-            var status = stat()
-            // A directory younger than a minute may belong to a process that is about to lock it.
-            guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
-                status.st_mtim.tv_sec + 60 < time(nil), flock(descriptor, LOCK_EX | LOCK_NB) == 0
-            else { continue }
-            try? FileManager.default.removeItem(atPath: path)
-        }
     }
 }

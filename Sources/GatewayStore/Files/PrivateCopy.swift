@@ -1,0 +1,74 @@
+internal import Foundation
+
+/// A private directory for copies of files that a command only reads.
+///
+/// SQLite makes files beside a database that it opens; beside a copy they disturb nobody. The directory has mode 0700, lies below the one
+/// for temporary files and goes with `remove()`. One that a killed command has left goes with the next.
+struct PrivateCopy: Sendable {
+    private let directory: String
+    private let hold: CInt
+
+    private static let prefix = "notify-gateway-read-"
+
+    /// Makes an empty directory, and removes those that no process holds.
+    init() throws(FileFailure) {
+        let temporary = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+        let parent = temporary.hasSuffix("/") ? temporary : temporary + "/"
+        Self.removeLeftovers(in: parent)
+        directory = "\(parent)\(Self.prefix)\(UUID().uuidString)"
+        guard mkdir(directory, 0o700) == 0 else { throw FileFailure("mkdir", directory) }
+        hold = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        _ = flock(hold, LOCK_EX | LOCK_NB)
+    }
+
+    /// The path of a file in the directory.
+    func path(_ name: String) -> String { "\(directory)/\(name)" }
+
+    /// Removes the directory and all that is in it.
+    func remove() {
+        try? FileManager.default.removeItem(atPath: directory)
+        if hold >= 0 { close(hold) }
+    }
+
+    /// Copies a file into the directory. Blocks.
+    func add(_ source: String, as name: String) throws(FileFailure) {
+        let target = path(name)
+        let input = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard input >= 0 else { throw FileFailure("open", source) }
+        defer { close(input) }
+        let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard output >= 0 else { throw FileFailure("create", target) }
+        defer { close(output) }
+        var chunk = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = read(input, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw FileFailure("read", source) }
+            if count == 0 { return }
+            var rest = chunk[..<count]
+            while !rest.isEmpty {
+                let written = rest.withUnsafeBytes { write(output, $0.baseAddress, $0.count) }
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { throw FileFailure("write", target) }
+                rest = rest.dropFirst(written)
+            }
+        }
+    }
+
+    /// Removes directories of this user's that no process holds.
+    private static func removeLeftovers(in parent: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            let path = parent + name
+            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            defer { close(descriptor) }
+            var status = stat()
+            // A directory that is a moment old may be one whose maker is about to lock it.
+            guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
+                status.st_mtim.tv_sec + 60 < time(nil), flock(descriptor, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            try? FileManager.default.removeItem(atPath: path)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Gateway
+import GatewayCore
+import GatewayStore
+import GatewayTesting
+import Logging
+import Synchronization
+import Testing
+
+@testable import GatewayServer
+
+/// A device that registers while its token ends, with stores on disk and both calls on threads of their own.
+@Suite("A registration that races the end of its token", .timeLimit(.minutes(10)))
+struct EndedTokenRaceTests {
+    private static let tries = TestRun.count(full: 1500, otherwise: 150)
+
+    /// Gives ids of registrations, each once, and tells how far the registration has come.
+    private final class Backend: Sendable {
+        /// How far a registration has come, in order.
+        enum Stage: Int, CaseIterable { case begun, reserving, updating, ended }
+
+        private let number = Atomic(0)
+        private let stage = Atomic(Stage.begun.rawValue)
+
+        func enter(_ stage: Stage) { self.stage.store(stage.rawValue, ordering: .releasing) }
+
+        /// Returns when the registration has come so far.
+        func wait(for stage: Stage) async {
+            while self.stage.load(ordering: .acquiring) < stage.rawValue { await Task.yield() }
+        }
+
+        @Sendable func answer(_ request: SeenRequest) async -> BackendAnswer {
+            enter(request.method == "POST" ? .reserving : .updating)
+            for _ in 0..<Int.random(in: 0..<8) { await Task.yield() }
+            guard request.method == "POST" else { return .status(200) }
+            let number = number.add(1, ordering: .relaxed).newValue
+            return .status(200, "\"\(number)-\(number)-1\"")
+        }
+    }
+
+    private static func request(_ line: String, token: String, body: String = "") -> ReceivedRequest {
+        ReceivedRequest(
+            line, authorization: .text("Bearer \(token)"),
+            contentType: body.isEmpty ? .absent : .text("application/json"), body: Array(body.utf8))
+    }
+
+    private static func gateway(
+        _ bench: AccountBench, _ backend: Backend, _ users: [String]
+    ) -> Gateway {
+        var rules = TestGateway.rules(clock: bench.clock)
+        let passwords = FixedAuthenticator(
+            passwords: Dictionary(uniqueKeysWithValues: users.map { ($0, TestGateway.password(of: $0)) }))
+        // It tells of accounts at logins alone, so that each registration must name its account.
+        rules.authenticators = AuthenticatorChain([
+            .init(name: FixedAuthenticator.name, takes: [.password], authenticator: passwords),
+            .init(
+                name: TestIssuer.name, takes: [.bearer], authenticator: TestIssuer(revocations: bench.sessions)),
+        ])
+        rules.limiter = Limiter([], clocks: bench.clock.clocks)
+        var ports = TestGateway.ports(
+            clock: bench.clock, ledger: bench.ledger, sessions: bench.sessions, journal: bench.journal,
+            backend: ScriptedBackend(answering: backend.answer))
+        ports.randomness = { .random(in: 0 ... .max) }
+        return Gateway(rules: rules, ports: ports)
+    }
+
+    @Test("registers nothing, or a device whose account is known, so that it ends with the account")
+    func race() async throws {
+        let users = (0..<Self.tries).map { "user\($0)" }
+        let bench = try AccountBench(TestFiles())
+        let backend = Backend()
+        let gateway = Self.gateway(bench, backend, users)
+        var registered: Set<UserName> = []
+        for (number, user) in users.enumerated() {
+            let login = await gateway.serve(ReceivedRequest("POST /auth/token", as: user))
+            let token = try #require(login.json?["access_token"]?.string, "\(login)")
+            let handle = String(repeating: "A", count: 54) + String(1_000_000_000 + number)
+            let put = Self.request(
+                "PUT /api/register/1-2-3", token: token,
+                body: #"{"Platform":"apns","Handle":"\#(handle)","Tags":[]}"#)
+            // Which of the two is ahead, and by how much, is a matter of chance: the end begins at any stage of the registration.
+            let stage = try #require(Backend.Stage.allCases.randomElement())
+            let pause = Int.random(in: 0..<40)
+            backend.enter(.begun)
+            async let registration = Task.detached {
+                let status = await gateway.serve(put).status
+                backend.enter(.ended)
+                return status
+            }.value
+            async let end = Task.detached {
+                await backend.wait(for: stage)
+                for _ in 0..<pause { await Task.yield() }
+                return await gateway.serve(Self.request("DELETE /auth/token", token: token)).status
+            }.value
+            let (status, ended) = await (registration, end)
+            #expect(ended == 204 && [200, 401].contains(status), "try \(number): \(ended) \(status)")
+            let name = try #require(UserName(canonical: user))
+            let devices = try await bench.ledger.registrations(of: name).filter { $0.state == .live }
+            #expect(devices.count == (status == 200 ? 1 : 0), "try \(number): \(status) \(devices)")
+            if !devices.isEmpty { registered.insert(name) }
+        }
+        let accounts = try await bench.sessions.registeringAccounts()
+        #expect(Set(accounts.map(\.user)) == registered)
+        #expect(accounts.allSatisfy { $0.authenticator == FixedAuthenticator.name })
+        print("\(registered.count) of \(Self.tries) registrations were ahead of the end of their token")
+        // A race that one side always wins would show nothing.
+        #expect((1..<Self.tries).contains(registered.count))
+    }
+}

@@ -1,0 +1,71 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("The account of a user, looked up without a password")
+struct AccountLookupTests {
+    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
+    private static let staff = GroupName("staff")!  // In the alphabet of groups.
+
+    /// Says how every account stands.
+    private struct Keeper: AccountAuthenticator {
+        let standing: AccountStanding
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
+        func standing(of login: LoginName) async -> AccountStanding { standing }
+    }
+
+    /// Tells only at a login.
+    private struct LoginsOnly: Authenticator {
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
+    }
+
+    private static func look(
+        _ authenticators: (PluginName, any Authenticator)..., bounds: VouchingBounds = VouchingBounds()
+    ) async -> AccountLookup {
+        await AuthenticatorChain(
+            authenticators.map { name, authenticator in
+                .init(name: name, takes: [.password], bounds: bounds, authenticator: authenticator)
+            }
+        ).lookUpAccount(of: alice, login: LoginName("alice"))
+    }
+
+    @Test("An account that nobody has is unknown to each")
+    func unknown() async {
+        let none = Keeper(standing: .ended(.wrong))
+        let lookup = await Self.look(("one", none), ("two", none))
+        #expect(lookup.owner == nil && lookup.unknownTo == ["one", "two"] && lookup.undecided.isEmpty)
+    }
+
+    @Test("Whoever tells only at a login, or not at present, leaves it undecided")
+    func undecided() async {
+        let lookup = await Self.look(
+            ("one", LoginsOnly()), ("two", Keeper(standing: .unknown(.timedOut))),
+            ("three", Keeper(standing: .ended(.wrong))))
+        #expect(lookup.owner == nil && lookup.unknownTo == ["three"])
+        #expect(lookup.undecided.map(\.authenticator) == ["one", "two"])
+        #expect(lookup.undecided.map(\.reason.word) == ["logins-only", "timed-out"])
+    }
+
+    @Test("The first that has the account is asked last, a disabled account included")
+    func owner() async {
+        let none = Keeper(standing: .ended(.wrong))
+        let good = Keeper(standing: .good(groups: [Self.staff]))
+        let found = await Self.look(("one", none), ("two", good), ("three", none))
+        #expect(found.owner == "two" && found.groups == [Self.staff] && found.unknownTo == ["one"])
+        let disabled = await Self.look(("one", Keeper(standing: .ended(.disabled))), ("two", good))
+        #expect(disabled.owner == "one" && disabled.groups == nil)
+    }
+
+    @Test("Whoever may not vouch for the name is not asked, and groups out of bounds are none")
+    func bounds() async throws {
+        let good = Keeper(standing: .good(groups: [Self.staff]))
+        let bob = try #require(NamePattern("bob"))
+        let others = await Self.look(("one", good), bounds: VouchingBounds(users: [bob]))
+        #expect(others == AccountLookup())
+        let beyond = await Self.look(("one", good), bounds: VouchingBounds(groups: []))
+        #expect(beyond.owner == "one" && beyond.groups == nil)
+    }
+}
