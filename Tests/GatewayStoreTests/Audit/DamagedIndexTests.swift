@@ -209,7 +209,9 @@ struct DamagedIndexTests {
         #expect(end.isValid)
     }
 
-    @Test("A comparison beside a process that has the index open writes nothing; discarding makes that process rebuild it")
+    @Test(
+        "A comparison beside a process that has the index open writes nothing; discarding makes that process rebuild it"
+    )
     func comparedWhileUsed() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected()
