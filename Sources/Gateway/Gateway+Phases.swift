@@ -3,7 +3,7 @@ internal import GatewayCore
 // The deciding phases, created from the rules. `Gateway` and the dry run share them.
 
 extension Parsing {
-    init(_ rules: GatewayRules) {
+    init(_ rules: CompiledConfiguration) {
         self.init(
             routes: RouteTable(rules.profile.client, issuesTokens: rules.authenticators.issuer != nil),
             names: rules.names, handles: rules.handles, profile: rules.profile, messages: rules.messages)
@@ -12,7 +12,7 @@ extension Parsing {
 
 extension Authorization {
     init(
-        _ rules: GatewayRules, ledger: any RegistrationLedger, sessions: any SessionStore,
+        _ rules: CompiledConfiguration, ledger: any RegistrationLedger, sessions: any SessionStore,
         history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks
     ) {
         self.init(
@@ -23,14 +23,14 @@ extension Authorization {
 }
 
 extension Rewriting {
-    init(_ rules: GatewayRules, digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64) {
+    init(_ rules: CompiledConfiguration, digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64) {
         self.init(
             payloadFrames: rules.profile.backend.allPayloadFrames(), digester: digester, randomness: randomness)
     }
 }
 
 extension UpstreamEncoder {
-    convenience init(_ rules: GatewayRules) {
+    convenience init(_ rules: CompiledConfiguration) {
         self.init(backend: rules.profile.backend, host: rules.backendHost, credential: rules.credential)
     }
 }

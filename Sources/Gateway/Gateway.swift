@@ -7,51 +7,51 @@ public import NIOCore
 ///
 /// The frame of an `async` function is heap-allocated for all of its local values, even if it never suspends.
 /// Synchronous parts of a phase are therefore separate functions marked `@inline(never)`, which use the stack.
-public struct Gateway: CallServing {
+public struct Gateway: RequestResponder {
     private let parsing: Parsing
     private let authentication: Authentication
     private let authorization: Authorization
-    private let repeating: Repeating
+    private let idempotency: Idempotency
     private let limiting: Limiting
     private let rewriting: Rewriting
     private let recording: Recording
     private let forwarding: Forwarding
-    private let settling: Settling
-    private let answering: Answering
-    private let refusing: Refusing
+    private let completion: Completion
+    private let localEndpoints: LocalEndpoints
+    private let rejectionResponder: RejectionResponder
     private let metrics: CallMetrics
     private let limitCounters: [String: Counter]
-    private let callsInFlight: CallsInFlight
-    private let inFlightBounds: CallsInFlight.Bounds
+    private let callsInFlight: CallerConcurrencyLimit
+    private let inFlightBounds: CallerConcurrencyLimit.Bounds
 
     /// The rate limit of failed logins.
     public let throttle: LoginThrottle
     /// The cache of password verification results.
-    public let verdicts: VerdictCache
+    public let passwordCache: PasswordCache
 
     /// Creates a gateway that decides by `rules` and reaches stores and backend through `ports`.
     ///
     /// - Parameter former: The gateway that this one replaces on a reload. Its state of callers and of coalesced
     ///   rejections is kept, and its calls in progress complete under its own rules. Limiter, throttle, cache and
     ///   idempotency store come from `rules` if they are set there.
-    public init(rules: GatewayRules, ports: GatewayPorts, succeeding former: Gateway? = nil) {
+    public init(rules: CompiledConfiguration, ports: GatewayDependencies, succeeding former: Gateway? = nil) {
         parsing = Parsing(rules)
         throttle = rules.throttle ?? former?.throttle ?? LoginThrottle(clocks: ports.clocks)
-        verdicts = rules.verdicts ?? former?.verdicts ?? VerdictCache(clocks: ports.clocks)
+        passwordCache = rules.passwordCache ?? former?.passwordCache ?? PasswordCache(clocks: ports.clocks)
         authentication = Authentication(
-            judging: Judging(
+            credentialVerifier: CredentialVerifier(
                 chain: rules.authenticators, names: rules.names, rules: rules.authentication, limiter: rules.limiter,
-                throttle: throttle, verdicts: verdicts,
-                floor: RefusalFloor(
-                    rules: rules.authentication, clocks: ports.clocks, loops: ports.loops,
+                throttle: throttle, passwordCache: passwordCache,
+                failedLoginDelay: FailedLoginDelay(
+                    rules: rules.authentication, clocks: ports.clocks, scheduler: ports.scheduler,
                     randomness: ports.randomness),
-                clocks: ports.clocks, loops: ports.loops, logger: ports.logger),
+                clocks: ports.clocks, scheduler: ports.scheduler, logger: ports.logger),
             sessions: ports.sessions)
         authorization = Authorization(
             rules, ledger: ports.ledger, sessions: ports.sessions, history: ports.history,
             historyLimiter: rules.limiter.adding([.history]), clocks: ports.clocks)
-        repeating = Repeating(
-            memory: rules.sends ?? former?.repeating.memory ?? SendMemory(clocks: ports.clocks),
+        idempotency = Idempotency(
+            memory: rules.sends ?? former?.idempotency.memory ?? IdempotencyStore(clocks: ports.clocks),
             digester: ports.digester, limiter: rules.limiter,
             journal: ports.journal)
         limiting = Limiting(limiter: rules.limiter)
@@ -62,51 +62,54 @@ public struct Gateway: CallServing {
             encoder: UpstreamEncoder(rules),
             profile: rules.profile.backend, ledger: ports.ledger, clocks: ports.clocks, deadline: rules.backendDeadline)
         let challenges = ProblemDocument.challenges(for: rules.authenticators.takes)
-        settling = Settling(
+        completion = Completion(
             profile: rules.profile, journal: ports.journal, ledger: ports.ledger, clocks: ports.clocks,
             challenges: challenges, logger: ports.logger)
-        answering = Answering(
+        localEndpoints = LocalEndpoints(
             chain: rules.authenticators, authentication: rules.authentication, sessions: ports.sessions,
             journal: ports.journal, clocks: ports.clocks, randomness: ports.randomness, challenges: challenges,
             logger: ports.logger)
-        refusing = Refusing(
+        rejectionResponder = RejectionResponder(
             challenges: challenges,
-            recording: former?.refusing.recording ?? RefusalRecording(journal: ports.journal, clocks: ports.clocks),
-            logins: former?.refusing.logins
-                ?? LoginRecording(
+            recording: former?.rejectionResponder.recording
+                ?? RejectionRecorder(journal: ports.journal, clocks: ports.clocks),
+            logins: former?.rejectionResponder.logins
+                ?? FailedLoginRecorder(
                     journal: ports.journal, clocks: ports.clocks, throttle: throttle, names: rules.names),
-            log: former?.refusing.log ?? RefusalLog(clocks: ports.clocks), logger: ports.logger)
-        callsInFlight = former?.callsInFlight ?? CallsInFlight()
+            log: former?.rejectionResponder.log ?? RejectionLog(clocks: ports.clocks), logger: ports.logger)
+        callsInFlight = former?.callsInFlight ?? CallerConcurrencyLimit()
         inFlightBounds = rules.callsInFlight
         metrics = ports.metrics
         limitCounters = metrics.counters(
-            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names + [RefusalFloor.limitName]
-                + CallsInFlight.names)
+            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names + [
+                FailedLoginDelay.limitName
+            ]
+                + CallerConcurrencyLimit.names)
     }
 
     /// Processes one call from the received request to the response. The response to an authenticated caller includes
     /// the state of its limits.
-    public func serve(_ request: ReceivedRequest) async -> Answer {
+    public func serve(_ request: ReceivedRequest) async -> Response {
         var phases = PhaseTimer(metrics)
-        var told: ToldCaller?
-        var places = CallsInFlight.Places()
+        var rateLimitContext: RateLimitContext?
+        var places = CallerConcurrencyLimit.Permits()
         defer { callsInFlight.leave(places) }
-        do throws(Refusal) {
+        do throws(Rejection) {
             let call = try parsing.parse(request)
             try countInFlight(for: call, of: request, &places)
             try forwarding.checkCapacity(for: call)
             phases.enter(.identify)
             let caller = try await authentication.identify(call)
             try countInFlight(for: caller, &places)
-            told = ToldCaller(caller)
+            rateLimitContext = RateLimitContext(caller)
             phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
-            try request.departure.check()
+            try request.clientDisconnect.check()
             let action = allowed.facts.action
             phases.enter(.idempotency)
             let admitted: AdmittedCall
-            switch try repeating.deduplicate(allowed) {
-            case .repeated(let answer): return finish(action, answer, told, phases)
+            switch try idempotency.deduplicate(allowed) {
+            case .repeated(let response): return finish(action, response, rateLimitContext, phases)
             case .new(let unique):
                 phases.enter(.limit)
                 admitted = try limiting.limit(unique)
@@ -116,30 +119,31 @@ public struct Gateway: CallServing {
             case .own(let plan):
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
-                phases.enter(.answer)
-                return finish(action, await answering.answer(recorded), told, phases)
+                phases.enter(.respond)
+                return finish(action, await localEndpoints.response(recorded), rateLimitContext, phases)
             case .upstream(let plan):
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 // From here on nothing throws and nothing is cancelled; every result is recorded as an outcome.
                 phases.enter(.forward)
                 let forwarded = await forwarding.forward(recorded)
-                phases.enter(.settle)
-                return finish(action, await settling.settle(forwarded), told, phases)
+                phases.enter(.complete)
+                return finish(action, await completion.complete(forwarded), rateLimitContext, phases)
             }
         } catch {
             if case .limit(let name, _) = error.extra { limitCounters[name]?.add() }
-            return finish(error.facts?.action, refusing.answer(error, of: request.id), told, phases)
+            return finish(
+                error.facts?.action, rejectionResponder.response(error, of: request.id), rateLimitContext, phases)
         }
     }
 
     /// Counts a call in flight for its address. A call that cannot be parsed does not get here and is rejected at once.
     @inline(never)
     private func countInFlight(
-        for call: borrowing ParsedCall, of request: ReceivedRequest, _ places: inout CallsInFlight.Places
-    ) throws(Refusal) {
+        for call: borrowing ParsedCall, of request: ReceivedRequest, _ places: inout CallerConcurrencyLimit.Permits
+    ) throws(Rejection) {
         guard request.countsByAddress, request.peer.address != .local else { return }
-        do throws(Refusal) {
+        do throws(Rejection) {
             try callsInFlight.enter(request.peer.limitKey, inFlightBounds, &places)
         } catch {
             throw error.with(call.facts)
@@ -150,10 +154,10 @@ public struct Gateway: CallServing {
     /// charged to the limits nevertheless.
     @inline(never)
     private func countInFlight(
-        for identified: borrowing IdentifiedCall, _ places: inout CallsInFlight.Places
-    ) throws(Refusal) {
+        for identified: borrowing AuthenticatedCall, _ places: inout CallerConcurrencyLimit.Permits
+    ) throws(Rejection) {
         if case .own = identified.call { return }
-        do throws(Refusal) {
+        do throws(Rejection) {
             try callsInFlight.enter(identified.caller.user, inFlightBounds, &places)
         } catch {
             throw limiting.charge(error, to: identified.caller, identified.facts)
@@ -163,11 +167,11 @@ public struct Gateway: CallServing {
     /// Adds the limit fields to the response and updates the metrics.
     @inline(never)
     private func finish(
-        _ action: Action?, _ answer: consuming Answer, _ told: ToldCaller?, _ phases: PhaseTimer
-    ) -> Answer {
-        if let told { limiting.addFields(for: told, to: &answer) }
-        phases.finish(action, answer.refusal)
-        return answer
+        _ action: Action?, _ response: consuming Response, _ rateLimitContext: RateLimitContext?, _ phases: PhaseTimer
+    ) -> Response {
+        if let rateLimitContext { limiting.addFields(for: rateLimitContext, to: &response) }
+        phases.finish(action, response.rejection)
+        return response
     }
 
     /// Deletes a registration that is marked for deletion, at the backend and in the ledger, through the same phases as
@@ -176,30 +180,31 @@ public struct Gateway: CallServing {
     /// - Returns: Whether nothing remains to be deleted now. If false, the registration stays marked for another
     ///   attempt.
     public func sweep(_ id: RegistrationID, as call: CallID) async -> Bool {
-        do throws(Refusal) {
-            guard let doomed = try await authorization.sweep(id, CallFacts(call: call, peer: .gateway)) else {
+        do throws(Rejection) {
+            guard let pendingDeletion = try await authorization.sweep(id, CallFacts(call: call, peer: .gateway)) else {
                 return true
             }
-            guard case .upstream(let plan) = try rewriting.rewrite(limiting.exempt(Repeating.exempt(doomed))) else {
+            guard case .upstream(let plan) = try rewriting.rewrite(limiting.exempt(Idempotency.exempt(pendingDeletion)))
+            else {
                 return true
             }
             let recorded = try await recording.record(plan)
-            return await settling.settleSweep(forwarding.forward(recorded))
+            return await completion.completeSweep(forwarding.forward(recorded))
         } catch {
-            _ = refusing.answer(error, of: call)
+            _ = rejectionResponder.response(error, of: call)
             return false
         }
     }
 
     /// Records and logs the coalesced rejections that are due. Called once a second, and with `all` at the end.
-    public func settleRefusals(all: Bool = false) { refusing.settle(all: all) }
+    public func flushRejections(all: Bool = false) { rejectionResponder.flush(all: all) }
 
     /// Returns whether the path belongs to a call that needs the backend. Called only if no place is free.
     public func needsBackend(_ path: ByteBuffer) -> Bool { parsing.routes.needsBackend(path) }
 
     /// Returns the response to a request that could not be framed.
-    public func refuse(_ refusal: Refusal, id: CallID) -> Answer {
-        metrics.count(refusal.code)
-        return refusing.answer(refusal, of: id)
+    public func reject(_ rejection: Rejection, id: CallID) -> Response {
+        metrics.count(rejection.code)
+        return rejectionResponder.response(rejection, of: id)
     }
 }

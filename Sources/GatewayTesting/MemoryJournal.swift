@@ -10,7 +10,7 @@ public final class MemoryJournal: Journal {
     public init(timeline: Timeline = Timeline()) { self.timeline = timeline }
 
     /// Makes durable records fail, until it is called with nil.
-    public func refuse(_ failure: JournalUnavailable?) { self.failure.withLock { $0 = failure } }
+    public func reject(_ failure: JournalUnavailable?) { self.failure.withLock { $0 = failure } }
 
     /// All accepted records, durable or not, in order.
     public var records: [JournalRecord] {
@@ -18,7 +18,7 @@ public final class MemoryJournal: Journal {
             switch event {
             case .recorded(let records): records
             case .noted(let record): [record]
-            case .recordRefused, .exchanged, .claimed, .prepared, .changed, .released: []
+            case .recordRejected, .exchanged, .claimed, .prepared, .changed, .released: []
             }
         }
     }
@@ -29,7 +29,7 @@ public final class MemoryJournal: Journal {
     /// Stores the records, or fails.
     public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         if let failure = outage {
-            timeline.add(.recordRefused(records))
+            timeline.add(.recordRejected(records))
             throw failure
         }
         timeline.add(.recorded(records))

@@ -37,7 +37,7 @@ extension ReceivedRequest {
         _ line: String, as user: String? = nil, authorization: FieldValue? = nil, contentType: FieldValue = .absent,
         contentEncoding: FieldValue = .absent, idempotencyKey: FieldValue = .absent, body: [UInt8] = [],
         peer: Peer = .documentation, number: UInt64 = 1,
-        credentialsMayTravel: Bool = true
+        allowsCredentials: Bool = true
     ) {
         let parts = line.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let target = parts.count == 2 ? Array(parts[1].utf8) : []
@@ -49,7 +49,7 @@ extension ReceivedRequest {
             query: mark.map { ByteBuffer(bytes: target[($0 + 1)...]) }, authorization: authorization ?? credential,
             contentType: contentType, contentEncoding: contentEncoding, idempotencyKey: idempotencyKey,
             body: ByteBuffer(bytes: body), peer: peer,
-            credentialsMayTravel: credentialsMayTravel)
+            allowsCredentials: allowsCredentials)
     }
 
     /// Creates a request with a text body and the content type JSON.

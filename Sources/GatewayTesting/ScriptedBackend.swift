@@ -6,8 +6,8 @@ internal import Synchronization
 /// A backend that responds as the test decides and records the bytes of every request, in order.
 public final class ScriptedBackend: Backend {
     private struct State {
-        var answers: [BackendAnswer] = []
-        var answer: @Sendable (SeenRequest) async -> BackendAnswer
+        var answers: [BackendResult] = []
+        var response: @Sendable (CapturedRequest) async -> BackendResult
         var unreadable: [[UInt8]] = []
         var repeatable: [Bool] = []
     }
@@ -21,22 +21,22 @@ public final class ScriptedBackend: Backend {
     /// Creates a backend. By default it succeeds at everything, with a classic backend's responses.
     public init(
         timeline: Timeline = Timeline(),
-        answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent
+        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent
     ) {
         self.timeline = timeline
-        self.state = Mutex(State(answer: answer))
+        self.state = Mutex(State(response: response))
     }
 
     /// Responds with 200 to everything. A `POST` without a body gets `givenID` in quotation marks.
-    public static let isContent: @Sendable (SeenRequest) async -> BackendAnswer = { request in
+    public static let isContent: @Sendable (CapturedRequest) async -> BackendResult = { request in
         request.method == "POST" && request.body.isEmpty ? .status(200, "\"\(givenID)\"") : .status(200)
     }
 
     /// Queues responses for the next requests. The closure responds again after them.
-    public func queue(_ answers: BackendAnswer...) { state.withLock { $0.answers += answers } }
+    public func queue(_ answers: BackendResult...) { state.withLock { $0.answers += answers } }
 
     /// The received requests, in order.
-    public var requests: [SeenRequest] {
+    public var requests: [CapturedRequest] {
         timeline.events.compactMap { if case .exchanged(let request) = $0 { request } else { nil } }
     }
 
@@ -47,26 +47,26 @@ public final class ScriptedBackend: Backend {
     public var repeatable: [Bool] { state.withLock(\.repeatable) }
 
     /// Records the request and responds.
-    public func exchange(_ request: borrowing RecordedRequest) async -> BackendAnswer {
+    public func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
         let bytes = request.bytes
         let mayBeRepeated = request.mayBeRepeated
-        guard let seen = SeenRequest(bytes) else {
+        guard let seen = CapturedRequest(bytes) else {
             state.withLock { $0.unreadable.append(Array(bytes.readableBytesView)) }
             return .broken("not a request")
         }
         timeline.add(.exchanged(seen))
-        let (queued, answer) = state.withLock { state in
+        let (queued, response) = state.withLock { state in
             state.repeatable.append(mayBeRepeated)
-            return (state.answers.isEmpty ? nil : state.answers.removeFirst(), state.answer)
+            return (state.answers.isEmpty ? nil : state.answers.removeFirst(), state.response)
         }
         if let queued { return queued }
-        return await answer(seen)
+        return await response(seen)
     }
 }
 
-extension BackendAnswer {
+extension BackendResult {
     /// Returns a complete response.
-    public static func status(_ status: Int, _ body: String = "") -> BackendAnswer {
+    public static func status(_ status: Int, _ body: String = "") -> BackendResult {
         .answered(BackendResponse(status: status, body: ByteBuffer(string: body)))
     }
 }

@@ -20,7 +20,7 @@ public final class ScriptedHistory: NotificationHistory {
     }
 
     /// Makes queries fail, until it is called with nil.
-    public func refuse(_ failure: HistoryUnavailable?) { state.withLock { $0.failure = failure } }
+    public func reject(_ failure: HistoryUnavailable?) { state.withLock { $0.failure = failure } }
 
     /// The queries, in order.
     public var questions: [(user: UserName, since: WallTime?, limit: Int)] { state.withLock { $0.questions } }

@@ -20,7 +20,7 @@ public final class ScriptedLedger: RegistrationLedger {
     private struct State {
         var decide: @Sendable (LedgerRequest) -> LedgerDecision
         var held: Set<RegistrationID> = []
-        var doomed: [RegistrationID] = []
+        var pendingDeletion: [RegistrationID] = []
         var owned: [OwnedRegistration] = []
         var outdated: [RegistrationID] = []
         var fault: Fault?
@@ -43,10 +43,10 @@ public final class ScriptedLedger: RegistrationLedger {
     /// The decisions of an empty ledger.
     public static let knowsNothing: @Sendable (LedgerRequest) -> LedgerDecision = { request in
         switch request {
-        case .create(_, let handle): handle == nil ? .askWithoutHandle : .askWithHandle
-        case .update: .unplaced
+        case .create(_, let handle): handle == nil ? .queryWithoutHandle : .queryWithHandle
+        case .update: .notRegistered
         case .delete: .notOwned
-        case .sweep: .spared
+        case .sweep: .notMarked
         }
     }
 
@@ -106,7 +106,7 @@ public final class ScriptedLedger: RegistrationLedger {
     }
 
     /// Sets the registrations that are to be deleted.
-    public func doom(_ ids: [RegistrationID]) { state.withLock { $0.doomed = ids } }
+    public func markForDeletion(_ ids: [RegistrationID]) { state.withLock { $0.pendingDeletion = ids } }
 
     /// Records the attempt. The id of a decision `own` counts as registered.
     public func prepare(
@@ -141,8 +141,8 @@ public final class ScriptedLedger: RegistrationLedger {
     }
 
     /// Returns the ids that are to be deleted, named by the test or the gateway.
-    public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
-        state.withLock { Array($0.doomed.prefix(limit)) }
+    public func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
+        state.withLock { Array($0.pendingDeletion.prefix(limit)) }
     }
 
     /// Records the change and ends the claim. A registration of a revoked caller becomes one to delete.
@@ -155,7 +155,7 @@ public final class ScriptedLedger: RegistrationLedger {
         switch change {
         case .registered(let id, _), .unresolved(let id):
             guard claim.isRevoked() else { return true }
-            state.withLock { $0.doomed.append(id) }
+            state.withLock { $0.pendingDeletion.append(id) }
             return false
         case .reserved, .undone, .deleted: return true
         case .deleting, .unconfirmed: return false

@@ -11,7 +11,7 @@ public struct TestGateway: Sendable {
     /// The clock.
     public let clock: ManualClock
     /// The timers of calls, on `clock`.
-    public let loops: ManualLoops
+    public let scheduler: ManualScheduler
     /// The events of the test doubles, in order.
     public let timeline: Timeline
     /// The ledger.
@@ -34,17 +34,18 @@ public struct TestGateway: Sendable {
     public static func password(of user: String) -> String { "\(user)'s secret" }
 
     /// Returns the default rules.
-    public static func rules(_ profile: BackendProfile.BuiltIn = .classic, clock: ManualClock) -> GatewayRules {
+    public static func rules(_ profile: BackendProfile.BuiltIn = .classic, clock: ManualClock) -> CompiledConfiguration
+    {
         let authenticator = FixedAuthenticator(
             passwords: Dictionary(uniqueKeysWithValues: users.map { ($0, password(of: $0)) }),
             tokens: ["alices-token": "alice"], groups: ["alice": [GroupName("dispatch")!]])
-        return GatewayRules(
+        return CompiledConfiguration(
             names: NameRules(), profile: BackendProfile(profile),
             authenticators: AuthenticatorChain([
                 .init(name: FixedAuthenticator.name, takes: [.password, .bearer], authenticator: authenticator)
             ]),
             // Failed logins are answered without a delay, unless a test sets one.
-            authentication: AuthenticationRules(refusalFloor: .zero, refusalSpread: .zero),
+            authentication: AuthenticationRules(failedLoginDelay: .zero, failedLoginJitter: .zero),
             policy: Policy(
                 send: [.init(from: .anyUser, to: .anyUser)],
                 tags: [.init(user: .anyUser, allow: [TagPattern("topic:*")!])]),
@@ -53,42 +54,43 @@ public struct TestGateway: Sendable {
 
     /// Creates a gateway. `adjust` changes the default rules.
     public init(
-        _ profile: BackendProfile.BuiltIn = .classic, adjust: (inout GatewayRules) -> Void = { _ in },
-        answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent,
+        _ profile: BackendProfile.BuiltIn = .classic, adjust: (inout CompiledConfiguration) -> Void = { _ in },
+        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent,
         deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing
     ) {
         let clock = ManualClock()
         let timeline = Timeline()
         self.clock = clock
-        loops = ManualLoops(clock: clock)
+        scheduler = ManualScheduler(clock: clock)
         self.timeline = timeline
         ledger = ScriptedLedger(timeline: timeline, deciding: decide)
         sessions = MemorySessions(clock: clock)
         journal = MemoryJournal(timeline: timeline)
-        backend = ScriptedBackend(timeline: timeline, answering: answer)
+        backend = ScriptedBackend(timeline: timeline, answering: response)
         var rules = Self.rules(profile, clock: clock)
         adjust(&rules)
         gateway = Gateway(
             rules: rules,
             ports: Self.ports(
-                clock: clock, loops: loops, ledger: ledger, sessions: sessions, journal: journal, history: history,
+                clock: clock, scheduler: scheduler, ledger: ledger, sessions: sessions, journal: journal,
+                history: history,
                 backend: backend))
     }
 
     /// Returns ports to the given test doubles. The random bits are constant.
     public static func ports(
-        clock: ManualClock, loops: (any CallLoops)? = nil, ledger: any RegistrationLedger,
+        clock: ManualClock, scheduler: (any CallScheduler)? = nil, ledger: any RegistrationLedger,
         sessions: (any SessionStore)? = nil, journal: any Journal, history: any NotificationHistory = ScriptedHistory(),
         backend: any Backend
-    ) -> GatewayPorts {
-        GatewayPorts(
+    ) -> GatewayDependencies {
+        GatewayDependencies(
             ledger: ledger, sessions: sessions ?? MemorySessions(clock: clock), journal: journal,
             history: history, backend: backend, clocks: clock.clocks,
-            loops: loops ?? ManualLoops(clock: clock),
+            scheduler: scheduler ?? ManualScheduler(clock: clock),
             digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
             randomness: { 0x0123_4567_89AB_CDEF }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     /// Serves one request.
-    public func serve(_ request: ReceivedRequest) async -> Answer { await gateway.serve(request) }
+    public func serve(_ request: ReceivedRequest) async -> Response { await gateway.serve(request) }
 }

@@ -8,8 +8,8 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
 
     private struct State {
         var tokens: [String: Identity] = [:]
-        var standing = AccountStanding.good(groups: [])
-        var fault: IssueFault?
+        var status = AccountStatus.good(groups: [])
+        var fault: TokenIssueError?
         var asked: [LoginName] = []
     }
 
@@ -23,10 +23,10 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
     public init(revocations: any RevocationList) { sessions = revocations }
 
     /// Sets the status of all accounts.
-    public func stand(_ standing: AccountStanding) { state.withLock { $0.standing = standing } }
+    public func stand(_ status: AccountStatus) { state.withLock { $0.status = status } }
 
     /// Makes issuing fail, until it is called with nil.
-    public func fail(_ fault: IssueFault?) { state.withLock { $0.fault = fault } }
+    public func fail(_ fault: TokenIssueError?) { state.withLock { $0.fault = fault } }
 
     /// The names whose status was queried, in order.
     public var asked: [LoginName] { state.withLock(\.asked) }
@@ -34,8 +34,8 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
     /// Issues a token that is valid for an hour. The first token is `token-1`.
     public func issue(
         for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
-    ) throws(IssueFault) -> IssuedToken {
-        let result: Result<IssuedToken, IssueFault> = state.withLock { state in
+    ) throws(TokenIssueError) -> IssuedToken {
+        let result: Result<IssuedToken, TokenIssueError> = state.withLock { state in
             if let fault = state.fault { return .failure(fault) }
             let text = "token-\(state.tokens.count + 1)"
             let expires = WallTime(seconds: now.seconds + 3600)
@@ -61,10 +61,10 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
     }
 
     /// Returns the configured status.
-    public func standing(of login: LoginName) async -> AccountStanding {
+    public func status(of login: LoginName) async -> AccountStatus {
         state.withLock { state in
             state.asked.append(login)
-            return state.standing
+            return state.status
         }
     }
 }

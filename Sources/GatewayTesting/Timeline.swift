@@ -9,11 +9,11 @@ public final class Timeline: Sendable {
         /// The journal wrote these records durably.
         case recorded([JournalRecord])
         /// The journal failed to write these records.
-        case recordRefused([JournalRecord])
+        case recordRejected([JournalRecord])
         /// The journal was given this record without waiting.
         case noted(JournalRecord)
         /// The backend received this request.
-        case exchanged(SeenRequest)
+        case exchanged(CapturedRequest)
         /// The ledger created a claim.
         case claimed(LedgerRequest)
         /// The ledger was told that the backend will be sent a registration with the id.
@@ -37,7 +37,7 @@ public final class Timeline: Sendable {
         events.map { event in
             switch event {
             case .recorded: "recorded"
-            case .recordRefused: "record-refused"
+            case .recordRejected: "record-refused"
             case .noted(let record): record.kind.rawValue
             case .exchanged: "exchanged"
             case .claimed: "claimed"

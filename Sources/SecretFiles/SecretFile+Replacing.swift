@@ -52,7 +52,7 @@ extension SecretFile {
         guard descriptor >= 0 else { throw problem(path, "cannot be written: \(lastError())") }
         let isWritten =
             writeAll(text, to: descriptor)
-            && (hasOld ? handOver(descriptor, old) : inheritOwnership(descriptor, from: directory))
+            && (hasOld ? copyOwnership(descriptor, old) : inheritOwnership(descriptor, from: directory))
             && fsync(descriptor) == 0
             && rename(temporary, target) == 0
         guard isWritten else {
@@ -88,7 +88,7 @@ extension SecretFile {
         return true
     }
 
-    private static func handOver(_ descriptor: Int32, _ old: stat) -> Bool {
+    private static func copyOwnership(_ descriptor: Int32, _ old: stat) -> Bool {
         var new = stat()
         guard fstat(descriptor, &new) == 0 else { return false }
         if new.st_uid != old.st_uid || new.st_gid != old.st_gid {

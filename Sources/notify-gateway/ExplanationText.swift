@@ -29,7 +29,7 @@ struct ExplanationText {
                 .init("limit", "LIMIT"), .init("user", "USER"), .init("group", "GROUP"),
                 .init("recipient", "RECIPIENT"), .init("pns", "PNS"), .init("address", "ADDRESS"),
                 .init("cost", "COST"), .init("left", "LEFT"), .init("burst", "BURST"), .init("seconds", "WAIT"),
-                .init("shadow", "TRIAL"),
+                .init("shadow", "SHADOW"),
             ])
             for limit in limits { table.add(limit) }
             parts.append(table.text)

@@ -4,7 +4,7 @@ import GatewayCore
 /// Asks for a new password: twice and without echo on a terminal, once from a pipe. Never from the command line, which every
 /// user of the machine can read.
 enum PasswordPrompt {
-    static func ask(for user: UserName) throws -> Secret {
+    static func read(for user: UserName) throws -> Secret {
         guard Console.isInteractive else { return try accepted(readLine(strippingNewline: true)) }
         let first = try accepted(readHidden("New password for \(user): "))
         let second = try accepted(readHidden("Once more: "))

@@ -29,20 +29,21 @@ let package = Package(
     targets: [
         // A gateway as a process of its own, a backend that costs nothing, and clients.
         .target(
-            name: "Measuring", dependencies: [gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix],
+            name: "BenchmarkSupport", dependencies: [gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix],
             swiftSettings: strict),
         .executableTarget(name: "forward", dependencies: [nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
-            name: "overload", dependencies: ["Measuring", nioCore, nioPosix, arguments], swiftSettings: strict),
+            name: "overload", dependencies: ["BenchmarkSupport", nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
             name: "scaling",
             dependencies: [
-                "Measuring", gateway("GatewayCore"), gateway("GatewayStore"), nioCore, nioPosix, logging, arguments,
+                "BenchmarkSupport", gateway("GatewayCore"), gateway("GatewayStore"), nioCore, nioPosix, logging,
+                arguments,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "idle", dependencies: ["Measuring", nioCore, nioPosix, arguments], swiftSettings: strict),
+            name: "idle", dependencies: ["BenchmarkSupport", nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
             name: "login-timing",
             dependencies: [
@@ -52,7 +53,7 @@ let package = Package(
         .executableTarget(
             name: "journal",
             dependencies: [
-                "Measuring", gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
+                "BenchmarkSupport", gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
                 gateway("GatewayStore"),
                 gateway("GatewayTesting"), nioCore, nioPosix, logging, arguments,
             ],

@@ -8,7 +8,7 @@ import Testing
     enum Step: String, CaseIterable, Sendable {
         case create
         case firstRegistration = "first-registration"
-        case handOver = "hand-over"
+        case ownershipTransfer = "hand-over"
         case rotation
         case delete
 
@@ -72,7 +72,7 @@ import Testing
         case .firstRegistration:
             // As Windows clients ask: the id has nothing to do with the device.
             return String(try await client.call("POST", "/api/register", as: "alice").text.dropFirst().dropLast())
-        case .handOver, .rotation, .delete:
+        case .ownershipTransfer, .rotation, .delete:
             let reserved = try await client.call("POST", "/api/register?handle=\(old)", as: "alice")
             let label = String(reserved.text.dropFirst().dropLast())
             #expect(try await put(label, old, as: "alice", at: client) == 200)
@@ -85,7 +85,7 @@ import Testing
         switch step {
         case .create: try await client.call("POST", "/api/register?handle=\(old)", as: "alice")
         case .firstRegistration: try await update(label, old, as: "alice", at: client)
-        case .handOver: try await update(label, old, as: "bob", at: client)
+        case .ownershipTransfer: try await update(label, old, as: "bob", at: client)
         case .rotation: try await update(label, new, as: "alice", at: client)
         case .delete: try await client.call("DELETE", "/api/register/\(label)", as: "alice")
         }
@@ -123,7 +123,7 @@ import Testing
         let (handle, owner): (String?, String) =
             switch step {
             case .create, .firstRegistration: (old, "alice")
-            case .handOver: (old, "bob")
+            case .ownershipTransfer: (old, "bob")
             case .rotation: (new, "alice")
             case .delete: (nil, "alice")
             }

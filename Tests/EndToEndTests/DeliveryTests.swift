@@ -47,7 +47,7 @@ struct DeliveryTests {
     }
 
     @Test("A device that changes hands receives its new owner's notifications only")
-    func handOver() async throws {
+    func ownershipTransfer() async throws {
         try await GatewayUnderTest.run { gateway in
             let client = gateway.client
             #expect(try await client.register("alice", "apns", Self.alices).status == 200)

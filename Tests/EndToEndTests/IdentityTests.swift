@@ -32,12 +32,12 @@ struct IdentityTests {
             directory.path + "/gateway.yaml", catalog: Self.catalog)
         let read = try #require(configuration, "\(problems)")
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try await Running.run { started in
+        try await ServiceRunner.run { started in
             try await GatewayServer(
                 configuration: read, logger: logger, acceptsIdentityChange: accepting
             ) { started($0) }.run()
         } whileRunning: { (gateway: StartedGateway) in
-            guard case .tcp(_, let port)? = gateway.listeners.first else { throw Running.NotStarted() }
+            guard case .tcp(_, let port)? = gateway.listeners.first else { throw ServiceRunner.NotStarted() }
             try await body(RawClient(port: port))
         }
     }
@@ -55,7 +55,7 @@ struct IdentityTests {
         try await serve(directory, strip: "") { _ in }
 
         let strip = #""@example.com", 'AL\'"#
-        let refused = await #expect(throws: ConfigurationFault.self) {
+        let refused = await #expect(throws: ConfigurationError.self) {
             try await serve(directory, strip: strip) { _ in Issue.record("it started") }
         }
         #expect(refused?.description.contains("--accept-identity-change") == true)
@@ -72,7 +72,7 @@ struct IdentityTests {
         // It is accepted once and for all.
         try await serve(directory, strip: strip) { _ in }
         #expect(try await Program.run(["check", "--config", "gateway.yaml"], in: directory.path).status == 0)
-        _ = await #expect(throws: ConfigurationFault.self) { try await serve(directory, strip: "") { _ in } }
+        _ = await #expect(throws: ConfigurationError.self) { try await serve(directory, strip: "") { _ in } }
     }
 
     /// Two names that are not one name by the rules never share a tag, as the hub sees tags.

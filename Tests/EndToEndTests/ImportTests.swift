@@ -53,12 +53,12 @@ import Testing
 
             try gateway.directory.write(export(hub), to: "export.xml")
             let (listing, listed) = try await run(gateway)
-            #expect(listing.status == 0 && listed == ["3-3-3": "unsound from-tag"], "\(listing)")
-            #expect(listing.errors.contains("bound 2, known 0, unsound 1, purged 0, left-alone 0"))
+            #expect(listing.status == 0 && listed == ["3-3-3": "rejected from-tag"], "\(listing)")
+            #expect(listing.errors.contains("bound 2, known 0, rejected 1, purged 0, skipped 0"))
             #expect(hub.registrations().count == 3)
             let (purge, purged) = try await run(gateway, "--purge")
             #expect(purge.status == 0 && purged == ["3-3-3": "purged from-tag"], "\(purge)")
-            #expect(purge.errors.contains("bound 0, known 2, unsound 0, purged 1, left-alone 0"))
+            #expect(purge.errors.contains("bound 0, known 2, rejected 0, purged 1, skipped 0"))
             try await gateway.record {
                 $0["action"] as? String == "register-delete" && $0["kind"] as? String == "outcome"
             }
@@ -72,7 +72,7 @@ import Testing
             let before = hub.registrations()
             let (again, nothing) = try await run(gateway, "--purge")
             #expect(again.status == 0 && nothing.isEmpty)
-            #expect(again.errors.contains("bound 0, known 3, unsound 0, purged 0, left-alone 0"))
+            #expect(again.errors.contains("bound 0, known 3, rejected 0, purged 0, skipped 0"))
             #expect(hub.registrations() == before)
 
             try await send()

@@ -33,7 +33,7 @@ struct LimitCommandTests {
             let rows = table.output.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
             #expect(
                 rows.first == [
-                    "LIMIT", "USER", "GROUP", "RECIPIENT", "PNS", "ADDRESS", "LEFT", "BURST", "WAIT", "TRIAL",
+                    "LIMIT", "USER", "GROUP", "RECIPIENT", "PNS", "ADDRESS", "LEFT", "BURST", "WAIT", "SHADOW",
                 ])
             #expect(rows.dropFirst().map { $0.prefix(4) } == [["pair", "alice", "-", "carol"]])
             let json = try await gateway.command("limits", "show", "--user", "bob", "--json")

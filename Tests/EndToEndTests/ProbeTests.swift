@@ -20,7 +20,7 @@ import Testing
     }
 
     /// What is never tried at a backend that may be in use.
-    private static let untried: Set<ProbeHole> = [.v10, .v12, .v13, .v20, .v21]
+    private static let untried: Set<ProbeVulnerability> = [.v10, .v12, .v13, .v20, .v21]
 
     @Test(
         "A backend's holes are found, and nothing is asked of it that could touch others",
@@ -28,7 +28,7 @@ import Testing
     func harmless(flavor: BackendFlavor) async throws {
         let hub = NotificationHub()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try await Running.run { started in
+        try await ServiceRunner.run { started in
             try await EmbeddedBackend(flavor: flavor, hub: hub, logger: logger, onListening: { started($0) }).run()
         } whileRunning: { (port: Int) in
             let foreign = String(repeating: "B0", count: 32)
@@ -40,9 +40,9 @@ import Testing
                 credential: .mirror, users: ("probe-own", "probe-other"), inbox: nil)
             var probe = Probe(target)
             let findings = try await probe.run()
-            #expect(findings.map(\.hole) == ProbeHole.allCases)
-            #expect(Set(findings.filter { $0.state == .notTried }.map(\.hole)) == Self.untried)
-            let open = Set(findings.filter { $0.state == .open }.map(\.hole))
+            #expect(findings.map(\.vulnerability) == ProbeVulnerability.allCases)
+            #expect(Set(findings.filter { $0.state == .notTried }.map(\.vulnerability)) == Self.untried)
+            let open = Set(findings.filter { $0.state == .open }.map(\.vulnerability))
             #expect(open.isSuperset(of: [.v1, .v2, .v4, .v5, .v6, .v7, .v8, .v9, .v11, .v14, .v15, .v17, .v19, .v26]))
             #expect(open.contains(.v16) == (flavor == .classic))
             #expect(await probe.session.cleanUp().isEmpty)
@@ -119,10 +119,10 @@ import Testing
             var probe = Probe(target)
             var findings = try await probe.run()
             #expect(await probe.session.cleanUp().isEmpty)
-            for finding in try await OwnBackendProbe(testing: target).run() {
-                findings[finding.hole.rawValue - 1] = finding
+            for finding in try await EmbeddedBackendProbe(testing: target).run() {
+                findings[finding.vulnerability.rawValue - 1] = finding
             }
-            for finding in findings where finding.hole != .v20 && finding.hole != .v21 {
+            for finding in findings where finding.vulnerability != .v20 && finding.vulnerability != .v21 {
                 #expect(finding.state == .closed, "\(finding)")
             }
             #expect(gateway.hub.registrations().contains { $0.handle == foreign })
@@ -157,7 +157,9 @@ import Testing
         let (outcome, items) = try await probe(configuration("url: embedded, profile: \(flavor.rawValue)"))
         #expect(outcome.status == 0, "\(outcome)")
         #expect(items.count == 26 && items.values.allSatisfy { $0["gateway"] == "closed" })
-        for hole in ["V1", "V2", "V9", "V10", "V12"] { #expect(items[hole]?["backend"] == "open", "\(hole) \(items)") }
+        for vulnerability in ["V1", "V2", "V9", "V10", "V12"] {
+            #expect(items[vulnerability]?["backend"] == "open", "\(vulnerability) \(items)")
+        }
         #expect((items["V13"]?["backend"] == "open") == (flavor != .net6))
         #expect(items["V18"]?["backend"] == (flavor == .classic ? "open" : "closed"))
         #expect(!FileManager.default.fileExists(atPath: outcome.output + "/ledger.sqlite"))
@@ -167,7 +169,7 @@ import Testing
     func configured() async throws {
         let hub = NotificationHub()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try await Running.run { started in
+        try await ServiceRunner.run { started in
             try await EmbeddedBackend(flavor: .classic, hub: hub, logger: logger, onListening: { started($0) }).run()
         } whileRunning: { (port: Int) in
             let url = "url: \"http://127.0.0.1:\(port)\""
@@ -175,8 +177,10 @@ import Testing
             #expect(unclean.status == 1)
             #expect(unclean.errors.contains("V5: registrations from before the gateway were not imported"))
             #expect(unclean.errors.contains("reached without the gateway"))
-            for hole in ["V10", "V12", "V13"] {
-                #expect(items[hole]?["backend"] == "not-tried" && items[hole]?["evidence"]?.isEmpty == false)
+            for vulnerability in ["V10", "V12", "V13"] {
+                #expect(
+                    items[vulnerability]?["backend"] == "not-tried"
+                        && items[vulnerability]?["evidence"]?.isEmpty == false)
             }
             let (clean, _) = try await probe(configuration(url, more: ", migrated: true"))
             #expect(clean.status == 0, "\(clean)")

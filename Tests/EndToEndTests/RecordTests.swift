@@ -35,14 +35,14 @@ struct RecordTests {
                 let refused = try await gateway.client.call("POST", Self.send, as: "eve", body: #""x""#)
                 #expect(refused.problem == "send-not-allowed")
                 #expect(try await gateway.client.call("POST", Self.send, body: #""x""#).status == 401)
-                let records = try await Self.settled(gateway, count: 3)
+                let records = try await Self.completed(gateway, count: 3)
                 let outcome = try #require(records.first { $0["kind"] as? String == "outcome" })
                 #expect(outcome["call"] as? String == sent.field("X-Request-Id"))
                 #expect(outcome["result"] as? String == "accepted")
                 #expect(outcome["status"] as? Int == 200)
-                let refusals = records.filter { $0["kind"] as? String == "refusal" }
-                #expect(refusals.map { $0["user"] as? String } == ["eve"])
-                #expect(refusals.first?["result"] as? String == "send-not-allowed")
+                let rejections = records.filter { $0["kind"] as? String == "refusal" }
+                #expect(rejections.map { $0["user"] as? String } == ["eve"])
+                #expect(rejections.first?["result"] as? String == "send-not-allowed")
                 let text = try String(
                     contentsOfFile: #require(Self.segments(of: gateway.directory).first), encoding: .utf8)
                 #expect(!text.contains("secret text"))
@@ -70,7 +70,7 @@ struct RecordTests {
                 // It serves on, and has sent nothing twice.
                 #expect(try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#).status == 200)
                 #expect(seen.withLock { $0 } == 3)
-                let outcomes = try await Self.settled(gateway, count: 6).filter { $0["kind"] as? String == "outcome" }
+                let outcomes = try await Self.completed(gateway, count: 6).filter { $0["kind"] as? String == "outcome" }
                 #expect(
                     outcomes.map { $0["result"] as? String } == ["backend-failed", "backend-timed-out", "accepted"])
             }
@@ -95,7 +95,7 @@ struct RecordTests {
     }
 
     /// The records of calls, once there are so many: outcomes are written without anybody waiting for the disk.
-    private static func settled(_ gateway: GatewayUnderTest, count: Int) async throws -> [[String: Any]] {
+    private static func completed(_ gateway: GatewayUnderTest, count: Int) async throws -> [[String: Any]] {
         let deadline = ContinuousClock.now + .seconds(10)
         while true {
             let records = try gateway.journal().filter { $0["call"] != nil }

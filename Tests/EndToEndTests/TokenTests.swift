@@ -131,7 +131,7 @@ struct TokenTests {
             \(GatewayUnderTest.policy)
             """)
         try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
-        let stray = try await directory.command("tokens", "issue", "--user", "carol").output.split(separator: "\n")[0]
+        let orphan = try await directory.command("tokens", "issue", "--user", "carol").output.split(separator: "\n")[0]
         _ = try await ServedProgram.run(in: directory) { gateway in
             func login(_ user: String) async throws -> (token: String, session: String) {
                 let answer = try await gateway.client.call("POST", "/auth/token", as: user, body: #"{"device":"d"}"#)
@@ -149,9 +149,9 @@ struct TokenTests {
             let owned = try await directory.command("registrations", "list", "--user", "alice", "--json")
             #expect(owned.status == 0 && owned.output.contains(#""state":"live""#))
             // One token of no session.
-            #expect(try await status(stray) == 200)
-            #expect(try await directory.command("tokens", "revoke", input: String(stray)).status == 0)
-            #expect(try await status(stray) == 401)
+            #expect(try await status(orphan) == 200)
+            #expect(try await directory.command("tokens", "revoke", input: String(orphan)).status == 0)
+            #expect(try await status(orphan) == 401)
             // A session, by a token of it.
             #expect(try await directory.command("tokens", "revoke", input: bob.token).status == 0)
             #expect(try await status(bob.token) == 401)

@@ -11,7 +11,7 @@ struct UnixSocketTests {
         let hub = NotificationHub()
         let handle = String(repeating: "5A", count: 32)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try await Running.run { started in
+        try await ServiceRunner.run { started in
             let backend = EmbeddedBackend(
                 flavor: .classic, hub: hub, socketPath: "\(sockets.path)/backend", logger: logger,
                 onListening: { started($0) })

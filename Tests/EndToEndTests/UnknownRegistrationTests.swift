@@ -10,10 +10,10 @@ struct UnknownRegistrationTests {
 
     /// What the device does when its registration is cut off.
     enum Step: String, CaseIterable, Sendable {
-        case first, handOver = "hand-over", rotation, renewal
+        case first, ownershipTransfer = "hand-over", rotation, renewal
 
         /// Whose device it may be then.
-        var user: String { self == .handOver ? "bob" : "alice" }
+        var user: String { self == .ownershipTransfer ? "bob" : "alice" }
 
         /// How many requests the gateway makes for it.
         var requests: Int { self == .first ? 2 : 1 }

@@ -39,7 +39,7 @@ struct Ed25519Tests {
     }
 
     @Test("Another message, another key, a changed or a cut signature check nothing")
-    func refusals() throws {
+    func rejections() throws {
         let key = try #require(Ed25519.PrivateKey(seed: Secret([UInt8](repeating: 1, count: 32))))
         let other = try #require(Ed25519.PrivateKey(seed: Secret([UInt8](repeating: 2, count: 32))))
         let signature = try #require(key.signature(of: [1, 2, 3]))

@@ -28,7 +28,7 @@ struct ConfiguredKindsTests {
             ("{ kinds: { kinds: [bearer] } }, { fixed: {} }", ["Basic", "Bearer"]),
         ])
     func challenges(_ authenticators: String, _ schemes: [String]) async throws {
-        let chain = try await assembly(authenticators).make(revocations: NothingRevoked()).chain
+        let chain = try await assembly(authenticators).make(revocations: EmptyRevocationList()).chain
         let gateway = TestGateway { $0.authenticators = chain }
         let answer = await gateway.serve(ReceivedRequest("GET /auth/whoami"))
         #expect(answer.status == 401)
@@ -67,7 +67,7 @@ struct ConfiguredKindsTests {
 private enum KindsPlugin: AuthenticatorPlugin {
     static let name: PluginName = "kinds"
     static let takes: Set<CredentialKind> = [.password, .bearer]
-    static let accountKnowledge = AccountKnowledge.status
+    static let accountKnowledge = AccountStatusSupport.status
     static func takes(_ settings: DelegationSettings) -> Set<CredentialKind> { settings.kinds }
 
     static func readSettings(_ reader: ConfigurationReader) -> DelegationSettings? { DelegationSettings(reader) }

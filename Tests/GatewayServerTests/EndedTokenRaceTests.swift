@@ -28,7 +28,7 @@ struct EndedTokenRaceTests {
             while self.stage.load(ordering: .acquiring) < stage.rawValue { await Task.yield() }
         }
 
-        @Sendable func answer(_ request: SeenRequest) async -> BackendAnswer {
+        @Sendable func answer(_ request: CapturedRequest) async -> BackendResult {
             enter(request.method == "POST" ? .reserving : .updating)
             for _ in 0..<Int.random(in: 0..<8) { await Task.yield() }
             guard request.method == "POST" else { return .status(200) }
@@ -44,7 +44,7 @@ struct EndedTokenRaceTests {
     }
 
     private static func gateway(
-        _ bench: AccountBench, _ backend: Backend, _ users: [String]
+        _ bench: AccountFixture, _ backend: Backend, _ users: [String]
     ) -> Gateway {
         var rules = TestGateway.rules(clock: bench.clock)
         let passwords = FixedAuthenticator(
@@ -66,7 +66,7 @@ struct EndedTokenRaceTests {
     @Test("registers nothing, or a device whose account is known, so that it ends with the account")
     func race() async throws {
         let users = (0..<Self.tries).map { "user\($0)" }
-        let bench = try AccountBench(TestFiles())
+        let bench = try AccountFixture(TestFiles())
         let backend = Backend()
         let gateway = Self.gateway(bench, backend, users)
         var registered: Set<UserName> = []

@@ -19,7 +19,7 @@ struct LoginRecordTests {
             StructuredLogHandler(
                 logLevel: .notice, label: label, format: .json, writer: writer, clocks: clock.clocks)
         }
-        let logins = LoginRecording(
+        let logins = FailedLoginRecorder(
             journal: journal, clocks: clock.clocks, throttle: LoginThrottle(clocks: clock.clocks), names: NameRules())
         let names = ["bob", #"x","peer":"198.51.100.9","reason":"wrong"}"#, "a\\", "b\u{1B}[2J\"\n"]
         for (number, name) in names.enumerated() {
@@ -27,16 +27,16 @@ struct LoginRecordTests {
                 call: CallID(process: 1, number: UInt64(number)), peer: Peer(address: .v4(7), text: "192.0.2.7"))
             facts.attempted = PresentedName(name)
             facts.authenticator = "static-users"
-            _ = logins.note(Refusal(.credentialsRejected, "wrong").with(facts), logger)
+            _ = logins.note(Rejection(.credentialsRejected, "wrong").with(facts), logger)
             if number == 0 {
-                let limit = Refusal.Extra.limit(name: "login-pair", retryAfterSeconds: 30)
-                _ = logins.note(Refusal(.rateLimited, "throttle", extra: limit).with(facts), logger)
+                let limit = Rejection.Extra.limit(name: "login-pair", retryAfterSeconds: 30)
+                _ = logins.note(Rejection(.rateLimited, "throttle", extra: limit).with(facts), logger)
             }
         }
         writer.flush()
         try pipe.fileHandleForWriting.close()
         let log = String(decoding: try #require(try pipe.fileHandleForReading.readToEnd()), as: UTF8.self)
-        let lines = journal.records(.refusal).map { String(decoding: JournalEntry($0).members, as: UTF8.self) }
+        let lines = journal.records(.rejection).map { String(decoding: JournalEntry($0).members, as: UTF8.self) }
         return (log.split(separator: "\n").map(String.init), lines)
     }
 

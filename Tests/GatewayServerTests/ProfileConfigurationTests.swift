@@ -46,10 +46,14 @@ struct ProfileConfigurationTests {
         try expect("backend: { notifications-path: /n }") { $0.backend.notificationsPath = "/n" }
         try expect("backend: { id-in: query }") { $0.backend.idPlace = .query }
         try expect("backend: { id-answer: xml }") { $0.backend.idForm = .xml }
-        try expect("backend: { platforms: { fcm: fcmv1 } }") { $0.backend.platformWords = ServiceWords([.fcmv1]) }
-        try expect("backend: { pns: { apns: apns, fcm: fcm } }") { $0.backend.pnsWords = ServiceWords([.apns, .fcm]) }
+        try expect("backend: { platforms: { fcm: fcmv1 } }") {
+            $0.backend.platformWords = PlatformIdentifiers([.fcmv1])
+        }
+        try expect("backend: { pns: { apns: apns, fcm: fcm } }") {
+            $0.backend.pnsWords = PlatformIdentifiers([.apns, .fcm])
+        }
         try expect("backend: { pns: { wns: Windows } }") {
-            $0.backend.pnsWords = ServiceWords([.wns: ServiceWord("Windows")!])!
+            $0.backend.pnsWords = PlatformIdentifiers([.wns: PlatformIdentifier("Windows")!])!
         }
         try expect("backend: { payload-frames: { apns: 99 } }") { $0.backend.payloadFrames = [.apns: 99] }
         try expect("backend: { success: [202, 200] }") { $0.backend.successStatuses = [200, 202] }

@@ -9,14 +9,14 @@ struct ReadinessTests {
     @Test("A gateway that has refused calls for want of a place for 30 seconds is not ready, until it refuses no more")
     func overload() async {
         let readiness = Readiness(stores: [])
-        let calls = CallCaps(most: 1)
+        let calls = InFlightLimit(most: 1)
         func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1) + .seconds(seconds) }
         readiness.enter(.serving)
         readiness.watch(calls)
         #expect(await readiness.obstacle(now: at(0)) == nil)
-        for second in 0..<30 as Range<Int64> { calls.noteRefusal(at(second)) }
+        for second in 0..<30 as Range<Int64> { calls.recordRejection(at(second)) }
         #expect(await readiness.obstacle(now: at(30)) == nil)
-        calls.noteRefusal(at(30))
+        calls.recordRejection(at(30))
         #expect(await readiness.obstacle(now: at(31)) == "overloaded: calls have been refused for 30 s")
         #expect(await readiness.obstacle(now: at(36)) == nil)
         readiness.enter(.draining)

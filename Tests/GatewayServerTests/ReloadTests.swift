@@ -135,7 +135,7 @@ struct ReloadTests {
     @Test("A watch sees a file that comes or changes, each once")
     func watch() throws {
         let files = try TestFiles()
-        var watch = FileWatch(["\(files.path)/a", "\(files.path)/b"])
+        var watch = FileChangeDetector(["\(files.path)/a", "\(files.path)/b"])
         var seen = [watch.look()]
         try files.write("1", to: "a")
         seen += [watch.look(), watch.look()]

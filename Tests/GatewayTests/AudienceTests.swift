@@ -10,8 +10,8 @@ import Testing
 
     /// A gateway whose audience `oncall` has these members; alice's group may send to it.
     private func gateway(
-        _ members: [String], limits: [Limit] = [], adjust: (inout GatewayRules) -> Void = { _ in },
-        answering answer: @escaping @Sendable (SeenRequest) async -> BackendAnswer = ScriptedBackend.isContent
+        _ members: [String], limits: [Limit] = [], adjust: (inout CompiledConfiguration) -> Void = { _ in },
+        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent
     ) -> TestGateway {
         TestGateway(
             adjust: { rules in
@@ -22,11 +22,11 @@ import Testing
                 rules.policy.audiences = [Self.oncall: members.map { UserName(canonical: $0)! }]
                 rules.limiter = Limiter(limits, clocks: ManualClock().clocks)
                 adjust(&rules)
-            }, answering: answer)
+            }, answering: response)
     }
 
-    private func counts(_ answer: Answer) throws -> [Int64?] {
-        let value = try JSONParser().parse(answer.body.span)
+    private func counts(_ response: Response) throws -> [Int64?] {
+        let value = try JSONParser().parse(response.body.span)
         return ["accepted", "skipped", "failed"].map { value[$0]?.integer }
     }
 
@@ -42,9 +42,9 @@ import Testing
     @Test func allIntentsAreOnDiskBeforeTheFirstSend() async throws {
         let members = (0..<40).map { "user\($0)" }
         let gateway = gateway(members)
-        let answer = await gateway.serve(Sample.send("\"say \"hi\"\"", to: "audience:oncall"))
-        #expect(answer.status == 200 && answer.contentType == "application/json")
-        #expect(answer.text == #"{"accepted":40,"skipped":0,"failed":0}"#)
+        let response = await gateway.serve(Sample.send("\"say \"hi\"\"", to: "audience:oncall"))
+        #expect(response.status == 200 && response.contentType == "application/json")
+        #expect(response.text == #"{"accepted":40,"skipped":0,"failed":0}"#)
         let words = gateway.timeline.words
         #expect(words.first == "recorded" && words.count { $0 == "recorded" } == 1)
         #expect(words.dropFirst().prefix(40).allSatisfy { $0 == "exchanged" })
@@ -69,8 +69,8 @@ import Testing
                 await gate.pass()
                 return .status(200)
             })
-        let answer = await gateway.serve(Sample.send(to: "audience:oncall"))
-        #expect(try counts(answer) == [48, 0, 0])
+        let response = await gateway.serve(Sample.send(to: "audience:oncall"))
+        #expect(try counts(response) == [48, 0, 0])
         #expect(gate.mostAtATime == 16)
         expectOutcomes(gateway)
     }
@@ -91,8 +91,8 @@ import Testing
         let gateway = Gateway(
             rules: rules,
             ports: TestGateway.ports(clock: clock, ledger: ScriptedLedger(), journal: journal, backend: backend))
-        let answer = await gateway.serve(Sample.send(to: "audience:oncall"))
-        #expect(try counts(answer) == [16, 0, 4])
+        let response = await gateway.serve(Sample.send(to: "audience:oncall"))
+        #expect(try counts(response) == [16, 0, 4])
         #expect(backend.requests.count == 16)
         let results = journal.records(.outcome).map(\.result)
         #expect(results.count { $0 == "accepted" } == 16 && results.count { $0 == "overloaded" } == 4)
@@ -112,7 +112,7 @@ import Testing
         for _ in 0..<2 { #expect(await gateway.serve(Sample.send()).status == 200) }
         #expect(await gateway.serve(Sample.send()).code == .rateLimited)
         #expect(gateway.journal.records(.intent).count == 5)
-        #expect(gateway.journal.records(.refusal).first?.facts?.audience == "oncall")
+        #expect(gateway.journal.records(.rejection).first?.facts?.audience == "oncall")
     }
 
     @Test func membersWithASpentInboxAreSkippedAndRecorded() async throws {
@@ -124,16 +124,16 @@ import Testing
         let gateway = gateway(["bob", "carol"], limits: limits)
         for _ in 0..<2 { #expect(await gateway.serve(Sample.send()).status == 200) }
         #expect(await gateway.serve(Sample.send(as: "eve")).status == 200)
-        let answer = await gateway.serve(Sample.send(to: "audience:oncall"))
-        #expect(answer.text == #"{"accepted":1,"skipped":1,"failed":0}"#)
-        let refusal = try #require(gateway.journal.records(.refusal).first)
-        #expect(refusal.result == "rate-limited" && refusal.facts?.recipient?.text == "bob")
-        #expect(refusal.facts?.audience == "oncall" && refusal.facts?.user?.text == "alice")
+        let response = await gateway.serve(Sample.send(to: "audience:oncall"))
+        #expect(response.text == #"{"accepted":1,"skipped":1,"failed":0}"#)
+        let rejection = try #require(gateway.journal.records(.rejection).first)
+        #expect(rejection.result == "rate-limited" && rejection.facts?.recipient?.text == "bob")
+        #expect(rejection.facts?.audience == "oncall" && rejection.facts?.user?.text == "alice")
         // Written with the intents, before any send.
         let batches = gateway.timeline.events.compactMap {
             if case .recorded(let records) = $0 { records } else { nil }
         }
-        #expect(batches.last?.map(\.kind) == [.intent, .refusal])
+        #expect(batches.last?.map(\.kind) == [.intent, .rejection])
         #expect(gateway.backend.requests.last?.target.hasSuffix("to_tag=carol") == true)
         #expect(gateway.journal.records(.outcome).count == gateway.journal.records(.intent).count)
     }
@@ -144,17 +144,17 @@ import Testing
         #expect(await skipping.serve(Sample.send()).status == 200)
         let failing = gateway(["bob", "carol"], answering: { _ in .status(500, "s3ntinel") })
         for (gateway, expected) in [(skipping, [0, 1, 0]), (failing, [0, 0, 2])] as [(TestGateway, [Int64])] {
-            let answer = await gateway.serve(Sample.send(to: "audience:oncall"))
-            #expect(answer.status == 502 && answer.code == .backendFailed)
-            #expect(try counts(answer) == expected)
-            #expect(!answer.text.contains("s3ntinel"))
+            let response = await gateway.serve(Sample.send(to: "audience:oncall"))
+            #expect(response.status == 502 && response.code == .backendFailed)
+            #expect(try counts(response) == expected)
+            #expect(!response.text.contains("s3ntinel"))
             expectOutcomes(gateway)
         }
     }
 
     /// Every end that a send can have, one a member, in one send.
     @Test func eachEndIsCountedAndRecorded() async throws {
-        let ends: [String: (BackendAnswer, String)] = [
+        let ends: [String: (BackendResult, String)] = [
             "user0": (.status(200), "accepted"), "user1": (.status(503), "backend-failed"),
             "user2": (.timedOut, "backend-timed-out"), "user3": (.broken("x"), "backend-failed"),
             "user4": (.unreachable("x"), "backend-unreachable"), "user5": (.cutOff, "unknown-at-stop"),
@@ -179,7 +179,7 @@ import Testing
         await gateway(["bob"]).expect(.sendNotAllowed, for: Sample.send(to: "audience:others"))
         let unnamed = gateway(["bob"]) { $0.policy.send = [.init(from: .anyUser, to: .anyUser)] }
         await unnamed.expect(.sendNotAllowed, for: Sample.send(to: "audience:oncall"))
-        #expect(unnamed.journal.records(.refusal).first?.facts?.audience == "oncall")
+        #expect(unnamed.journal.records(.rejection).first?.facts?.audience == "oncall")
         #expect(await gateway(["bob"]).serve(Sample.send(to: "AUDIENCE%3AOnCall")).status == 200)
         // A rule for an audience covers none of its members alone.
         await gateway(["bob"]) { $0.policy.send.removeFirst() }.expect(.sendNotAllowed, for: Sample.send())
@@ -203,18 +203,18 @@ import Testing
     ])
     func namesOfNoAudience(_ recipient: String) async {
         for escaping in NameRules.Escaping.allCases {
-            let answer = await gateway(["bob"]) { $0.names = NameRules(escaping: escaping) }
+            let response = await gateway(["bob"]) { $0.names = NameRules(escaping: escaping) }
                 .serve(Sample.send(to: recipient))
             // With escaping, what names no audience may be some user's name.
-            if escaping == .refuse || recipient.hasPrefix("audience:") { #expect(answer.code == .malformedRequest) }
+            if escaping == .refuse || recipient.hasPrefix("audience:") { #expect(response.code == .malformedRequest) }
         }
     }
 
     @Test func nothingIsSentThatCannotBeRecordedOrIsTooLong() async {
         let gateway = gateway(["bob", "carol"])
-        gateway.journal.refuse(JournalUnavailable("disk full"))
+        gateway.journal.reject(JournalUnavailable("disk full"))
         await gateway.expect(.journalUnavailable, for: Sample.send(to: "audience:oncall"))
-        gateway.journal.refuse(nil)
+        gateway.journal.reject(nil)
         await gateway.expect(
             .payloadTooLarge,
             for: Sample.send("\"\(String(repeating: "x", count: 5000))\"", to: "audience:oncall"))

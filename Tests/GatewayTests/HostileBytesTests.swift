@@ -97,24 +97,24 @@ import Testing
             profile, adjust: { $0.limiter = Limiter([], clocks: ManualClock().clocks) },
             deciding: { request in
                 switch request {
-                case .create(_, let handle): handle == nil ? .askWithoutHandle : .askWithHandle
+                case .create(_, let handle): handle == nil ? .queryWithoutHandle : .queryWithHandle
                 case .update: update.decision.withLock { $0 }
                 case .delete: .owned(Sample.other)
-                case .sweep: .spared
+                case .sweep: .notMarked
                 }
             })
     }
 
     /// What the ledger decides of an update.
     private final class Update: Sendable {
-        let decision = Mutex(LedgerDecision.unplaced)
+        let decision = Mutex(LedgerDecision.notRegistered)
     }
 
     @Test(arguments: BackendProfile.BuiltIn.allCases)
     func twentyThousandBentRequests(_ profile: BackendProfile.BuiltIn) async throws {
         var random = SplitMix(seed: 12)
         var carriedOut = 0
-        let decisions: [LedgerDecision] = [.own(Sample.other), .unplaced, .rotation(Sample.other)]
+        let decisions: [LedgerDecision] = [.own(Sample.other), .notRegistered, .rotation(Sample.other)]
         // To make a gateway takes a hundred times as long as to serve a request. Those of one gateway have too few wrong passwords among
         // them for the throttle to refuse any.
         let update = Update()
@@ -125,8 +125,8 @@ import Testing
             update.decision.withLock { $0 = next }
             let (intents, outcomes) = (gateway.journal.records(.intent).count, gateway.journal.records(.outcome).count)
             let exchanges = gateway.backend.requests.count
-            let answer = await gateway.serve(Self.request(number, &random))
-            #expect((200...202).contains(answer.status) || answer.code != nil)
+            let response = await gateway.serve(Self.request(number, &random))
+            #expect((200...202).contains(response.status) || response.code != nil)
             #expect(gateway.backend.unreadable.isEmpty)
             #expect(gateway.ledger.openClaims == 0)
             #expect(gateway.journal.records(.intent).count == gateway.journal.records(.outcome).count)
@@ -141,7 +141,7 @@ import Testing
         #expect(carriedOut > 1000)
     }
 
-    private func check(_ request: SeenRequest, _ facts: CallFacts, _ profile: BackendProfile.BuiltIn) throws {
+    private func check(_ request: CapturedRequest, _ facts: CallFacts, _ profile: BackendProfile.BuiltIn) throws {
         let side = BackendProfile(profile).backend
         let allowed: Set<String> = [
             "Host", "Authorization", "Accept", "X-Request-Id", "traceparent", "Content-Type", "Content-Length",

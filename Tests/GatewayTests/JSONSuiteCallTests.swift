@@ -10,7 +10,7 @@ import Testing
 @Suite(
     .enabled(if: !TestData.jsonTestSuite.isEmpty, "JSONTestSuite is not beside the package"), .timeLimit(.minutes(5)))
 struct JSONSuiteCallTests {
-    private func serve(_ request: ReceivedRequest) async -> (answer: Answer, gateway: TestGateway) {
+    private func serve(_ request: ReceivedRequest) async -> (response: Response, gateway: TestGateway) {
         let gateway = TestGateway { $0.limiter = Limiter([], clocks: ManualClock().clocks) }
         return (await gateway.serve(request), gateway)
     }
@@ -26,24 +26,24 @@ struct JSONSuiteCallTests {
             let name = file.lastPathComponent
             let bytes = Array(try Data(contentsOf: file))
             for body in [bytes, Array(before.utf8) + bytes + Array(after.utf8)] {
-                let (answer, gateway) = await serve(put(body))
+                let (response, gateway) = await serve(put(body))
                 let time = cpuTime { _ = try? RegistrationBody.read(ByteBuffer(bytes: body)) }
                 if !TestRun.isSanitized { #expect(time < .milliseconds(50), "\(name)") }
                 // Alone, nothing in the suite is a registration.
                 let isWhole = body.count == bytes.count
                 switch name.prefix(2) {
                 case "n_":
-                    #expect(answer.code == .malformedRequest, "\(name)")
+                    #expect(response.code == .malformedRequest, "\(name)")
                     #expect(gateway.backend.requests.isEmpty && gateway.journal.records(.intent).isEmpty)
                 case "y_":
                     // Unknown members are dropped, if their shape is ours: no name twice.
                     let isOurs = !name.contains("duplicated_key")
-                    #expect((answer.status == 200) == (!isWhole && isOurs), "\(name): \(answer.text)")
-                    if answer.status == 200 { #expect(gateway.backend.requests.last?.body == Self.canonical) }
+                    #expect((response.status == 200) == (!isWhole && isOurs), "\(name): \(response.text)")
+                    if response.status == 200 { #expect(gateway.backend.requests.last?.body == Self.canonical) }
                 default:
                     // What is up to the parser is refused or taken, and never forwarded as it came.
-                    #expect(answer.status == 200 || answer.code == .malformedRequest, "\(name)")
-                    if answer.status == 200 { #expect(gateway.backend.requests.last?.body == Self.canonical) }
+                    #expect(response.status == 200 || response.code == .malformedRequest, "\(name)")
+                    if response.status == 200 { #expect(gateway.backend.requests.last?.body == Self.canonical) }
                 }
             }
         }
@@ -55,15 +55,15 @@ struct JSONSuiteCallTests {
         for file in TestData.jsonTestSuite {
             let name = file.lastPathComponent
             let bytes = Array(try Data(contentsOf: file))
-            let time = cpuTime { _ = try? MessageReading.auto.text(of: ByteBuffer(bytes: bytes)) }
+            let time = cpuTime { _ = try? MessageExtraction.auto.text(of: ByteBuffer(bytes: bytes)) }
             if !TestRun.isSanitized { #expect(time < .milliseconds(50), "\(name)") }
-            let (answer, gateway) = await serve(
+            let (response, gateway) = await serve(
                 ReceivedRequest(
                     "POST /api/notifications?pns=apns&to_tag=bob", as: "alice",
                     contentType: .text("application/json"), body: bytes))
             let parsed = try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
             if name.hasPrefix("y_"), let text = parsed as? String {
-                #expect(answer.status == 200, "\(name)")
+                #expect(response.status == 200, "\(name)")
                 let sent = try #require(gateway.backend.requests.first).body
                 let decoded = try JSONParser().parse(sent.span).string ?? ""
                 let payload = "{\"aps\":{\"alert\":\"From alice: \(decoded)\"}}"
@@ -71,13 +71,13 @@ struct JSONSuiteCallTests {
                     DevicePayload.text(in: payload).map { Array($0.utf8) }
                         == Array("From alice: \(text)".utf8))
             } else if name.hasPrefix("y_") {
-                #expect(answer.code == .malformedMessage, "\(name)")
-            } else if answer.status == 200 {
+                #expect(response.code == .malformedMessage, "\(name)")
+            } else if response.status == 200 {
                 // Repaired: something in quotation marks, as clients paste it together.
                 let trimmed = bytes.drop { [0xEF, 0xBB, 0xBF, 0x20, 0x09, 0x0A, 0x0D].contains($0) }
                 #expect(trimmed.first == UInt8(ascii: "\""), "\(name)")
             } else {
-                #expect(answer.code == .malformedMessage || answer.code == .payloadTooLarge, "\(name)")
+                #expect(response.code == .malformedMessage || response.code == .payloadTooLarge, "\(name)")
             }
         }
     }

@@ -40,8 +40,8 @@ import Testing
         let request = Sample.create
         var other = request
         other.path = ByteBuffer(string: "/elsewhere")
-        other.departure = ClientDeparture()
-        #expect(request.path != other.path && request.departure == nil && other.departure != nil)
+        other.clientDisconnect = ClientDisconnect()
+        #expect(request.path != other.path && request.clientDisconnect == nil && other.clientDisconnect != nil)
         #expect(request.method == other.method && request.peer == other.peer)
     }
 

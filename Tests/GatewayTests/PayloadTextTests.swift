@@ -24,7 +24,7 @@ struct PastedPayload {
             let typed = random.text(upTo: 30)
             for (service, before, after) in PastedPayload.frames {
                 let payload: PayloadText
-                do throws(Refusal) { payload = try PayloadText(typed, for: service) } catch {
+                do throws(Rejection) { payload = try PayloadText(typed, for: service) } catch {
                     // Only XML has characters that it cannot carry.
                     #expect(service == .wns && error.code == .malformedMessage)
                     #expect(

@@ -50,21 +50,21 @@ import Testing
     ])
     func reservedAndMalformedTagsAreNobodysWhateverTheRules(_ tag: String) {
         for drop in [true, false] {
-            #expect(throws: Refusal.self) { try tags([tag], by: alice, ["*"], drop: drop) }
-            #expect(throws: Refusal.self) { try tags(["ok", tag], by: alice, ["*"], drop: drop) }
+            #expect(throws: Rejection.self) { try tags([tag], by: alice, ["*"], drop: drop) }
+            #expect(throws: Rejection.self) { try tags(["ok", tag], by: alice, ["*"], drop: drop) }
         }
     }
 
     @Test func tagsOutsideTheRulesAreRefusedOrDropped() throws {
-        #expect(throws: Refusal.self) { try tags(["topic:a", "region:x"], by: alice, ["topic:*"]) }
+        #expect(throws: Rejection.self) { try tags(["topic:a", "region:x"], by: alice, ["topic:*"]) }
         #expect(try tags(["topic:a", "region:x"], by: alice, ["topic:*"], drop: true) == ["topic:a"])
-        #expect(throws: Refusal.self) { try tags(["topic:a"], by: eve, ["topic:*"]) }
+        #expect(throws: Rejection.self) { try tags(["topic:a"], by: eve, ["topic:*"]) }
         #expect(try tags(["topic:a"], by: eve, ["topic:*"], drop: true).isEmpty)
     }
 
     @Test func thereAreAtMostFiftyNine() throws {
         #expect(try tags((0..<59).map { "t\($0)" }, by: alice, ["*"]).count == 59)
-        #expect(throws: Refusal.self) { try tags((0..<60).map { "t\($0)" }, by: alice, ["*"]) }
+        #expect(throws: Rejection.self) { try tags((0..<60).map { "t\($0)" }, by: alice, ["*"]) }
     }
 
     @Test(arguments: [
@@ -120,8 +120,8 @@ import Testing
                 rules.policy.tagsNotAllowed = .drop
             }
             await gateway.expect(.tagNotAllowed, for: Sample.put(Sample.body(tags: "[\"\(tag)\"]"), as: "eve"))
-            #expect(gateway.journal.records(.refusal).map(\.result) == ["tag-not-allowed"])
-            #expect(gateway.journal.records(.refusal).first?.facts?.user == eve.user)
+            #expect(gateway.journal.records(.rejection).map(\.result) == ["tag-not-allowed"])
+            #expect(gateway.journal.records(.rejection).first?.facts?.user == eve.user)
             #expect(gateway.ledger.requests.isEmpty)
         }
     }
@@ -129,7 +129,7 @@ import Testing
     @Test func sendsThatNoRuleAllowsAreRefusedAndRecorded() async {
         let gateway = TestGateway { $0.policy.send = [.init(from: .anyUser, to: .sender)] }
         await gateway.expect(.sendNotAllowed, for: Sample.send())
-        let record = gateway.journal.records(.refusal).first
+        let record = gateway.journal.records(.rejection).first
         #expect(record?.result == "send-not-allowed")
         #expect(record?.facts?.user?.text == "alice")
         #expect(record?.facts?.recipient?.text == "bob")

@@ -5,7 +5,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct ProblemDocumentTests {
-    private static let statuses: [RefusalCode: Int] = [
+    private static let statuses: [RejectionCode: Int] = [
         .malformedRequest: 400, .malformedMessage: 400, .unknownPlatform: 400, .handleUnusable: 400,
         .credentialsMissing: 401,
         .credentialsRejected: 401, .identityUnmapped: 403, .insecureTransport: 403, .notOwner: 403,
@@ -20,19 +20,19 @@ import Testing
         .backendTimedOut: 504,
     ]
 
-    @Test(arguments: RefusalCode.allCases)
-    func everyCode(_ code: RefusalCode) throws {
+    @Test(arguments: RejectionCode.allCases)
+    func everyCode(_ code: RejectionCode) throws {
         let gateway = TestGateway().gateway
-        let answer = gateway.refuse(Refusal(code, "s3ntinel: internal"), id: CallID(process: 1, number: 1))
-        #expect(answer.status == Self.statuses[code])
-        #expect(answer.contentType == "application/problem+json")
-        #expect(answer.code == code)
-        #expect(answer.json?["title"]?.string?.isEmpty == false)
-        #expect(answer.values("Cache-Control") == ["no-store"])
-        #expect(answer.values("WWW-Authenticate").count == (answer.status == 401 ? 2 : 0))
-        #expect(answer.values("Retry-After").isEmpty && answer.values("Allow").isEmpty)
-        #expect(!answer.text.contains("s3ntinel"))
-        guard case .object(let members)? = answer.json else {
+        let response = gateway.reject(Rejection(code, "s3ntinel: internal"), id: CallID(process: 1, number: 1))
+        #expect(response.status == Self.statuses[code])
+        #expect(response.contentType == "application/problem+json")
+        #expect(response.code == code)
+        #expect(response.json?["title"]?.string?.isEmpty == false)
+        #expect(response.values("Cache-Control") == ["no-store"])
+        #expect(response.values("WWW-Authenticate").count == (response.status == 401 ? 2 : 0))
+        #expect(response.values("Retry-After").isEmpty && response.values("Allow").isEmpty)
+        #expect(!response.text.contains("s3ntinel"))
+        guard case .object(let members)? = response.json else {
             Issue.record("no object")
             return
         }
@@ -40,34 +40,34 @@ import Testing
     }
 
     @Test func hintsAndExtras() {
-        func answer(_ extra: Refusal.Extra?, hint: String? = nil) -> Answer {
-            ProblemDocument.answer(Refusal(.rateLimited, "x", hint: hint, extra: extra))
+        func response(_ extra: Rejection.Extra?, hint: String? = nil) -> Response {
+            ProblemDocument.response(Rejection(.rateLimited, "x", hint: hint, extra: extra))
         }
-        #expect(answer(nil, hint: "a \"hint\"").json?["detail"]?.string == "a \"hint\"")
-        #expect(answer(.allow([.put, .delete])).values("Allow") == ["PUT, DELETE"])
+        #expect(response(nil, hint: "a \"hint\"").json?["detail"]?.string == "a \"hint\"")
+        #expect(response(.allow([.put, .delete])).values("Allow") == ["PUT, DELETE"])
         // An integer of at least 1.
-        #expect(answer(.retryAfter(seconds: 0)).values("Retry-After") == ["1"])
-        #expect(answer(.retryAfter(seconds: -5)).values("Retry-After") == ["1"])
-        let limited = answer(.limit(name: "se\"nds\n", retryAfterSeconds: 7))
+        #expect(response(.retryAfter(seconds: 0)).values("Retry-After") == ["1"])
+        #expect(response(.retryAfter(seconds: -5)).values("Retry-After") == ["1"])
+        let limited = response(.limit(name: "se\"nds\n", retryAfterSeconds: 7))
         #expect(limited.values("Retry-After") == ["7"])
         #expect(limited.json?["limit"]?.string == "se\"nds\n")
     }
 
     @Test func refusalsOfTheListenerAreAnsweredAndNotRecorded() {
         let gateway = TestGateway()
-        let answer = gateway.gateway.refuse(Refusal(.headersTooLarge, "x"), id: CallID(process: 1, number: 1))
-        #expect(answer.status == 431)
+        let response = gateway.gateway.reject(Rejection(.headersTooLarge, "x"), id: CallID(process: 1, number: 1))
+        #expect(response.status == 431)
         #expect(gateway.journal.records.isEmpty)
     }
 
     @Test func everyResultHasItsAnswer() {
-        let codes: [CallResult: RefusalCode] = [
+        let codes: [CallResult: RejectionCode] = [
             .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
             .backendTimedOut: .backendTimedOut, .deleteUnconfirmed: .backendFailed,
             .ledgerUnavailable: .ledgerUnavailable,
             .overloaded: .overloaded, .ledgerFailed: .internalError, .unknownAtStop: .backendFailed,
             .unknownAfterCrash: .backendFailed, .notIssued: .internalError, .revoked: .credentialsRejected,
         ]
-        for result in CallResult.allCases { #expect(result.refusal == codes[result]) }
+        for result in CallResult.allCases { #expect(result.rejection == codes[result]) }
     }
 }

@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct ProfileTests {
     @Test func clientsUseTheBackendsWordsAndTheKnownOnesOfItsServices() throws {
-        let own = try #require(ServiceWord("iOS"))
-        let words = try #require(ServiceWords([.apns: own, .fcm: ServiceWord(.fcmv1)]))
+        let own = try #require(PlatformIdentifier("iOS"))
+        let words = try #require(PlatformIdentifiers([.apns: own, .fcm: PlatformIdentifier(.fcmv1)]))
         for (word, service) in [
             ("iOS", PushService.apns), ("ios", .apns), ("apns", .apns), ("APNS", .apns), ("gcm", .fcm), ("fcm", .fcm),
             ("FcmV1", .fcm),
@@ -20,22 +20,22 @@ import Testing
     }
 
     @Test func oneWordIsOneService() throws {
-        let (one, other) = (try #require(ServiceWord("push")), try #require(ServiceWord("PUSH")))
-        #expect(ServiceWords([.apns: one, .fcm: other]) == nil)
-        #expect(ServiceWords([.apns: ServiceWord(.gcm)]) == nil)
-        #expect(ServiceWords([.fcm: ServiceWord(.apns), .apns: ServiceWord(.fcm)]) == nil)
-        #expect(ServiceWords([.apns: one, .fcm: ServiceWord(.gcm)]) != nil)
+        let (one, other) = (try #require(PlatformIdentifier("push")), try #require(PlatformIdentifier("PUSH")))
+        #expect(PlatformIdentifiers([.apns: one, .fcm: other]) == nil)
+        #expect(PlatformIdentifiers([.apns: PlatformIdentifier(.gcm)]) == nil)
+        #expect(PlatformIdentifiers([.fcm: PlatformIdentifier(.apns), .apns: PlatformIdentifier(.fcm)]) == nil)
+        #expect(PlatformIdentifiers([.apns: one, .fcm: PlatformIdentifier(.gcm)]) != nil)
     }
 
     @Test(arguments: ["", "a b", "a&b", "a%20", "é", "a/b", "a\r\n", String(repeating: "x", count: 33)])
-    func wordsThatAreNone(_ text: String) { #expect(ServiceWord(text) == nil) }
+    func wordsThatAreNone(_ text: String) { #expect(PlatformIdentifier(text) == nil) }
 
     @Test func framesAreStatedKnownOrTheLongest() {
         var side = BackendProfile(.net6).backend
         #expect(side.allPayloadFrames()[PushService.fcm.place] == 45)
-        side.pnsWords = ServiceWords([.gcm, .apns])
+        side.pnsWords = PlatformIdentifiers([.gcm, .apns])
         #expect(side.allPayloadFrames()[PushService.fcm.place] == 33)
-        side.pnsWords = ServiceWords([.fcm: ServiceWord("android")!, .apns: ServiceWord("ios")!])!
+        side.pnsWords = PlatformIdentifiers([.fcm: PlatformIdentifier("android")!, .apns: PlatformIdentifier("ios")!])!
         #expect(
             side.allPayloadFrames()[PushService.fcm.place] == 45
                 && side.allPayloadFrames()[PushService.apns.place] == 27)
@@ -44,19 +44,19 @@ import Testing
     }
 
     @Test(arguments: [
-        (BackendProfile.IDForm.json, "\"11-22-3\""), (.text, " 11-22-3\n"),
+        (BackendProfile.IDFormat.json, "\"11-22-3\""), (.text, " 11-22-3\n"),
         (.xml, "<string xmlns=\"x\">11-22-3</string>"),
     ])
-    func anIDIsReadInItsForm(_ form: BackendProfile.IDForm, _ body: String) {
-        #expect(ReservedID.read(ByteBuffer(string: body), as: form) == Sample.other)
-        #expect(ReservedID.read(ByteBuffer(string: body), as: .any) == Sample.other)
-        for other in BackendProfile.IDForm.allCases where other != form && other != .any {
-            #expect(ReservedID.read(ByteBuffer(string: body), as: other) == nil)
+    func anIDIsReadInItsForm(_ form: BackendProfile.IDFormat, _ body: String) {
+        #expect(ReservedIDParser.read(ByteBuffer(string: body), as: form) == Sample.other)
+        #expect(ReservedIDParser.read(ByteBuffer(string: body), as: .any) == Sample.other)
+        for other in BackendProfile.IDFormat.allCases where other != form && other != .any {
+            #expect(ReservedIDParser.read(ByteBuffer(string: body), as: other) == nil)
         }
     }
 
     @Test func anIDInAPlaceThatTheClientsDoNotUseIsRefused() async {
-        func gateway(_ places: Set<BackendProfile.IDPlace>) -> TestGateway {
+        func gateway(_ places: Set<BackendProfile.IDLocation>) -> TestGateway {
             TestGateway(adjust: { $0.profile.client.idPlaces = places }, deciding: { _ in .owned(Sample.other) })
         }
         let inPath = ReceivedRequest("DELETE /api/register/\(Sample.label)", as: "alice")
@@ -65,7 +65,7 @@ import Testing
         for (places, good, bad) in [
             ([.path], [inPath], [inQuery, inBoth]), ([.query], [inQuery], [inPath, inBoth]),
             ([.path, .query], [inPath, inQuery], [inBoth]),
-        ] as [(Set<BackendProfile.IDPlace>, [ReceivedRequest], [ReceivedRequest])] {
+        ] as [(Set<BackendProfile.IDLocation>, [ReceivedRequest], [ReceivedRequest])] {
             for request in good { #expect(await gateway(places).serve(request).status == 200) }
             for request in bad { await gateway(places).expect(.malformedRequest, for: request, "\(places)") }
         }
@@ -74,7 +74,7 @@ import Testing
     @Test func registeredDevicesAreAnsweredAsTheirClientsExpect() async {
         for (status, body) in [(200, Sample.body("wns", Sample.wns)), (204, Sample.body())] {
             let gateway = TestGateway { $0.profile.client.updateStatuses = [.apns: 204] }
-            #expect(await gateway.serve(Sample.put(body)).withoutLimits == Answer(status: status))
+            #expect(await gateway.serve(Sample.put(body)).withoutLimits == Response(status: status))
         }
     }
 
@@ -90,8 +90,8 @@ import Testing
                     if case .delete = request { .owned(Sample.other) } else { .own(Sample.other) }
                 })
             gateway.backend.queue(.status(status))
-            let answer = await gateway.serve(request)
-            return (answer.status, gateway.journal.records(.outcome).first?.result, gateway.backend.requests.count)
+            let response = await gateway.serve(request)
+            return (response.status, gateway.journal.records(.outcome).first?.result, gateway.backend.requests.count)
         }
         #expect(await end(Sample.send(), 202) == (200, "accepted", 1))
         #expect(await end(Sample.send(), 200) == (502, "backend-failed", 1))

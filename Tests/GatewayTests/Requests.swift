@@ -41,16 +41,16 @@ extension TestGateway {
     /// Serves the request and expects this very refusal, of which the backend must not have seen anything.
     @discardableResult
     func expect(
-        _ code: RefusalCode, for request: ReceivedRequest, _ comment: Comment? = nil,
+        _ code: RejectionCode, for request: ReceivedRequest, _ comment: Comment? = nil,
         sourceLocation: Testing.SourceLocation = #_sourceLocation
-    ) async -> Answer {
-        let answer = await serve(request)
-        #expect(answer.code == code, comment, sourceLocation: sourceLocation)
-        #expect(answer.status == code.status, comment, sourceLocation: sourceLocation)
+    ) async -> Response {
+        let response = await serve(request)
+        #expect(response.code == code, comment, sourceLocation: sourceLocation)
+        #expect(response.status == code.status, comment, sourceLocation: sourceLocation)
         #expect(backend.requests.isEmpty && backend.unreadable.isEmpty, comment, sourceLocation: sourceLocation)
         #expect(journal.records(.intent).isEmpty, comment, sourceLocation: sourceLocation)
         #expect(ledger.openClaims == 0, comment, sourceLocation: sourceLocation)
         #expect(ledger.changes.isEmpty, comment, sourceLocation: sourceLocation)
-        return answer
+        return response
     }
 }

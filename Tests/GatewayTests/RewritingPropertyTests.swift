@@ -16,11 +16,14 @@ import Testing
         own.client = BackendProfile(.classic).client
         own.backend.registerPath = "/v1/registration"
         own.backend.notificationsPath = "/v1/send"
-        own.backend.platformWords = ServiceWords([
-            .apns: ServiceWord("iOS")!, .fcm: ServiceWord("android")!, .wns: ServiceWord("windows")!,
-            .mpns: ServiceWord("phone")!,
+        own.backend.platformWords = PlatformIdentifiers([
+            .apns: PlatformIdentifier("iOS")!, .fcm: PlatformIdentifier("android")!,
+            .wns: PlatformIdentifier("windows")!,
+            .mpns: PlatformIdentifier("phone")!,
         ])!
-        own.backend.pnsWords = ServiceWords([.apns: ServiceWord("iOS")!, .fcm: ServiceWord("android")!])!
+        own.backend.pnsWords = PlatformIdentifiers([
+            .apns: PlatformIdentifier("iOS")!, .fcm: PlatformIdentifier("android")!,
+        ])!
         return BackendProfile.BuiltIn.allCases.map { BackendProfile($0) } + [own]
     }
 
@@ -98,11 +101,11 @@ import Testing
                     "unknown": ["x": 1],
                 ]
                 let gateway = gateway(profile, deciding: .own(Sample.other))
-                let answer = await gateway.serve(
+                let response = await gateway.serve(
                     ReceivedRequest(
                         "PUT \(profile.client.registerPath)/\(Sample.label)", authorization: Self.token(user),
                         contentType: .text("application/json"), body: try Self.json(body), number: UInt64(number)))
-                #expect((200...202).contains(answer.status), "\(answer.text) \(body)")
+                #expect((200...202).contains(response.status), "\(response.text) \(body)")
                 let request = try #require(gateway.backend.requests.first)
                 #expect(request.method == "PUT" && request.values("Authorization") == Self.basic(user))
                 let path = profile.backend.registerPath
@@ -137,7 +140,7 @@ import Testing
                 let gateway = gateway(profile, deciding: .notOwned)
                 // The recipient as somebody could spell it who knows the name behind the escapes.
                 let spelled = Self.names.spellings(of: recipient)[0].utf8.map { String(format: "%%%02X", $0) }.joined()
-                let answer = await gateway.serve(
+                let response = await gateway.serve(
                     ReceivedRequest(
                         "POST \(profile.client.notificationsPath)?pns=\(Self.anyCase(pns.rawValue, &random))"
                             + "&to_tag=\(spelled)",
@@ -145,10 +148,10 @@ import Testing
                         body: try Self.json(typed), number: UInt64(number)))
                 let cannot = pns.service == .wns && typed.unicodeScalars.contains(where: Self.isForeignToXML)
                 if cannot {
-                    #expect(answer.code == .malformedMessage && gateway.backend.requests.isEmpty)
+                    #expect(response.code == .malformedMessage && gateway.backend.requests.isEmpty)
                     continue
                 }
-                #expect(answer == Answer(status: 200))
+                #expect(response == Response(status: 200))
                 let request = try #require(gateway.backend.requests.first)
                 #expect(gateway.backend.requests.count == 1 && request.method == "POST")
                 #expect(request.path == profile.backend.notificationsPath)

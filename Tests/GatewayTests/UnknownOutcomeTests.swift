@@ -23,16 +23,16 @@ struct UnknownOutcomeTests {
     @Test(
         "Whatever leaves open whether the backend registered the device leaves the registration in doubt",
         arguments: [
-            (BackendAnswer.broken("cut"), RefusalCode.backendFailed), (.timedOut, .backendTimedOut),
+            (BackendResult.broken("cut"), RejectionCode.backendFailed), (.timedOut, .backendTimedOut),
             (.cutOff, .backendFailed), (.status(502), .backendFailed), (.status(503), .backendFailed),
         ])
-    func inDoubt(_ answer: BackendAnswer, _ code: RefusalCode) async throws {
+    func inDoubt(_ response: BackendResult, _ code: RejectionCode) async throws {
         for decision in [
-            LedgerDecision.unplaced, .rotation(ScriptedBackend.givenID), .own(ScriptedBackend.givenID),
-            .handOver(ScriptedBackend.givenID, from: UserName(canonical: "bob")!),
+            LedgerDecision.notRegistered, .rotation(ScriptedBackend.givenID), .own(ScriptedBackend.givenID),
+            .ownershipTransfer(ScriptedBackend.givenID, from: UserName(canonical: "bob")!),
         ] {
             let gateway = TestGateway(
-                answering: { $0.method == "PUT" ? answer : await ScriptedBackend.isContent($0) },
+                answering: { $0.method == "PUT" ? response : await ScriptedBackend.isContent($0) },
                 deciding: { _ in decision })
             #expect(await gateway.serve(Sample.put()).code == code)
             #expect(gateway.ledger.changes == [.unresolved(ScriptedBackend.givenID)])
@@ -43,10 +43,10 @@ struct UnknownOutcomeTests {
 
     @Test(
         "Where the backend surely did not register the device nothing stays in doubt",
-        arguments: [BackendAnswer.status(400), .status(401), .unreachable("refused"), .overloaded, .suspended])
-    func surelyNot(_ answer: BackendAnswer) async throws {
+        arguments: [BackendResult.status(400), .status(401), .unreachable("refused"), .overloaded, .suspended])
+    func surelyNot(_ response: BackendResult) async throws {
         let gateway = TestGateway(
-            answering: { $0.method == "PUT" ? answer : await ScriptedBackend.isContent($0) })
+            answering: { $0.method == "PUT" ? response : await ScriptedBackend.isContent($0) })
         #expect(await gateway.serve(Sample.put()).status >= 500)
         #expect(
             gateway.ledger.changes == [
@@ -58,8 +58,9 @@ struct UnknownOutcomeTests {
     func unwritable() async throws {
         let gateway = TestGateway()
         gateway.ledger.fail(at: .prepare)
-        let answer = await gateway.serve(Sample.put())
-        #expect(answer.code == .ledgerUnavailable && answer.status == 503 && answer.values("Retry-After") == ["1"])
+        let response = await gateway.serve(Sample.put())
+        #expect(
+            response.code == .ledgerUnavailable && response.status == 503 && response.values("Retry-After") == ["1"])
         #expect(gateway.backend.requests.map(\.method) == ["POST"])
         #expect(gateway.journal.records(.outcome).map(\.result) == ["ledger-unavailable"])
         #expect(gateway.ledger.openClaims == 0)
@@ -78,8 +79,8 @@ struct UnknownOutcomeTests {
     func unconfirmed() async throws {
         let gateway = TestGateway(.net6, deciding: { _ in .owned(Sample.other) })
         gateway.backend.queue(.status(500), .status(200))
-        let answer = await gateway.serve(Sample.delete)
-        #expect(answer.code == .backendFailed && answer.status == 502)
+        let response = await gateway.serve(Sample.delete)
+        #expect(response.code == .backendFailed && response.status == 502)
         #expect(gateway.backend.requests.map(\.method) == ["DELETE", "PUT"])
         #expect(gateway.ledger.changes == [.unconfirmed(Sample.other)])
         #expect(gateway.journal.records(.outcome).map(\.result) == ["delete-unconfirmed"])

@@ -106,14 +106,14 @@ import Testing
     }
 }
 
-@Suite struct ReservedIDTests {
+@Suite struct ReservedIDParserTests {
     @Test(arguments: [
         "11-22-3", "\"11-22-3\"", " \r\n\"11-22-3\"\n", "\u{FEFF}\"11-22-3\"", "\" 11-22-3 \"",
         "<string xmlns=\"http://schemas.microsoft.com/2003/10/Serialization/\">11-22-3</string>",
         "<?xml version=\"1.0\"?>\n<string>\n 11-22-3\n</string>\n",
     ])
     func reads(_ body: String) {
-        #expect(ReservedID.read(ByteBuffer(string: body)) == Sample.other)
+        #expect(ReservedIDParser.read(ByteBuffer(string: body)) == Sample.other)
     }
 
     @Test(arguments: [
@@ -123,12 +123,12 @@ import Testing
         "<html>11-22-3</html>",
     ])
     func refuses(_ body: String) {
-        #expect(ReservedID.read(ByteBuffer(string: body)) == nil)
+        #expect(ReservedIDParser.read(ByteBuffer(string: body)) == nil)
     }
 
     @Test func refusesWhatIsLongOrNoText() {
-        #expect(ReservedID.read(ByteBuffer(string: String(repeating: " ", count: 2000) + "11-22-3")) == nil)
-        #expect(ReservedID.read(ByteBuffer(bytes: [0xFF, 0x22, 0x31])) == nil)
+        #expect(ReservedIDParser.read(ByteBuffer(string: String(repeating: " ", count: 2000) + "11-22-3")) == nil)
+        #expect(ReservedIDParser.read(ByteBuffer(bytes: [0xFF, 0x22, 0x31])) == nil)
     }
 
     @Test func anyBytesAreAnIDOrNone() {
@@ -137,7 +137,7 @@ import Testing
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...16, using: &random)).map { _ in alphabet.randomElement(using: &random)!
             }
-            if let id = ReservedID.read(ByteBuffer(bytes: bytes)) { #expect(RegistrationID(id.text) == id) }
+            if let id = ReservedIDParser.read(ByteBuffer(bytes: bytes)) { #expect(RegistrationID(id.text) == id) }
         }
     }
 }

@@ -13,7 +13,7 @@ import Testing
     /// Runs a backend while `body` talks to its port, then shuts it down gracefully and waits for its end.
     private func withBackend(
         _ flavor: BackendFlavor = .classic,
-        hub: NotificationHub = TestBench.makeHub(),
+        hub: NotificationHub = BackendFixture.makeHub(),
         onRequest: (@Sendable (RequestSummary) -> Void)? = nil,
         _ body: (_ port: Int, _ stop: () async -> Void) async throws -> Void
     ) async throws {
@@ -44,8 +44,8 @@ import Testing
     func servesTheFourCalls(_ flavor: BackendFlavor) async throws {
         try await withBackend(flavor) { port, _ in
             let connection = try await RawConnection(port: port)
-            let bench = TestBench(flavor)
-            let bob = TestBench.basic("bob:bob")
+            let bench = BackendFixture(flavor)
+            let bob = BackendFixture.basic("bob:bob")
             let reserved = try await connection.call("POST", "/api/register?handle=H", authorization: bob)
             #expect(reserved.status == 200)
             let id = reserved.body.filter { $0 != "\"" }
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func inspectsInJSON() async throws {
-        let hub = TestBench.makeHub()
+        let hub = BackendFixture.makeHub()
         try hub.upsert(id: "1", platform: "wns", handle: "https://a.example/?t=%2b&x", tags: ["username:bob", "t"])
         try hub.send("<a>\"é\\</a>", pns: "wns", to: "username:bob")
         try await withBackend(hub: hub) { port, _ in
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func streamsAnInboxLive() async throws {
-        let hub = TestBench.makeHub()
+        let hub = BackendFixture.makeHub()
         try hub.upsert(id: "1", platform: "gcm", handle: "H", tags: ["a"])
         try hub.send("first", pns: "gcm", to: "a")
         try await withBackend(hub: hub) { port, stop in
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func forgetsAClientThatLeft() async throws {
-        let hub = TestBench.makeHub()
+        let hub = BackendFixture.makeHub()
         try await withBackend(hub: hub) { port, _ in
             var leaving: RawConnection? = try await RawConnection(port: port)
             try await leaving?.send("GET /inbox/H HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n")
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func refusesTooManyStreams() async throws {
-        let hub = TestBench.makeHub(limits: HubLimits(subscribers: 1))
+        let hub = BackendFixture.makeHub(limits: HubLimits(subscribers: 1))
         let open = try #require(hub.subscribe(toHandle: "H"))
         try await withBackend(hub: hub) { port, _ in
             let connection = try await RawConnection(port: port)
@@ -150,7 +150,7 @@ import Testing
             _ = try await connection.call(
                 "POST",
                 "/API/register?handle=%41",
-                authorization: TestBench.basic("eve:wrong")
+                authorization: BackendFixture.basic("eve:wrong")
             )
             _ = try await connection.call("GET", "/nothing", authorization: nil)
             _ = try await connection.call("GET", "/registrations")
@@ -167,7 +167,7 @@ import Testing
     func answersToHEADHaveNoBody(_ flavor: BackendFlavor) async throws {
         try await withBackend(flavor) { port, _ in
             let connection = try await RawConnection(port: port)
-            let head = "HEAD /api/register HTTP/1.1\r\nHost: h\r\nAuthorization: \(TestBench.basic("a:a"))\r\n\r\n"
+            let head = "HEAD /api/register HTTP/1.1\r\nHost: h\r\nAuthorization: \(BackendFixture.basic("a:a"))\r\n\r\n"
             try await connection.send(head + head.replacing("HEAD", with: "GET"))
             let both = try await connection.read { $0.components(separatedBy: "HTTP/1.1 405").count == 3 }
             let (_, next) = try #require(RawConnection.split(both))
@@ -215,7 +215,7 @@ import Testing
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let backend = EmbeddedBackend(
             flavor: .core,
-            hub: TestBench.makeHub(),
+            hub: BackendFixture.makeHub(),
             socketPath: path,
             logger: Self.quiet,
             onListening: { listening.yield($0) }

@@ -8,7 +8,7 @@ import Testing
 
     private func expectStatus(
         _ expected: Expected,
-        _ call: (TestBench) -> BackendAnswer,
+        _ call: (BackendFixture) -> BackendResponse,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         for flavor in BackendFlavor.allCases {
@@ -18,12 +18,12 @@ import Testing
                 case .core: expected.core
                 case .net6: expected.net6
                 }
-            #expect(call(TestBench(flavor)).status == status, "\(flavor)", sourceLocation: sourceLocation)
+            #expect(call(BackendFixture(flavor)).status == status, "\(flavor)", sourceLocation: sourceLocation)
         }
     }
 
     @Test func authentication() {
-        let basic = TestBench.basic
+        let basic = BackendFixture.basic
         let cases: [(String?, Expected)] = [
             (nil, (500, 401, 401)), (basic("alice:wrong"), (403, 401, 401)), ("Bearer abc", (403, 401, 401)),
             ("", (403, 401, 401)), ("Basic", (403, 401, 401)), ("Basic !!", (500, 401, 401)),
@@ -45,12 +45,13 @@ import Testing
     @Test func idInTheAnswer() {
         let id = "7260336227650468927-4200236381151834034-1"
         for flavor in BackendFlavor.allCases {
-            let bench = TestBench(flavor)
+            let bench = BackendFixture(flavor)
             bench.register("alice", id: id, handle: "H")
             let answer = bench.call("POST", "/api/register?handle=H", accept: "*/*")
             switch flavor {
             case .classic:
-                #expect(answer == BackendAnswer(200, contentType: "application/json; charset=utf-8", body: "\"\(id)\""))
+                #expect(
+                    answer == BackendResponse(200, contentType: "application/json; charset=utf-8", body: "\"\(id)\""))
                 let xml = bench.call(
                     "POST",
                     "/api/register?handle=H",
@@ -62,7 +63,7 @@ import Testing
                         == "<string xmlns=\"http://schemas.microsoft.com/2003/10/Serialization/\">\(id)</string>"
                 )
             case .core, .net6:
-                #expect(answer == BackendAnswer(200, contentType: "text/plain; charset=utf-8", body: id))
+                #expect(answer == BackendResponse(200, contentType: "text/plain; charset=utf-8", body: id))
             }
         }
     }
@@ -77,12 +78,12 @@ import Testing
     }
 
     @Test func placeOfTheID() {
-        let body = { (bench: TestBench) in "{\"Platform\":\"\(bench.google)\",\"Handle\":\"H\",\"Tags\":[]}" }
+        let body = { (bench: BackendFixture) in "{\"Platform\":\"\(bench.google)\",\"Handle\":\"H\",\"Tags\":[]}" }
         expectStatus((200, 404, 200)) { $0.call("PUT", "/api/register/1-1-1", body: body($0)) }
         expectStatus((200, 200, 405)) { $0.call("PUT", "/api/register?id=1-1-1", body: body($0)) }
         expectStatus((404, 400, 405)) { $0.call("PUT", "/api/register", body: body($0)) }
         expectStatus((404, 400, 405)) { $0.call("DELETE", "/api/register?id=", body: body($0)) }
-        let bench = TestBench(.classic)
+        let bench = BackendFixture(.classic)
         _ = bench.call("PUT", "/api/register/path?id=query", body: body(bench))
         #expect(bench.hub.registrations().map(\.id) == ["path"])
     }
@@ -96,8 +97,8 @@ import Testing
         for (word, expected) in cases {
             expectStatus(expected) { $0.register("alice", platform: word) }
         }
-        #expect(TestBench(.classic).register("alice", platform: "adm").body.isEmpty)
-        #expect(TestBench(.net6).register("alice", platform: "adm").contentType == "text/plain; charset=utf-8")
+        #expect(BackendFixture(.classic).register("alice", platform: "adm").body.isEmpty)
+        #expect(BackendFixture(.net6).register("alice", platform: "adm").contentType == "text/plain; charset=utf-8")
     }
 
     @Test func pnsWords() {
@@ -108,14 +109,14 @@ import Testing
         for (word, expected) in cases {
             expectStatus(expected) { $0.send(to: "bob", pns: word) }
         }
-        #expect(TestBench(.classic).send(to: "bob", pns: "adm").body.isEmpty)
+        #expect(BackendFixture(.classic).send(to: "bob", pns: "adm").body.isEmpty)
     }
 
     @Test func missingParameters() {
         expectStatus((404, 400, 400)) { $0.call("POST", "/api/notifications?pns=apns", body: "\"x\"") }
         expectStatus((404, 400, 400)) { $0.call("POST", "/api/notifications?to_tag=bob", body: "\"x\"") }
         expectStatus((404, 400, 400)) { $0.call("POST", "/api/notifications", body: "\"x\"") }
-        let classic = TestBench(.classic).call("POST", "/api/notifications?pns=secret", body: "\"x\"")
+        let classic = BackendFixture(.classic).call("POST", "/api/notifications?pns=secret", body: "\"x\"")
         #expect(classic.contentType == "application/json; charset=utf-8")
         #expect(classic.body.contains("http://localhost/api/notifications?pns=secret"))
     }
@@ -130,10 +131,10 @@ import Testing
         for body in bodies {
             expectStatus((500, 400, 400)) { $0.call("PUT", $0.target(id: "1"), body: body) }
         }
-        let core = TestBench(.core).call("PUT", "/api/register?id=1", body: bodies[0])
+        let core = BackendFixture(.core).call("PUT", "/api/register?id=1", body: bodies[0])
         #expect(core.contentType == "application/problem+json; charset=utf-8")
         #expect(core.body.contains("\"Tags\""))
-        let classic = TestBench(.classic).call("PUT", "/api/register/1", body: "not json")
+        let classic = BackendFixture(.classic).call("PUT", "/api/register/1", body: "not json")
         #expect(classic.body == "{\"Message\":\"An error has occurred.\"}")
     }
 
@@ -172,16 +173,16 @@ import Testing
 
     @Test func successIsEmpty() {
         for flavor in BackendFlavor.allCases {
-            let bench = TestBench(flavor)
-            #expect(bench.register("bob", id: "1") == BackendAnswer(200))
-            #expect(bench.send(to: "bob") == BackendAnswer(200))
-            #expect(bench.call("DELETE", bench.target(id: "1")) == BackendAnswer(200))
+            let bench = BackendFixture(flavor)
+            #expect(bench.register("bob", id: "1") == BackendResponse(200))
+            #expect(bench.send(to: "bob") == BackendResponse(200))
+            #expect(bench.call("DELETE", bench.target(id: "1")) == BackendResponse(200))
         }
     }
 
     @Test func namesWithoutCaseAndTheFirstOfDuplicates() {
         for flavor in BackendFlavor.allCases {
-            let bench = TestBench(flavor)
+            let bench = BackendFixture(flavor)
             let body = "{\"pLATFORM\":\"\(bench.google)\",\"HANDLE\":\"H\",\"tags\":[\"t\"]}"
             let target = flavor == .core ? "/API/Register?ID=7" : "/API/Register/7"
             #expect(bench.call("PUT", target, body: body).status == 200)
@@ -208,7 +209,7 @@ import Testing
         ] {
             expectStatus((404, 404, 404)) { $0.call("POST", target) }
         }
-        #expect(TestBench(.core).call("GET", "/api/register").allow == "POST, PUT, DELETE")
-        #expect(TestBench(.net6).call("GET", "/api/register").allow == "POST")
+        #expect(BackendFixture(.core).call("GET", "/api/register").allow == "POST, PUT, DELETE")
+        #expect(BackendFixture(.net6).call("GET", "/api/register").allow == "POST")
     }
 }

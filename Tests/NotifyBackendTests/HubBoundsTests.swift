@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct HubBoundsTests {
     @Test func dropsTheOldestRegistration() throws {
-        let hub = TestBench.makeHub(limits: HubLimits(registrations: 3))
+        let hub = BackendFixture.makeHub(limits: HubLimits(registrations: 3))
         for id in ["1", "2", "3"] { try hub.upsert(id: id, platform: "gcm", handle: "H" + id, tags: ["a"]) }
         try hub.upsert(id: "1", platform: "gcm", handle: "H1", tags: ["a", "b"])
         try hub.upsert(id: "4", platform: "gcm", handle: "H4", tags: ["a"])
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func dropsTheOldestNotificationsAndInboxes() throws {
-        let hub = TestBench.makeHub(limits: HubLimits(inboxes: 2, notificationsPerInbox: 3))
+        let hub = BackendFixture.makeHub(limits: HubLimits(inboxes: 2, notificationsPerInbox: 3))
         for id in ["1", "2", "3"] { try hub.upsert(id: id, platform: "gcm", handle: "H" + id, tags: ["t:" + id]) }
         for number in 0..<5 { try hub.send("\(number)", pns: "gcm", to: "t:1") }
         #expect(hub.inbox(ofHandle: "H1").map(\.payload) == ["2", "3", "4"])
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func boundsTheBytesOfAllInboxes() throws {
-        let hub = TestBench.makeHub(limits: HubLimits(notificationsPerInbox: 2, inboxBytes: 250))
+        let hub = BackendFixture.makeHub(limits: HubLimits(notificationsPerInbox: 2, inboxBytes: 250))
         for id in ["1", "2", "3"] { try hub.upsert(id: id, platform: "gcm", handle: "H" + id, tags: ["t:" + id]) }
         let payload = String(repeating: "x", count: 50)
         // Replacing what an inbox drops must not count twice.

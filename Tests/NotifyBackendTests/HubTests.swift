@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyBackend
 
 @Suite struct HubTests {
-    private let hub = TestBench.makeHub()
+    private let hub = BackendFixture.makeHub()
 
     private func register(_ id: String, handle: String, tags: [String], platform: String = "gcm") throws {
         try hub.upsert(id: id, platform: platform, handle: handle, tags: tags)

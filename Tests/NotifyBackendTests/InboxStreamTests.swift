@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyBackend
 
 @Suite struct InboxStreamTests {
-    private let hub = TestBench.makeHub(limits: HubLimits(subscribers: 2))
+    private let hub = BackendFixture.makeHub(limits: HubLimits(subscribers: 2))
 
     private func payload(_ event: InboxEvent?) -> String? {
         guard case .delivered(let notification)? = event else { return nil }

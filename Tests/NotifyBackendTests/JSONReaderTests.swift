@@ -48,7 +48,7 @@ import Testing
 
     @Test func refusesInvalidUTF8() {
         for dialect in [JSONDialect.lenient, .strict] {
-            #expect(throws: JSONFault.self) { try JSONReader.read([0x22, 0x63, 0xE9, 0x22], dialect) }
+            #expect(throws: JSONError.self) { try JSONReader.read([0x22, 0x63, 0xE9, 0x22], dialect) }
         }
     }
 

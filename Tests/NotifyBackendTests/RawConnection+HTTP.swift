@@ -10,7 +10,7 @@ extension RawConnection {
     func call(
         _ method: String,
         _ target: String,
-        authorization: String? = TestBench.basic("alice:alice"),
+        authorization: String? = BackendFixture.basic("alice:alice"),
         headers: [String] = ["Content-Type: application/json"],
         body: String = ""
     ) async throws -> Response {

@@ -3,11 +3,11 @@ public struct AuthenticationRules: Sendable, Hashable {
     /// The maximum time for all authenticators together to verify one credential, including waiting.
     public var deadline: Duration
     /// The minimum time between the arrival of a wrong password and its rejection.
-    public var refusalFloor: Duration
-    /// The maximum of the random time that is added to `refusalFloor`.
-    public var refusalSpread: Duration
+    public var failedLoginDelay: Duration
+    /// The maximum of the random time that is added to `failedLoginDelay`.
+    public var failedLoginJitter: Duration
     /// The maximum number of delayed rejections. A further failed login gets an immediate response to try again later.
-    public var mostRefusalsWaiting: Int
+    public var maximumRejectionsWaiting: Int
 
     /// The lifetime of a session whose account status cannot be queried, from its login.
     public var sessionWithoutStatus: Duration
@@ -17,14 +17,14 @@ public struct AuthenticationRules: Sendable, Hashable {
 
     /// Creates rules.
     public init(
-        deadline: Duration = .seconds(10), refusalFloor: Duration = .milliseconds(300),
-        refusalSpread: Duration = .milliseconds(85), mostRefusalsWaiting: Int = 1024,
+        deadline: Duration = .seconds(10), failedLoginDelay: Duration = .milliseconds(300),
+        failedLoginJitter: Duration = .milliseconds(85), maximumRejectionsWaiting: Int = 1024,
         sessionWithoutStatus: Duration = .seconds(86_400), deviceWithoutStatus: Duration = .seconds(30 * 86_400)
     ) {
         self.deadline = deadline
-        self.refusalFloor = refusalFloor
-        self.refusalSpread = refusalSpread
-        self.mostRefusalsWaiting = mostRefusalsWaiting
+        self.failedLoginDelay = failedLoginDelay
+        self.failedLoginJitter = failedLoginJitter
+        self.maximumRejectionsWaiting = maximumRejectionsWaiting
         self.sessionWithoutStatus = sessionWithoutStatus
         self.deviceWithoutStatus = deviceWithoutStatus
     }

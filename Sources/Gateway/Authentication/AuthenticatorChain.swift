@@ -11,9 +11,9 @@ public struct AuthenticatorChain: Sendable {
         /// The kinds of credential that it accepts.
         public let takes: Set<CredentialKind>
         /// The users and groups that it may accept.
-        public let bounds: VouchingBounds
+        public let bounds: AuthenticatorScope
         /// Whether its result may depend on the peer's address.
-        public let verdictDependsOnPeer: Bool
+        public let outcomeDependsOnPeer: Bool
         /// The authenticator.
         public let authenticator: any Authenticator
         /// The metrics that count its results; nil for none.
@@ -21,14 +21,14 @@ public struct AuthenticatorChain: Sendable {
 
         /// Creates a link.
         public init(
-            name: PluginName, takes: Set<CredentialKind>, bounds: VouchingBounds = VouchingBounds(),
-            verdictDependsOnPeer: Bool = true, authenticator: any Authenticator,
+            name: PluginName, takes: Set<CredentialKind>, bounds: AuthenticatorScope = AuthenticatorScope(),
+            outcomeDependsOnPeer: Bool = true, authenticator: any Authenticator,
             metrics: AuthenticatorMetrics? = nil
         ) {
             self.name = name
             self.takes = takes
             self.bounds = bounds
-            self.verdictDependsOnPeer = verdictDependsOnPeer
+            self.outcomeDependsOnPeer = outcomeDependsOnPeer
             self.authenticator = authenticator
             self.metrics = metrics
         }
@@ -36,23 +36,23 @@ public struct AuthenticatorChain: Sendable {
 
     private let links: [Link]
     /// The authenticators that report the status of an account only when queried.
-    private let reviewed: Set<PluginName>
+    private let rechecked: Set<PluginName>
     /// The authenticators that report on an account only at a login.
     private let loginsOnly: Set<PluginName>
     /// The number of this chain, which separates its cached results from those of other configurations.
     private let generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
     /// The authenticators that verify tokens. The user of a token is not known beforehand.
-    let tokenPanel: Panel
+    let tokenCandidates: Candidates
     // An authenticator that hangs keeps its resources beyond the deadline, so the number of concurrent verifications is
     // limited.
-    private let underWay = UnderWay()
-    private static let mostUnderWay = 4096
+    private let inProgress = InFlightCount()
+    private static let maximumInProgress = 4096
 
     /// Creates a chain with this order.
     public init(_ links: [Link]) {
         self.links = links
-        reviewed = Set(
+        rechecked = Set(
             links.lazy.filter { $0.authenticator is any AccountAuthenticator && !($0.authenticator is any AccountList) }
                 .map(\.name))
         loginsOnly = Set(
@@ -61,7 +61,7 @@ public struct AuthenticatorChain: Sendable {
             }.map(\.name)
         ).subtracting(
             links.lazy.filter { $0.authenticator is any AccountAuthenticator }.map(\.name))
-        tokenPanel = Panel(links.enumerated().filter { $0.element.takes.contains(.bearer) }, of: generation)
+        tokenCandidates = Candidates(links.enumerated().filter { $0.element.takes.contains(.bearer) }, of: generation)
     }
 
     /// The token issuer: the first link that can issue tokens.
@@ -69,7 +69,7 @@ public struct AuthenticatorChain: Sendable {
 
     /// Returns whether the authenticator must be queried regularly for the status of its accounts. That is so if it can
     /// report the status without a password and has no account list whose changes would show it.
-    public func mustReview(_ authenticator: PluginName) -> Bool { reviewed.contains(authenticator) }
+    public func requiresRecheck(_ authenticator: PluginName) -> Bool { rechecked.contains(authenticator) }
 
     /// The authenticators that report on an account only at a login. Sessions and registrations of such accounts expire
     /// some time after the last login (`AuthenticationRules`).
@@ -78,28 +78,28 @@ public struct AuthenticatorChain: Sendable {
     /// Returns the status of an account; nil if it cannot be determined without a password.
     ///
     /// An account of an authenticator that is no longer configured has ended.
-    public func standing(of account: Account) async -> AccountStanding? {
-        let vouchers = links.filter { $0.name == account.authenticator && $0.bounds.contain(account.user) }
-        guard !vouchers.isEmpty else { return .ended(.wrong) }
-        let keepers = vouchers.compactMap { link in
+    public func status(of account: Account) async -> AccountStatus? {
+        let matchingLinks = links.filter { $0.name == account.authenticator && $0.bounds.contain(account.user) }
+        guard !matchingLinks.isEmpty else { return .ended(.wrong) }
+        let keepers = matchingLinks.compactMap { link in
             (link.authenticator as? any AccountAuthenticator).map { (link.bounds, $0) }
         }
         guard !keepers.isEmpty else { return nil }
-        var standing = AccountStanding.ended(.wrong)
+        var status = AccountStatus.ended(.wrong)
         for (bounds, keeper) in keepers {
-            standing = await keeper.standing(of: account.login)
-            switch standing {
+            status = await keeper.status(of: account.login)
+            switch status {
             case .good(let groups):
                 // The bounds may have been narrowed since the login.
                 if bounds.contain(Identity(user: account.user, groups: groups, authenticator: account.authenticator)) {
-                    return standing
+                    return status
                 }
-                standing = .ended(.untrusted)
-            case .unknown: return standing
+                status = .ended(.untrusted)
+            case .unknown: return status
             case .ended: continue
             }
         }
-        return standing
+        return status
     }
 
     /// Returns the account that a password of this user would be verified against, as far as that is known without a password.
@@ -113,7 +113,7 @@ public struct AuthenticatorChain: Sendable {
                 lookup.undecided.append(.init(authenticator: link.name, reason: .loginsOnly))
                 continue
             }
-            switch await keeper.standing(of: login) {
+            switch await keeper.status(of: login) {
             case .ended(.wrong): lookup.unknownTo.append(link.name)
             case .unknown(let reason):
                 lookup.undecided.append(.init(authenticator: link.name, reason: .outage(reason)))
@@ -138,14 +138,14 @@ public struct AuthenticatorChain: Sendable {
 
     /// Returns the candidates for a password of this user (nil for a name without canonical form). An authenticator
     /// never receives the password of a user outside its bounds.
-    func passwordPanel(of user: UserName?) -> Panel {
-        Panel(
+    func passwordCandidates(of user: UserName?) -> Candidates {
+        Candidates(
             links.enumerated().filter { $0.element.takes.contains(.password) && $0.element.bounds.contain(user) },
             of: generation)
     }
 
     /// The candidates: the authenticators that are queried about one credential.
-    struct Panel: Sendable {
+    struct Candidates: Sendable {
         /// A name that is unique among the candidate lists of all chains.
         let name: String
         /// Whether the result of any candidate may depend on the peer's address.
@@ -154,14 +154,14 @@ public struct AuthenticatorChain: Sendable {
 
         /// Counts a password that the authenticator was not queried about, because its result was cached or already
         /// pending.
-        func noteSpared(_ judge: PluginName?) {
-            guard let judge, let index = links.firstIndex(where: { $0.name == judge }) else { return }
-            links[index].metrics?.noteSpared()
+        func recordCacheHit(_ authenticator: PluginName?) {
+            guard let authenticator, let index = links.firstIndex(where: { $0.name == authenticator }) else { return }
+            links[index].metrics?.recordCacheHit()
         }
 
         fileprivate init(_ asked: [(offset: Int, element: Link)], of generation: UInt64) {
             name = "\(generation)\n" + asked.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
-            dependsOnPeer = asked.contains { $0.element.verdictDependsOnPeer }
+            dependsOnPeer = asked.contains { $0.element.outcomeDependsOnPeer }
             links = asked.map(\.element)
         }
     }
@@ -173,42 +173,46 @@ public struct AuthenticatorChain: Sendable {
     ///   - user: The canonical name presented with a password. No authenticator may accept another one.
     ///   - logger: Receives the name of an authenticator that does so.
     func authenticate(
-        _ credential: Credential, of user: UserName?, by panel: Panel, from peer: Peer, logger: Logger
-    ) async -> Judgement {
-        guard underWay.count.add(1, ordering: .relaxed).newValue <= Self.mostUnderWay else {
-            underWay.count.subtract(1, ordering: .relaxed)
+        _ credential: Credential, of user: UserName?, by candidates: Candidates, from peer: Peer, logger: Logger
+    ) async -> VerificationResult {
+        guard inProgress.count.add(1, ordering: .relaxed).newValue <= Self.maximumInProgress else {
+            inProgress.count.subtract(1, ordering: .relaxed)
             return .unavailable(.busy)
         }
-        defer { underWay.count.subtract(1, ordering: .relaxed) }
-        for link in panel.links {
+        defer { inProgress.count.subtract(1, ordering: .relaxed) }
+        for link in candidates.links {
             let start = link.metrics?.now() ?? 0
             let outcome = await link.authenticator.authenticate(credential, from: peer)
             link.metrics?.note(outcome, since: start)
             if case .notMine = outcome { continue }
-            if case .password = credential { link.metrics?.noteAsked() }
-            guard case .accepted(let identity) = outcome else { return Judgement(outcome: outcome, judge: link.name) }
-            return Judgement(outcome: link.judged(identity, credential.kind, of: user, logger), judge: link.name)
+            if case .password = credential { link.metrics?.recordCacheMiss() }
+            guard case .accepted(let identity) = outcome else {
+                return VerificationResult(outcome: outcome, authenticator: link.name)
+            }
+            return VerificationResult(
+                outcome: link.checked(identity, credential.kind, of: user, logger), authenticator: link.name)
         }
-        return Judgement(outcome: .rejected(.wrong))
+        return VerificationResult(outcome: .rejected(.wrong))
     }
 
     /// Returns the result for a token if every queried authenticator can verify it without suspending; otherwise nil.
-    func verdictAtOnce(on token: Credential, from peer: Peer, logger: Logger) -> Judgement? {
-        for link in tokenPanel.links {
+    func immediateOutcome(on token: Credential, from peer: Peer, logger: Logger) -> VerificationResult? {
+        for link in tokenCandidates.links {
             let start = link.metrics?.now() ?? 0
-            guard let outcome = link.authenticator.verdictAtOnce(on: token, from: peer) else { return nil }
+            guard let outcome = link.authenticator.immediateOutcome(on: token, from: peer) else { return nil }
             link.metrics?.note(outcome, since: start)
             switch outcome {
             case .notMine: continue
             case .accepted(let identity):
-                return Judgement(outcome: link.judged(identity, .bearer, of: nil, logger), judge: link.name)
-            case .rejected, .unavailable: return Judgement(outcome: outcome, judge: link.name)
+                return VerificationResult(
+                    outcome: link.checked(identity, .bearer, of: nil, logger), authenticator: link.name)
+            case .rejected, .unavailable: return VerificationResult(outcome: outcome, authenticator: link.name)
             }
         }
-        return Judgement(outcome: .rejected(.wrong))
+        return VerificationResult(outcome: .rejected(.wrong))
     }
 
-    private final class UnderWay: Sendable {
+    private final class InFlightCount: Sendable {
         let count = Atomic(0)
     }
 }
@@ -216,7 +220,7 @@ public struct AuthenticatorChain: Sendable {
 extension AuthenticatorChain.Link {
     /// Checks an accepted identity: rejects it if its user differs from the presented one, or if it is outside the
     /// bounds.
-    fileprivate func judged(
+    fileprivate func checked(
         _ identity: Identity, _ kind: CredentialKind, of user: UserName?, _ logger: Logger
     ) -> AuthenticationOutcome {
         if kind == .password, identity.user != user {

@@ -13,7 +13,7 @@ struct PresentedCredential {
     /// The maximum length of a password in bytes. A longer one is rejected before it is hashed.
     static let longestPassword = 1024
 
-    init(_ field: ByteBuffer, names: NameRules) throws(Refusal) {
+    init(_ field: ByteBuffer, names: NameRules) throws(Rejection) {
         let bytes = field.readableBytesUInt8Span
         var end = 0
         while end < bytes.count, bytes[end] != 0x20 { end += 1 }
@@ -24,11 +24,11 @@ struct PresentedCredential {
             self = try Self.basic(rest, names)
         } else if Self.equal(scheme, "bearer") {
             guard !rest.isEmpty, rest.withUnsafeBufferPointer({ Self.areTokenBytes($0) }) else {
-                throw Refusal(.credentialsRejected, "the bearer token is malformed")
+                throw Rejection(.credentialsRejected, "the bearer token is malformed")
             }
             self.init(.bearer(token: Secret(rest)), name: nil)
         } else {
-            throw Refusal(.credentialsRejected, "the scheme is neither Basic nor Bearer")
+            throw Rejection(.credentialsRejected, "the scheme is neither Basic nor Bearer")
         }
     }
 
@@ -43,15 +43,15 @@ struct PresentedCredential {
         self.name = name
     }
 
-    private static func basic(_ encoded: Span<UInt8>, _ names: NameRules) throws(Refusal) -> PresentedCredential {
+    private static func basic(_ encoded: Span<UInt8>, _ names: NameRules) throws(Rejection) -> PresentedCredential {
         guard let pair = Base64.decode(encoded, .standard), let colon = pair.firstIndex(of: UInt8(ascii: ":")),
             let user = String(validating: pair[..<colon], as: UTF8.self)
-        else { throw Refusal(.credentialsRejected, "the Basic credential is malformed") }
+        else { throw Rejection(.credentialsRejected, "the Basic credential is malformed") }
         let password = pair[(colon + 1)...]
         // C libraries read a password up to its first NUL.
         guard !user.isEmpty, !user.utf8.contains(0), (1...longestPassword).contains(password.count),
             !password.contains(0)
-        else { throw Refusal(.credentialsRejected, "user or password is empty, too long, or contains NUL") }
+        else { throw Rejection(.credentialsRejected, "user or password is empty, too long, or contains NUL") }
         let name = PresentedName(user)
         return PresentedCredential(
             .password(user: names.login(name), password: Secret(password)), name: name)

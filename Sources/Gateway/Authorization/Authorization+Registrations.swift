@@ -2,20 +2,22 @@ internal import GatewayCore
 
 extension Authorization {
     /// Applies the ledger's decision on an update. A hand-over has its own action in policy and record.
-    func apply(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Refusal) {
+    func apply(_ decision: LedgerDecision, _ facts: inout CallFacts) throws(Rejection) {
         switch decision {
-        case .handOver(let id, let owner):
-            facts.action = .handOver
+        case .ownershipTransfer(let id, let owner):
+            facts.action = .ownershipTransfer
             facts.registration = id
             facts.recipient = owner
-            guard policy.handOver == .allow else { throw Refusal(.notOwner, "the policy rejects hand-overs") }
-        case .tooManyHandOvers:
-            facts.action = .handOver
-            throw Refusal(
+            guard policy.ownershipTransfer == .allow else {
+                throw Rejection(.notOwner, "the policy rejects hand-overs")
+            }
+        case .tooManyOwnershipTransfers:
+            facts.action = .ownershipTransfer
+            throw Rejection(
                 .registrationLimit, "the device changed its owner too often", extra: .retryAfter(seconds: 3600))
         case .own(let id), .rotation(let id):
             facts.registration = id
-        case .unplaced, .askWithHandle, .askWithoutHandle, .owned, .notOwned, .doomed, .spared:
+        case .notRegistered, .queryWithHandle, .queryWithoutHandle, .owned, .notOwned, .pendingDeletion, .notMarked:
             break
         }
     }
@@ -23,7 +25,7 @@ extension Authorization {
     /// Returns the account of the caller's login or session if its status must be checked later, because a device
     /// receives notifications even if its owner makes no further call. If the status cannot be queried, the age of the
     /// registration counts.
-    func reviewedAccount(of caller: Identity, login: LoginName?) -> Account? {
+    func recheckedAccount(of caller: Identity, login: LoginName?) -> Account? {
         let account =
             if let login {
                 Account(user: caller.user, login: login, authenticator: caller.authenticator)
@@ -31,7 +33,8 @@ extension Authorization {
                 caller.token?.session.flatMap(sessions.session)?.account ?? bearerAccount(of: caller)
             }
         return account.flatMap { account in
-            chain.mustReview(account.authenticator) || chain.authenticatorsWithoutStatus.contains(account.authenticator)
+            chain.requiresRecheck(account.authenticator)
+                || chain.authenticatorsWithoutStatus.contains(account.authenticator)
                 ? account : nil
         }
     }

@@ -20,7 +20,7 @@ enum Permitted: ~Copyable {
     case delete(RegistrationID, LedgerClaim)
     case send(RequestedSend)
     case sendToAudience(RequestedAudienceSend, members: [UserName])
-    case own(PermittedOwnCall)
+    case own(PermittedLocalCall)
 
     /// The send, if the operation is a send to one user.
     var requestedSend: RequestedSend? {
@@ -75,19 +75,19 @@ struct Authorization: Sendable {
 
     @inline(never)
     func authorize(
-        _ identified: consuming IdentifiedCall, _ payment: Limiter.Payment = .charged
-    ) async throws(Refusal) -> AuthorizedCall {
-        if let authorized = try authorizeAtOnce(&identified, payment) { return authorized }
+        _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment = .charged
+    ) async throws(Rejection) -> AuthorizedCall {
+        if let authorized = try authorizeImmediately(&identified, payment) { return authorized }
         return try await authorizeAfterAsking(identified, payment)
     }
 
     /// Authorizes sends, which depend only on the policy; returns nil for other calls.
     @inline(never)
-    private func authorizeAtOnce(
-        _ identified: inout IdentifiedCall, _ payment: Limiter.Payment
-    ) throws(Refusal) -> AuthorizedCall? {
-        do throws(Refusal) {
-            guard let permitted = try permitAtOnce(identified.call, identified.caller, &identified.facts) else {
+    private func authorizeImmediately(
+        _ identified: inout AuthenticatedCall, _ payment: Limiter.Payment
+    ) throws(Rejection) -> AuthorizedCall? {
+        do throws(Rejection) {
+            guard let permitted = try permitImmediately(identified.call, identified.caller, &identified.facts) else {
                 return nil
             }
             return AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted)
@@ -98,12 +98,12 @@ struct Authorization: Sendable {
 
     @inline(never)
     private func authorizeAfterAsking(
-        _ identified: consuming IdentifiedCall, _ payment: Limiter.Payment
-    ) async throws(Refusal) -> AuthorizedCall {
+        _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment
+    ) async throws(Rejection) -> AuthorizedCall {
         var facts = identified.facts
         let caller = identified.caller
-        do throws(Refusal) {
-            let revocation = CallerRevocation(of: caller, since: identified.epoch, in: sessions)
+        do throws(Rejection) {
+            let revocation = CallerRevocationCheck(of: caller, since: identified.epoch, in: sessions)
             let permitted = try await permit(
                 identified.call, caller, login: identified.login, revocation, &facts)
             // The session may have been closed while the call waited for the ledger.
@@ -117,24 +117,24 @@ struct Authorization: Sendable {
     /// Charges a call that is rejected here and so never reaches the limit phase. Otherwise rejected attempts would be
     /// free and unlimited.
     private func charge(
-        _ refusal: Refusal, to caller: Identity, _ facts: CallFacts, _ payment: Limiter.Payment
-    ) -> Refusal {
-        do throws(Refusal) {
+        _ rejection: Rejection, to caller: Identity, _ facts: CallFacts, _ payment: Limiter.Payment
+    ) -> Rejection {
+        do throws(Rejection) {
             try limiter.admit(refusedCallOf: caller, at: facts.peer, payment)
         } catch {
             return error.with(facts)
         }
-        return refusal.with(facts)
+        return rejection.with(facts)
     }
 
     /// Authorizes the deletion of a registration that is marked for deletion, on behalf of its former owner.
     ///
     /// - Returns: Nil if there is nothing left to delete.
-    func sweep(_ id: RegistrationID, _ facts: CallFacts) async throws(Refusal) -> AuthorizedCall? {
+    func sweep(_ id: RegistrationID, _ facts: CallFacts) async throws(Rejection) -> AuthorizedCall? {
         var facts = facts
-        do throws(Refusal) {
+        do throws(Rejection) {
             let claim = try await claim(.sweep(id))
-            guard case .doomed(let id, let owner, let reason) = claim.decision else { return nil }
+            guard case .pendingDeletion(let id, let owner, let reason) = claim.decision else { return nil }
             facts.action = .registerDelete
             facts.user = owner
             facts.registration = id
@@ -148,8 +148,9 @@ struct Authorization: Sendable {
     }
 
     private func permit(
-        _ call: Call, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocation, _ facts: inout CallFacts
-    ) async throws(Refusal) -> Permitted {
+        _ call: Call, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocationCheck,
+        _ facts: inout CallFacts
+    ) async throws(Rejection) -> Permitted {
         switch call {
         case .own(let own):
             let permitted = try await permit(own, caller, at: facts.peer, login: login, since: revocation.epoch)
@@ -164,7 +165,7 @@ struct Authorization: Sendable {
                 handle: handle, try await claim(.create(user: caller.user, handle: handle), revocation))
         case .update(let label, let wanted):
             let tags = try policy.registeredTags(wanted.tags, by: caller, &facts)
-            let account = reviewedAccount(of: caller, login: login)
+            let account = recheckedAccount(of: caller, login: login)
             let claim = try await claim(
                 .update(user: caller.user, label: label, handle: wanted.handle, account: account), revocation)
             try apply(claim.decision, &facts)
@@ -172,16 +173,16 @@ struct Authorization: Sendable {
         case .delete(let label):
             let claim = try await claim(.delete(user: caller.user, label: label))
             guard case .owned(let id) = claim.decision else {
-                throw Refusal(.notOwner, "the label refers to no registration of the caller")
+                throw Rejection(.notOwner, "the label refers to no registration of the caller")
             }
             facts.registration = id
             return .delete(id, claim)
         }
     }
 
-    private func permitAtOnce(
+    private func permitImmediately(
         _ call: Call, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Refusal) -> Permitted? {
+    ) throws(Rejection) -> Permitted? {
         switch call {
         case .send(let send): try permit(send, caller, &facts)
         case .sendToAudience(let send): try permit(send, caller, &facts)
@@ -191,7 +192,7 @@ struct Authorization: Sendable {
 
     private func permit(
         _ send: RequestedSend, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Refusal) -> Permitted {
+    ) throws(Rejection) -> Permitted {
         let rule = try rule(sendRules.rule(for: caller, to: send.recipient))
         facts.establish { $0.rule = rule }
         return .send(send)
@@ -199,9 +200,9 @@ struct Authorization: Sendable {
 
     private func permit(
         _ send: RequestedAudienceSend, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Refusal) -> Permitted {
+    ) throws(Rejection) -> Permitted {
         guard let members = policy.audiences[send.audience] else {
-            throw Refusal(.sendNotAllowed, "there is no such audience")
+            throw Rejection(.sendNotAllowed, "there is no such audience")
         }
         facts.rule = try rule(sendRules.rule(for: caller, toAudience: send.audience))
         return .sendToAudience(send, members: members)
@@ -209,22 +210,22 @@ struct Authorization: Sendable {
 
     /// Returns the rule that allows the send. Without one, rejects the send, or allows it if the policy is not
     /// enforced.
-    private func rule(_ found: String?) throws(Refusal) -> String {
+    private func rule(_ found: String?) throws(Rejection) -> String {
         if let found { return found }
-        guard !policy.isEnforced else { throw Refusal(.sendNotAllowed, "no rule allows the send") }
-        return Policy.wouldRefuse
+        guard !policy.isEnforced else { throw Rejection(.sendNotAllowed, "no rule allows the send") }
+        return Policy.wouldReject
     }
 
     private func claim(
-        _ request: LedgerRequest, _ revocation: CallerRevocation? = nil
-    ) async throws(Refusal) -> LedgerClaim {
+        _ request: LedgerRequest, _ revocation: CallerRevocationCheck? = nil
+    ) async throws(Rejection) -> LedgerClaim {
         do throws(LedgerUnavailable) {
             return try await ledger.begin(request, now: clocks.wall()) { revocation?.isRevoked ?? false }
         } catch {
             guard error.isFull else {
-                throw Refusal(.ledgerUnavailable, "ledger: \(error.detail)", extra: .retryAfter(seconds: 5))
+                throw Rejection(.ledgerUnavailable, "ledger: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
-            throw Refusal(.overloaded, "ledger: \(error.detail)", extra: .retryAfter(seconds: 1))
+            throw Rejection(.overloaded, "ledger: \(error.detail)", extra: .retryAfter(seconds: 1))
         }
     }
 }

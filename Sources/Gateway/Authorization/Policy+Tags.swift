@@ -9,16 +9,16 @@ extension Policy {
     /// every registration.
     func registeredTags(
         _ requested: [String], by caller: Identity, _ facts: inout CallFacts
-    ) throws(Refusal) -> [Tag] {
+    ) throws(Rejection) -> [Tag] {
         // A hub keeps 60 tags, one of which is the `username:` tag.
-        guard requested.count <= 59 else { throw Refusal(.tagNotAllowed, "more than 59 tags") }
+        guard requested.count <= 59 else { throw Rejection(.tagNotAllowed, "more than 59 tags") }
         var allowed: Set<Tag> = []
         var others: Set<Tag> = []
         let own = Tag(of: caller.user)
         for text in requested {
-            guard let tag = Tag(text) else { throw Refusal(.tagNotAllowed, "a malformed tag") }
+            guard let tag = Tag(text) else { throw Rejection(.tagNotAllowed, "a malformed tag") }
             if tag == own { continue }
-            guard !tag.isReserved else { throw Refusal(.tagNotAllowed, "a reserved tag") }
+            guard !tag.isReserved else { throw Rejection(.tagNotAllowed, "a reserved tag") }
             if self.tags.contains(where: { $0.user.covers(caller) && $0.allow.contains { $0.matches(tag) } }) {
                 allowed.insert(tag)
             } else {
@@ -29,23 +29,23 @@ extension Policy {
     }
 
     /// Returns whether tags that no rule allows are registered nevertheless.
-    private func registersNevertheless(_ others: Set<Tag>, _ facts: inout CallFacts) throws(Refusal) -> Bool {
+    private func registersNevertheless(_ others: Set<Tag>, _ facts: inout CallFacts) throws(Rejection) -> Bool {
         guard !others.isEmpty else { return false }
         facts.tags = Self.sorted(others)
         switch (isEnforced, tagsNotAllowed) {
         case (false, _):
-            facts.rule = Self.wouldRefuse
+            facts.rule = Self.wouldReject
             return true
         case (true, .drop):
             facts.rule = "tags-dropped"
             return false
         case (true, .refuse):
-            throw Refusal(.tagNotAllowed, "no rule allows \(others.count == 1 ? "a tag" : "\(others.count) tags")")
+            throw Rejection(.tagNotAllowed, "no rule allows \(others.count == 1 ? "a tag" : "\(others.count) tags")")
         }
     }
 
     /// The journal's word, in place of a rule, for a call that is carried out only because the policy is not enforced.
-    static let wouldRefuse = "would-refuse"
+    static let wouldReject = "would-refuse"
 
     private static func sorted(_ tags: Set<Tag>) -> [Tag] { tags.sorted { $0.key < $1.key } }
 }

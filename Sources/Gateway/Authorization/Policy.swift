@@ -80,7 +80,7 @@ public struct Policy: Sendable {
     }
 
     /// Whether a device may change its owner.
-    public enum HandOver: String, Sendable, CaseIterable {
+    public enum OwnershipTransfer: String, Sendable, CaseIterable {
         /// The device may change its owner.
         case allow
         /// The call is rejected with 403.
@@ -97,20 +97,20 @@ public struct Policy: Sendable {
     /// The treatment of tags that no rule allows.
     public var tagsNotAllowed: TagsNotAllowed
     /// Whether a device may change its owner.
-    public var handOver: HandOver
+    public var ownershipTransfer: OwnershipTransfer
     /// The members of each audience, without duplicates.
     public var audiences: [AudienceName: [UserName]]
 
     /// Creates a policy.
     public init(
         isEnforced: Bool = true, send: [SendRule], tags: [TagRule] = [], tagsNotAllowed: TagsNotAllowed = .refuse,
-        handOver: HandOver = .allow, audiences: [AudienceName: [UserName]] = [:]
+        ownershipTransfer: OwnershipTransfer = .allow, audiences: [AudienceName: [UserName]] = [:]
     ) {
         self.audiences = audiences
         self.isEnforced = isEnforced
         self.send = send
         self.tags = tags
         self.tagsNotAllowed = tagsNotAllowed
-        self.handOver = handOver
+        self.ownershipTransfer = ownershipTransfer
     }
 }

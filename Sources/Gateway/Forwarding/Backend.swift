@@ -8,7 +8,7 @@ public protocol Backend: Sendable {
     ///
     /// Called on the event loop of the call; resumes on the same. Never throws and is never cancelled; every failure is
     /// a returned value. A request that is not `mayBeRepeated` is sent at most once.
-    func exchange(_ request: borrowing RecordedRequest) async -> BackendAnswer
+    func exchange(_ request: borrowing RecordedRequest) async -> BackendResult
 
     /// Whether a further request would probably get `.overloaded` at once. Read on the event loop of a call before any
     /// decision; never waits.
@@ -21,7 +21,7 @@ extension Backend {
 }
 
 /// The result of one request to the backend.
-public enum BackendAnswer: Sendable {
+public enum BackendResult: Sendable {
     /// A complete response arrived.
     case answered(BackendResponse)
     /// No connection could be opened. No byte of the request was sent.

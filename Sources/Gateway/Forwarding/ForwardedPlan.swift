@@ -8,10 +8,10 @@ struct ForwardedPlan: ~Copyable {
     /// The total time of the backend in milliseconds.
     let milliseconds: Int
     /// The results of the sends to the members of an audience, in the order of the steps.
-    let memberResults: [MemberEnd]
+    let memberResults: [MemberResult]
 
     fileprivate init(
-        _ plan: consuming UpstreamPlan, _ outcome: ForwardResult, milliseconds: Int, memberResults: [MemberEnd] = []
+        _ plan: consuming UpstreamPlan, _ outcome: ForwardResult, milliseconds: Int, memberResults: [MemberResult] = []
     ) {
         self.memberResults = memberResults
         self.plan = plan
@@ -52,10 +52,10 @@ struct Forwarding: Sendable {
 
     /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
     /// immediate.
-    func checkCapacity(for parsed: borrowing ParsedCall) throws(Refusal) {
+    func checkCapacity(for parsed: borrowing ParsedCall) throws(Rejection) {
         if case .own = parsed.call { return }
         guard backend.isFull else { return }
-        throw Refusal(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
+        throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
             .with(parsed.facts)
     }
 
@@ -68,7 +68,7 @@ struct Forwarding: Sendable {
             return ForwardedPlan(
                 recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberResults: results)
         }
-        var run = StepRun(
+        var run = PlanExecution(
             call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
             deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline, trace: recorded.plan.facts.trace)
         await perform(steps, recorded.plan.purpose, &run)
@@ -80,7 +80,7 @@ struct Forwarding: Sendable {
     // check.
     @inline(__always)
     private func perform(
-        _ steps: [PlannedStep], _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
+        _ steps: [PlannedStep], _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout PlanExecution
     ) async {
         for planned in steps {
             switch await perform(planned.step, purpose, &run) {
@@ -102,8 +102,8 @@ struct Forwarding: Sendable {
 
     @inline(__always)
     private func perform(
-        _ step: UpstreamStep, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
-    ) async -> StepEnd {
+        _ step: UpstreamStep, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout PlanExecution
+    ) async -> StepResult {
         if case .upsert(let target, _) = step, await !prepare(target, purpose, &run) { return .failed }
         let stepResult = await exchange(step, &run)
         guard case .done = stepResult, case .reserve(let handle?) = step, let id = run.outcome.reserved else {
@@ -117,7 +117,7 @@ struct Forwarding: Sendable {
     /// - Returns: Whether the backend may be called.
     @inline(never)
     private func prepare(
-        _ target: RegistrationTarget, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout StepRun
+        _ target: RegistrationTarget, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout PlanExecution
     ) async -> Bool {
         switch purpose {
         case .update(let update):
@@ -149,8 +149,8 @@ struct Forwarding: Sendable {
     /// Requests another id without a handle if the backend assigned an id that the ledger has for another handle.
     @inline(never)
     private func reserveAgain(
-        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ stepResult: StepEnd, _ run: inout StepRun
-    ) async -> StepEnd {
+        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ stepResult: StepResult, _ run: inout PlanExecution
+    ) async -> StepResult {
         do throws(LedgerUnavailable) {
             guard try await ledger.isHeld(id, forAnotherThan: handle) else { return stepResult }
             try await ledger.dropOutdated(id, now: clocks.wall())
@@ -164,7 +164,7 @@ struct Forwarding: Sendable {
     }
 
     @inline(__always)
-    func exchange(_ step: UpstreamStep, _ run: inout StepRun) async -> StepEnd {
+    func exchange(_ step: UpstreamStep, _ run: inout PlanExecution) async -> StepResult {
         guard
             let bytes = encoder.request(
                 for: step, caller: run.caller, reserved: run.outcome.reserved?.text,
@@ -175,13 +175,13 @@ struct Forwarding: Sendable {
         }
         let request = RecordedRequest(
             id: run.call, bytes: bytes, mayBeRepeated: step.mayBeRepeated, deadline: run.deadline)
-        let answer = await backend.exchange(request)
-        return run.apply(answer, of: step, by: profile)
+        let result = await backend.exchange(request)
+        return run.apply(result, of: step, by: profile)
     }
 }
 
 /// The result of one step.
-enum StepEnd: Sendable, Hashable {
+enum StepResult: Sendable, Hashable {
     case done
     case gone
     case failed

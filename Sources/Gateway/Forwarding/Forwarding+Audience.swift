@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import NIOCore
 
 /// The result of the send to one member of an audience.
-struct MemberEnd: Sendable {
+struct MemberResult: Sendable {
     var outcome: ForwardResult
     var milliseconds: Int
 }
@@ -18,10 +18,10 @@ extension Forwarding {
     /// event loop.
     func sendToAll(
         _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, from start: Int64
-    ) async -> [MemberEnd] {
+    ) async -> [MemberResult] {
         let until = NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) + min(deadline, Self.audienceTime)
-        return await withTaskGroup(of: (Int, MemberEnd).self) { group in
-            var results = [MemberEnd?](repeating: nil, count: steps.count)
+        return await withTaskGroup(of: (Int, MemberResult).self) { group in
+            var results = [MemberResult?](repeating: nil, count: steps.count)
             var next = 0
             func startNext() {
                 guard next < steps.count else { return }
@@ -40,17 +40,17 @@ extension Forwarding {
 
     private func send(
         _ step: UpstreamStep, of facts: CallFacts, caller: UserName, until: NIODeadline
-    ) async -> MemberEnd {
+    ) async -> MemberResult {
         let start = clocks.monotonic().nanoseconds
-        var run = StepRun(call: facts.call, caller: caller, deadline: until, trace: facts.trace)
+        var run = PlanExecution(call: facts.call, caller: caller, deadline: until, trace: facts.trace)
         guard NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) < until else {
             // No byte was sent, so the outcome of this send is certain.
             run.outcome.result = .overloaded
             run.outcome.detail = "not sent before the deadline"
-            return MemberEnd(outcome: run.outcome, milliseconds: 0)
+            return MemberResult(outcome: run.outcome, milliseconds: 0)
         }
         if case .done = await exchange(step, &run) { run.outcome.result = .accepted }
-        return MemberEnd(
+        return MemberResult(
             outcome: run.outcome, milliseconds: Int((clocks.monotonic().nanoseconds - start) / 1_000_000))
     }
 }

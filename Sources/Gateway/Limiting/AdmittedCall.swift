@@ -8,7 +8,7 @@ struct AdmittedCall: ~Copyable {
     /// The members of the audience that a send reaches; nil for other calls.
     let members: AdmittedMembers?
     /// The idempotency claim of the send.
-    let claim: SendClaim?
+    let claim: IdempotencyClaim?
 
     fileprivate init(_ unique: consuming UniqueCall, members: AdmittedMembers?) {
         self.members = members
@@ -27,12 +27,12 @@ struct Limiting: Sendable {
     @inline(never)
     func limit(
         _ unique: consuming UniqueCall, _ payment: Limiter.Payment = .charged
-    ) throws(Refusal) -> AdmittedCall {
+    ) throws(Rejection) -> AdmittedCall {
         let send = unique.authorized.permitted.requestedSend
         let audience = unique.authorized.permitted.requestedAudience
         let (caller, peer) = (unique.authorized.caller, unique.authorized.facts.peer)
         var members: AdmittedMembers?
-        do throws(Refusal) {
+        do throws(Rejection) {
             if let audience {
                 members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, payment)
                 unique.authorized.facts.wouldLimit = members?.shadowed ?? []
@@ -51,19 +51,19 @@ struct Limiting: Sendable {
     /// Charges a call that is rejected for another reason than a limit, so that such attempts are limited too.
     ///
     /// - Returns: The refusal to send: that of a limit if one is exhausted, otherwise the given one.
-    func charge(_ refusal: Refusal, to caller: Identity, _ facts: CallFacts) -> Refusal {
-        do throws(Refusal) {
+    func charge(_ rejection: Rejection, to caller: Identity, _ facts: CallFacts) -> Rejection {
+        do throws(Rejection) {
             try limiter.admit(refusedCallOf: caller, at: facts.peer)
         } catch {
             return error.with(facts)
         }
-        return refusal.with(facts)
+        return rejection.with(facts)
     }
 
     /// Adds the state of the caller's own limits to the response.
-    func addFields(for told: ToldCaller, to answer: inout Answer) {
+    func addFields(for told: RateLimitContext, to response: inout Response) {
         let fields = limiter.fields(for: told.caller, isSend: told.isSend)
-        if answer.fields.isEmpty { answer.fields = fields } else { answer.fields += fields }
+        if response.fields.isEmpty { response.fields = fields } else { response.fields += fields }
     }
 
     /// Admits an operation of the gateway itself without a charge.

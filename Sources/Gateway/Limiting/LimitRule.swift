@@ -3,13 +3,13 @@ internal import GatewayCore
 /// A limit prepared for evaluation. A class, because each call iterates over all rules and should not copy them.
 final class LimitRule: Sendable {
     let limit: Limit
-    let rate: CellRate
+    let rate: GCRA
     /// The number of the limit in the table.
     let number: UInt16
     /// The item of the limit in `RateLimit-Policy`; nil if its state is not disclosed to callers.
     let policyItem: String?
     /// The beginning of its item in `RateLimit`.
-    let standingPrefix: String
+    let statusPrefix: String
 
     private let countsCaller: Bool
     private let countsRecipient: Bool
@@ -24,9 +24,9 @@ final class LimitRule: Sendable {
     init(_ limit: Limit, number: UInt16) {
         self.limit = limit
         self.number = number
-        rate = CellRate(count: limit.count, period: limit.period, burst: limit.burst)
+        rate = GCRA(count: limit.count, period: limit.period, burst: limit.burst)
         policyItem = RateLimitFields.policyItem(of: limit)
-        standingPrefix = "\"\(limit.name)\";r="
+        statusPrefix = "\"\(limit.name)\";r="
         countsCaller = limit.per.contains(.sender) || limit.per.contains(.user)
         countsRecipient = limit.per.contains(.recipient)
         countsGroup = limit.per.contains(.group)
@@ -96,7 +96,7 @@ final class LimitRule: Sendable {
 /// A charge to one key of one limit.
 struct LimitCharge: Sendable {
     var key: LimitKey
-    let rate: CellRate
+    let rate: GCRA
     /// The number of calls to charge.
     var cost = 1
     /// Whether the limit is in shadow mode and rejects no call.

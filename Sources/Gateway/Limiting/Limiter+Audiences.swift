@@ -27,7 +27,7 @@ extension Limiter {
     func admit(
         _ caller: Identity, at peer: Peer, sending send: RequestedAudienceSend, to members: [UserName],
         _ payment: Payment = .charged
-    ) throws(Refusal) -> AdmittedMembers {
+    ) throws(Rejection) -> AdmittedMembers {
         let subject = LimitSubject(caller, at: peer, sending: send)
         let (common, each) = charges(subject, members)
         let now = now
@@ -35,7 +35,7 @@ extension Limiter {
             payment == .charged ? table.admit(common, now: now) : table.check(common, now: now)
         }
         if payment == .charged { note(verdict, subject) }
-        if let exhausted = verdict.exhausted { throw refusal(exhausted) }
+        if let exhausted = verdict.exhausted { throw rejection(exhausted) }
         var shadowed = verdict.shadowed
         var admitted = AdmittedMembers()
         admitted.reached.reserveCapacity(members.count)

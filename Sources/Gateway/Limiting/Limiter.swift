@@ -13,7 +13,7 @@ public final class Limiter: Sendable {
     let fields: RateLimitFields
     private let loginRules: [Int]
     /// The counters of calls that shadow limits would reject, in the order of the rules; nil for an enforced limit.
-    private let trials: [Counter?]
+    private let shadowCounters: [Counter?]
 
     /// Creates a limiter with an empty table. All keys of all limits together use at most `capacity` entries of 40
     /// bytes. Once the table has grown, at least three eighths of them are in use.
@@ -26,7 +26,7 @@ public final class Limiter: Sendable {
         rules = zip(limits, numbers).map { LimitRule($0, number: $1) }
         loginRules = limits.indices.filter { limits[$0].countsLogins }
         fields = RateLimitFields(rules)
-        trials = limits.map { $0.isShadow ? store.trial(of: $0) : nil }
+        shadowCounters = limits.map { $0.isShadow ? store.shadowCounter(of: $0) : nil }
         self.store = store
         self.clocks = clocks
     }
@@ -51,11 +51,12 @@ public final class Limiter: Sendable {
     public var limits: [Limit] { rules.map(\.limit) }
 
     /// The number of calls or audience members that each shadow limit would have rejected, since the process started.
-    public var wouldRefuse: [(limit: String, count: UInt64)] {
-        zip(rules, trials).compactMap { rule, trial in trial.map { (rule.limit.name, $0.value) } }
+    public var wouldReject: [(limit: String, count: UInt64)] {
+        zip(rules, shadowCounters).compactMap { rule, shadowCounter in shadowCounter.map { (rule.limit.name, $0.value) }
+        }
     }
 
-    func noteTrial(_ rule: Int) { trials[rule]?.add() }
+    func recordShadowRejection(_ rule: Int) { shadowCounters[rule]?.add() }
 
     /// Whether a check is charged.
     enum Payment: Sendable, Hashable {
@@ -71,7 +72,7 @@ public final class Limiter: Sendable {
     }
 
     /// Charges the peer's address for a credential that is about to be verified.
-    func admitLogin(from peer: Peer) throws(Refusal) -> LoginTicket {
+    func admitLogin(from peer: Peer) throws(Rejection) -> LoginTicket {
         if loginRules.isEmpty { return LoginTicket(charges: []) }
         var subject = LimitSubject()
         subject.address = peer.limitKey
@@ -83,10 +84,10 @@ public final class Limiter: Sendable {
     }
 
     /// Refunds the charge of a login.
-    func giveBack(_ ticket: LoginTicket) {
+    func refund(_ ticket: LoginTicket) {
         if ticket.charges.isEmpty { return }
         let now = now
-        store.table.withLock { $0.giveBack(ticket.charges, now: now) }
+        store.table.withLock { $0.refund(ticket.charges, now: now) }
     }
 
     /// Charges an authorized call to all limits that count it.
@@ -94,7 +95,7 @@ public final class Limiter: Sendable {
     /// - Returns: The names of shadow limits that would have rejected it.
     @discardableResult func admit(
         _ caller: Identity, at peer: Peer, sending send: RequestedSend?, _ payment: Payment = .charged
-    ) throws(Refusal) -> [String] {
+    ) throws(Rejection) -> [String] {
         let subject = LimitSubject(caller, at: peer, sending: send)
         return try admit(charges(subject), subject, payment)
     }
@@ -102,20 +103,20 @@ public final class Limiter: Sendable {
     /// Charges a call that was rejected before the limit phase to the limits that count every call.
     @discardableResult func admit(
         refusedCallOf caller: Identity, at peer: Peer, _ payment: Payment = .charged
-    ) throws(Refusal) -> [String] {
+    ) throws(Rejection) -> [String] {
         let subject = LimitSubject(caller, at: peer)
         return try admit(charges(subject), subject, payment)
     }
 
     private func admit(
         _ charges: [LimitCharge], _ subject: LimitSubject, _ payment: Payment
-    ) throws(Refusal) -> [String] {
+    ) throws(Rejection) -> [String] {
         let now = now
         let verdict = store.table.withLock { table in
             payment == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
         }
         if payment == .charged { note(verdict, subject) }
-        if let exhausted = verdict.exhausted { throw refusal(exhausted) }
+        if let exhausted = verdict.exhausted { throw rejection(exhausted) }
         return verdict.shadowed.isEmpty ? [] : names(verdict.shadowed)
     }
 
@@ -130,9 +131,9 @@ public final class Limiter: Sendable {
         return charges
     }
 
-    func refusal(_ exhausted: LimitVerdict.Exhausted) -> Refusal {
+    func rejection(_ exhausted: LimitDecision.Exhausted) -> Rejection {
         let name = rules[exhausted.charge.rule].limit.name
-        return Refusal(
+        return Rejection(
             .rateLimited, "limit \(name)",
             extra: .limit(name: name, retryAfterSeconds: max(1, exhausted.wait.secondsRoundedUp)))
     }

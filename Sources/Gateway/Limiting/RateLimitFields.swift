@@ -10,8 +10,8 @@ struct RateLimitFields: Sendable {
     /// The rules that are disclosed to callers.
     let rules: [LimitRule]
     /// The policies that count a send, and those that count another call.
-    private let ofSends: Answer.Field
-    private let ofOthers: Answer.Field
+    private let ofSends: Response.Field
+    private let ofOthers: Response.Field
     /// The number of rules that count calls other than sends.
     private let otherCount: Int
 
@@ -32,13 +32,13 @@ struct RateLimitFields: Sendable {
         return "\"\(limit.name)\";q=\(limit.count);w=\(max(1, limit.period.secondsRoundedUp))"
     }
 
-    private static func policy(_ rules: [LimitRule]) -> Answer.Field {
-        Answer.Field("RateLimit-Policy", rules.compactMap(\.policyItem).joined(separator: ", "))
+    private static func policy(_ rules: [LimitRule]) -> Response.Field {
+        Response.Field("RateLimit-Policy", rules.compactMap(\.policyItem).joined(separator: ", "))
     }
 
     /// Returns the field with the `count` policies that apply to a call. For a caller who is exempt from some limits it
     /// is built on demand.
-    fileprivate func policy(_ subject: LimitSubject, count: Int) -> Answer.Field {
+    fileprivate func policy(_ subject: LimitSubject, count: Int) -> Response.Field {
         if count == (subject.isSend ? rules.count : otherCount) { return subject.isSend ? ofSends : ofOthers }
         return Self.policy(rules.filter { $0.counts(subject) })
     }
@@ -47,7 +47,7 @@ struct RateLimitFields: Sendable {
 extension Limiter {
     /// Returns the fields with the current state of the limits that count such a call: `r` calls are left now, and all
     /// are available again after `t` seconds. Returns no fields if no limit is disclosed. Charges nothing.
-    func fields(for caller: Identity, isSend: Bool) -> [Answer.Field] {
+    func fields(for caller: Identity, isSend: Bool) -> [Response.Field] {
         if fields.rules.isEmpty { return [] }
         var subject = LimitSubject()
         (subject.user, subject.groups, subject.isSend) = (caller.user, caller.groups, isSend)
@@ -61,23 +61,23 @@ extension Limiter {
                 let key = rule.key(subject, digests)
                 let arrival = store.table.withLock { $0.arrival(of: key) }
                 if count > 0 { text.append(", ") }
-                text.append(text: rule.standingPrefix)
+                text.append(text: rule.statusPrefix)
                 text.append(decimal: min(rule.limit.count, rule.rate.left(arrival: arrival, now: now)))
                 text.append(";t=")
                 text.append(decimal: rule.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
                 count += 1
             }
         }
-        return count == 0 ? [] : [fields.policy(subject, count: count), Answer.Field("RateLimit", text)]
+        return count == 0 ? [] : [fields.policy(subject, count: count), Response.Field("RateLimit", text)]
     }
 }
 
 /// The caller and the kind of call that the limit fields are computed for.
-struct ToldCaller {
+struct RateLimitContext {
     let caller: Identity
     let isSend: Bool
 
-    init(_ identified: borrowing IdentifiedCall) {
+    init(_ identified: borrowing AuthenticatedCall) {
         caller = identified.caller
         isSend = identified.call.isSend
     }

@@ -13,7 +13,7 @@ enum Call: Sendable {
     /// One user notifies all members of an audience.
     case sendToAudience(RequestedAudienceSend)
     /// A call to one of the gateway's own endpoints.
-    case own(OwnCall)
+    case own(LocalCall)
 
     /// Whether the call is a send.
     var isSend: Bool {
@@ -25,7 +25,7 @@ enum Call: Sendable {
 }
 
 /// A call to one of the gateway's own endpoints, without the backend.
-enum OwnCall: Sendable, Hashable {
+enum LocalCall: Sendable, Hashable {
     /// Returns the caller's identity.
     case whoami
     /// Exchanges a password, or a token of the same session, for a token.

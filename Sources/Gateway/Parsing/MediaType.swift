@@ -4,22 +4,22 @@ internal import NIOCore
 /// Checks of `Content-Type` and `Content-Encoding` (contract: client rule 8).
 enum MediaType {
     /// Requires `application/json` or no field, with the charset utf-8, iso-8859-1, us-ascii or none.
-    static func requireJSON(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
+    static func requireJSON(_ field: ReceivedRequest.FieldValue) throws(Rejection) {
         switch field {
         case .absent:
             return
         case .repeated:
-            throw Refusal(.malformedRequest, "Content-Type is repeated")
+            throw Rejection(.malformedRequest, "Content-Type is repeated")
         case .single(let value) where Self.isUsual(value.readableBytesUInt8Span):
             return
         case .single(let value):
             var parts = String(buffer: value).asciiLowercased.split(
                 separator: ";", omittingEmptySubsequences: false
             ).map { $0.trimmingBlanks }
-            let refusal = Refusal(
+            let rejection = Rejection(
                 .unsupportedMediaType, "Content-Type is not JSON",
                 hint: "This call accepts application/json in utf-8, iso-8859-1 or us-ascii.")
-            guard parts.removeFirst() == "application/json" else { throw refusal }
+            guard parts.removeFirst() == "application/json" else { throw rejection }
             for part in parts {
                 // White space around the equals sign violates the grammar, but another server may accept it.
                 let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -28,7 +28,7 @@ enum MediaType {
                 let bare =
                     charset.hasPrefix("\"") && charset.hasSuffix("\"") && charset.count >= 2
                     ? charset.dropFirst().dropLast() : charset
-                guard ["utf-8", "iso-8859-1", "us-ascii"].contains(bare) else { throw refusal }
+                guard ["utf-8", "iso-8859-1", "us-ascii"].contains(bare) else { throw rejection }
             }
         }
     }
@@ -39,12 +39,12 @@ enum MediaType {
     }
 
     /// Requires `identity` or no field, because the gateway does not decode compressed bodies.
-    static func requireIdentityCoding(_ field: ReceivedRequest.FieldValue) throws(Refusal) {
+    static func requireIdentityCoding(_ field: ReceivedRequest.FieldValue) throws(Rejection) {
         switch field {
         case .absent: return
         case .single(let value) where String(buffer: value).asciiLowercased == "identity": return
-        case .single: throw Refusal(.unsupportedMediaType, "Content-Encoding is not identity")
-        case .repeated: throw Refusal(.malformedRequest, "Content-Encoding is repeated")
+        case .single: throw Rejection(.unsupportedMediaType, "Content-Encoding is not identity")
+        case .repeated: throw Rejection(.malformedRequest, "Content-Encoding is repeated")
         }
     }
 }

@@ -6,18 +6,18 @@ struct ParsedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
     let authorization: ReceivedRequest.FieldValue
-    let credentialsMayTravel: Bool
-    let departure: ClientDeparture?
+    let allowsCredentials: Bool
+    let clientDisconnect: ClientDisconnect?
 
     fileprivate init(
-        facts: CallFacts, call: Call, authorization: ReceivedRequest.FieldValue, credentialsMayTravel: Bool,
-        departure: ClientDeparture?
+        facts: CallFacts, call: Call, authorization: ReceivedRequest.FieldValue, allowsCredentials: Bool,
+        clientDisconnect: ClientDisconnect?
     ) {
         self.facts = facts
         self.call = call
         self.authorization = authorization
-        self.credentialsMayTravel = credentialsMayTravel
-        self.departure = departure
+        self.allowsCredentials = allowsCredentials
+        self.clientDisconnect = clientDisconnect
     }
 }
 
@@ -27,10 +27,10 @@ struct Parsing: Sendable {
     let names: NameRules
     let handles: HandleRules
     let profile: BackendProfile
-    let messages: MessageReading
+    let messages: MessageExtraction
 
     @inline(never)
-    func parse(_ request: ReceivedRequest) throws(Refusal) -> ParsedCall {
+    func parse(_ request: ReceivedRequest) throws(Rejection) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
         // An invalid trace context is ignored (W3C Trace Context, section 4.3); the call is not rejected for it.
         if case .single(let bytes) = request.traceparent {
@@ -38,11 +38,11 @@ struct Parsing: Sendable {
                 traceparent: bytes.readableBytesView,
                 state: request.tracestate.flatMap { TraceState($0.readableBytesView) })
         }
-        do throws(Refusal) {
+        do throws(Rejection) {
             let (route, segment) = try routes.route(request)
             facts.action = route.action
             guard request.authorization != .repeated else {
-                throw Refusal(.malformedRequest, "Authorization is repeated")
+                throw Rejection(.malformedRequest, "Authorization is repeated")
             }
             let call = try call(route, segment, request)
             facts.establish { facts in
@@ -65,7 +65,7 @@ struct Parsing: Sendable {
             }
             return ParsedCall(
                 facts: facts, call: call, authorization: request.authorization,
-                credentialsMayTravel: request.credentialsMayTravel, departure: request.departure)
+                allowsCredentials: request.allowsCredentials, clientDisconnect: request.clientDisconnect)
         } catch {
             throw error.with(facts)
         }
@@ -73,13 +73,13 @@ struct Parsing: Sendable {
 
     private func call(
         _ route: Route, _ segment: String?, _ request: ReceivedRequest
-    ) throws(Refusal) -> Call {
+    ) throws(Rejection) -> Call {
         try MediaType.requireIdentityCoding(request.contentEncoding)
         switch route {
         case .create:
             try requireNoBody(request)
             let query = try QueryParameters(request.query, allowed: ["handle"])
-            return .create(handle: try query.value("handle").flatMap { text throws(Refusal) in try handle(text) })
+            return .create(handle: try query.value("handle").flatMap { text throws(Rejection) in try handle(text) })
         case .update:
             let label = try label(segment, request)
             try MediaType.requireJSON(request.contentType)
@@ -91,7 +91,7 @@ struct Parsing: Sendable {
             try requireNoBody(request)
             _ = try QueryParameters(request.query, allowed: [])
             guard let id = segment.flatMap(RegistrationID.init) else {
-                throw Refusal(.malformedRequest, "the registration id in the path is malformed")
+                throw Rejection(.malformedRequest, "the registration id in the path is malformed")
             }
             return .delete(label: id)
         case .send:
@@ -118,8 +118,8 @@ struct Parsing: Sendable {
     }
 
     private func ownCall(
-        _ route: OwnRoute, _ segment: String?, _ request: ReceivedRequest
-    ) throws(Refusal) -> OwnCall {
+        _ route: LocalRoute, _ segment: String?, _ request: ReceivedRequest
+    ) throws(Rejection) -> LocalCall {
         switch route {
         case .whoami: return .whoami
         case .listRegistrations: return .listRegistrations
@@ -132,20 +132,20 @@ struct Parsing: Sendable {
         case .listSessions: return .listSessions
         case .endSession:
             guard let id = segment.flatMap(SessionID.init) else {
-                throw Refusal(.malformedRequest, "the session id in the path is malformed")
+                throw Rejection(.malformedRequest, "the session id in the path is malformed")
             }
             return .endSession(id)
         }
     }
 
-    private func requireNoBody(_ request: ReceivedRequest) throws(Refusal) {
-        guard request.body.readableBytes == 0 else { throw Refusal(.malformedRequest, "the call takes no body") }
+    private func requireNoBody(_ request: ReceivedRequest) throws(Rejection) {
+        guard request.body.readableBytes == 0 else { throw Rejection(.malformedRequest, "the call takes no body") }
     }
 
-    private func label(_ segment: String?, _ request: ReceivedRequest) throws(Refusal) -> RegistrationID {
-        let pathID = try segment.map { text throws(Refusal) in
+    private func label(_ segment: String?, _ request: ReceivedRequest) throws(Rejection) -> RegistrationID {
+        let pathID = try segment.map { text throws(Rejection) in
             guard let id = RegistrationID(text) else {
-                throw Refusal(.malformedRequest, "the registration id in the path is malformed")
+                throw Rejection(.malformedRequest, "the registration id in the path is malformed")
             }
             return id
         }
@@ -155,58 +155,58 @@ struct Parsing: Sendable {
         switch (pathID, queryID) {
         case (let id?, nil):
             guard profile.client.idPlaces.contains(.path) else {
-                throw Refusal(.malformedRequest, "the registration id must be in the query")
+                throw Rejection(.malformedRequest, "the registration id must be in the query")
             }
             return id
         case (nil, let text?):
             guard let id = RegistrationID(text) else {
-                throw Refusal(.malformedRequest, "the registration id in the query is malformed")
+                throw Rejection(.malformedRequest, "the registration id in the query is malformed")
             }
             return id
         case (nil, nil), (_?, _?):
-            throw Refusal(.malformedRequest, "exactly one registration id is required")
+            throw Rejection(.malformedRequest, "exactly one registration id is required")
         }
     }
 
-    private func handle(_ text: String) throws(Refusal) -> DeviceHandle? {
+    private func handle(_ text: String) throws(Rejection) -> DeviceHandle? {
         if text.isEmpty { return nil }
         do throws(DeviceHandle.Fault) {
             return try handles.handleOfUnnamedService(text)
         } catch {
-            throw Refusal(.handleUnusable, "handle: \(error)", hint: error.hint)
+            throw Rejection(.handleUnusable, "handle: \(error)", hint: error.hint)
         }
     }
 
-    private func registration(_ body: ByteBuffer) throws(Refusal) -> RequestedRegistration {
+    private func registration(_ body: ByteBuffer) throws(Rejection) -> RequestedRegistration {
         let read = try RegistrationBody.read(body)
         guard let service = profile.backend.platformWords.service(for: read.platform) else {
-            throw Refusal(.unknownPlatform, "the backend does not support the Platform")
+            throw Rejection(.unknownPlatform, "the backend does not support the Platform")
         }
         do throws(DeviceHandle.Fault) {
             return RequestedRegistration(handle: try handles.handle(read.handle, of: service), tags: read.tags)
         } catch {
-            throw Refusal(.handleUnusable, "Handle: \(error)", hint: error.hint)
+            throw Rejection(.handleUnusable, "Handle: \(error)", hint: error.hint)
         }
     }
 
-    private func pushService(_ word: String) throws(Refusal) -> PushService {
+    private func pushService(_ word: String) throws(Rejection) -> PushService {
         guard let service = profile.backend.pnsWords.service(for: word) else {
-            throw Refusal(.unknownPlatform, "the backend does not support the pns")
+            throw Rejection(.unknownPlatform, "the backend does not support the pns")
         }
         return service
     }
 
-    private func audience(_ name: Substring) throws(Refusal) -> AudienceName {
+    private func audience(_ name: Substring) throws(Rejection) -> AudienceName {
         guard let audience = AudienceName(name) else {
-            throw Refusal(
+            throw Rejection(
                 .malformedRequest, "to_tag is not a valid audience name", hint: "to_tag is not a valid audience name.")
         }
         return audience
     }
 
-    private func recipient(_ text: String) throws(Refusal) -> UserName {
+    private func recipient(_ text: String) throws(Rejection) -> UserName {
         guard let user = names.canonical(text) else {
-            throw Refusal(.malformedRequest, "to_tag is not a user name", hint: "to_tag must be one user's name.")
+            throw Rejection(.malformedRequest, "to_tag is not a user name", hint: "to_tag must be one user's name.")
         }
         return user
     }

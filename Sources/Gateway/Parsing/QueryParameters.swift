@@ -7,7 +7,7 @@ internal import NIOCore
 struct QueryParameters {
     private var values: [(name: String, value: String)] = []
 
-    init(_ query: ByteBuffer?, allowed: [String]) throws(Refusal) {
+    init(_ query: ByteBuffer?, allowed: [String]) throws(Rejection) {
         guard let query, query.readableBytes > 0 else { return }
         let bytes = query.readableBytesUInt8Span
         values.reserveCapacity(allowed.count)
@@ -18,9 +18,9 @@ struct QueryParameters {
             let name = try Self.decoded(bytes.extracting(start..<equals)).asciiLowercased
             let value = try Self.decoded(bytes.extracting(min(equals + 1, end)..<end))
             start = end + 1
-            guard allowed.contains(name) else { throw Refusal(.malformedRequest, "an unknown query parameter") }
+            guard allowed.contains(name) else { throw Rejection(.malformedRequest, "an unknown query parameter") }
             guard !values.contains(where: { $0.name == name }) else {
-                throw Refusal(.malformedRequest, "a duplicate query parameter: \(name)")
+                throw Rejection(.malformedRequest, "a duplicate query parameter: \(name)")
             }
             values.append((name, value))
         }
@@ -32,9 +32,9 @@ struct QueryParameters {
     }
 
     /// Returns the value of a mandatory parameter.
-    func require(_ name: String) throws(Refusal) -> String {
+    func require(_ name: String) throws(Rejection) -> String {
         guard let value = value(name) else {
-            throw Refusal(.malformedRequest, "the query parameter \(name) is missing")
+            throw Rejection(.malformedRequest, "the query parameter \(name) is missing")
         }
         return value
     }
@@ -46,7 +46,7 @@ struct QueryParameters {
         return index
     }
 
-    private static func decoded(_ text: Span<UInt8>) throws(Refusal) -> String {
+    private static func decoded(_ text: Span<UInt8>) throws(Rejection) -> String {
         // Text without escapes, the usual case, is read without a copy.
         var index = 0
         while index < text.count, !isEncoded(text[index]) { index += 1 }
@@ -60,11 +60,11 @@ struct QueryParameters {
             case UInt8(ascii: "+"):
                 bytes.append(0x20)
             case UInt8(ascii: ";"):
-                throw Refusal(.malformedRequest, "a semicolon in the query")
+                throw Rejection(.malformedRequest, "a semicolon in the query")
             case UInt8(ascii: "%"):
                 guard index + 2 < text.count, let high = text[index + 1].hexDigitValue,
                     let low = text[index + 2].hexDigitValue
-                else { throw Refusal(.malformedRequest, "a malformed percent-escape in the query") }
+                else { throw Rejection(.malformedRequest, "a malformed percent-escape in the query") }
                 bytes.append(high << 4 | low)
                 index += 2
             default:
@@ -79,11 +79,11 @@ struct QueryParameters {
         byte == UInt8(ascii: "+") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "%")
     }
 
-    private static func string(_ bytes: Span<UInt8>) throws(Refusal) -> String {
+    private static func string(_ bytes: Span<UInt8>) throws(Rejection) -> String {
         do {
             return String(copying: try UTF8Span(validating: bytes))
         } catch {
-            throw Refusal(.malformedRequest, "the query is not UTF-8")
+            throw Rejection(.malformedRequest, "the query is not UTF-8")
         }
     }
 }

@@ -6,12 +6,12 @@ enum ReceivedQuery {
     /// The maximum and default number of results.
     static let largestLimit = 100
 
-    static func call(_ query: ByteBuffer?) throws(Refusal) -> OwnCall {
+    static func call(_ query: ByteBuffer?) throws(Rejection) -> LocalCall {
         let query = try QueryParameters(query, allowed: ["since", "limit"])
         var since: WallTime?
         if let text = query.value("since") {
             guard let time = WallTime(rfc3339: text) else {
-                throw Refusal(
+                throw Rejection(
                     .malformedRequest, "since is not a time",
                     hint: "since must be a time such as 2026-11-21T07:00:00Z.")
             }
@@ -22,7 +22,7 @@ enum ReceivedQuery {
             guard text.utf8.count <= 3, text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
                 (1...largestLimit).contains(number)
             else {
-                throw Refusal(
+                throw Rejection(
                     .malformedRequest, "limit is out of range", hint: "limit must be from 1 to \(largestLimit).")
             }
             limit = number

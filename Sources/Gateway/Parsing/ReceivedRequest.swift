@@ -37,14 +37,14 @@ public struct ReceivedRequest: Sendable {
         public var countsByAddress = true
         /// Whether a credential may be verified that arrived this way: over loopback, a Unix socket or TLS, or allowed
         /// by the configuration.
-        public var credentialsMayTravel: Bool
+        public var allowsCredentials: Bool
         /// The disconnect signal of the client; nil if disconnects are not detected, and the call then always
         /// completes.
-        public var departure: ClientDeparture?
+        public var clientDisconnect: ClientDisconnect?
     }
 
     // Boxed, because a request is passed from the listener into a task.
-    @usableFromInline var fields: Boxed<Fields>
+    @usableFromInline var fields: CopyOnWriteBox<Fields>
 
     /// Reads or writes one part.
     @inlinable
@@ -68,13 +68,13 @@ public struct ReceivedRequest: Sendable {
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
         authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,
         idempotencyKey: FieldValue = .absent, traceparent: FieldValue = .absent, tracestate: ByteBuffer? = nil,
-        body: ByteBuffer = ByteBuffer(), peer: Peer, credentialsMayTravel: Bool, departure: ClientDeparture? = nil
+        body: ByteBuffer = ByteBuffer(), peer: Peer, allowsCredentials: Bool, clientDisconnect: ClientDisconnect? = nil
     ) {
-        fields = Boxed(
+        fields = CopyOnWriteBox(
             Fields(
                 id: id, method: method, path: path, query: query, authorization: authorization,
                 contentType: contentType, contentEncoding: contentEncoding, idempotencyKey: idempotencyKey,
                 traceparent: traceparent, tracestate: tracestate, body: body, peer: peer,
-                credentialsMayTravel: credentialsMayTravel, departure: departure))
+                allowsCredentials: allowsCredentials, clientDisconnect: clientDisconnect))
     }
 }

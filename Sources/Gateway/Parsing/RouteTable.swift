@@ -10,7 +10,7 @@ enum Route: Sendable, Hashable {
     /// profile says.
     case deleteByPath
     case send
-    case own(OwnRoute)
+    case own(LocalRoute)
 
     var action: Action {
         switch self {
@@ -29,7 +29,7 @@ enum Route: Sendable, Hashable {
 }
 
 /// An endpoint of the gateway itself.
-enum OwnRoute: Sendable, Hashable {
+enum LocalRoute: Sendable, Hashable {
     case whoami
     case issueToken
     case endToken
@@ -74,7 +74,7 @@ struct RouteTable: Sendable {
     }
 
     /// Returns the route, and the variable last segment of the path if the route has one.
-    func route(_ request: ReceivedRequest) throws(Refusal) -> (Route, String?) {
+    func route(_ request: ReceivedRequest) throws(Rejection) -> (Route, String?) {
         let path = request.path.readableBytesView
         if let known = place(ofPath: request.path) {
             return (try route(request.method, among: paths[known].routes, query: request.query), nil)
@@ -82,10 +82,10 @@ struct RouteTable: Sendable {
         // A path that matched exactly needs no check, because the table contains no ambiguous path.
         try Self.requireSound(path)
         guard let family = families.first(where: { path.starts(with: $0.prefix) }) else {
-            throw Refusal(.noRoute, "no such path")
+            throw Rejection(.noRoute, "no such path")
         }
         let segment = path.dropFirst(family.prefix.count)
-        guard !segment.isEmpty, !segment.contains(UInt8(ascii: "/")) else { throw Refusal(.noRoute, "no such path") }
+        guard !segment.isEmpty, !segment.contains(UInt8(ascii: "/")) else { throw Rejection(.noRoute, "no such path") }
         return (try route(request.method, among: family.routes, query: nil), String(decoding: segment, as: UTF8.self))
     }
 
@@ -115,35 +115,35 @@ struct RouteTable: Sendable {
 
     private func route(
         _ method: HTTPMethod?, among routes: Routes, query: ByteBuffer?
-    ) throws(Refusal) -> Route {
+    ) throws(Rejection) -> Route {
         if let found = routes.first(where: { $0.method == method }) { return found.route }
         // An id in the query although the profile expects it in the path is a malformed request, not a wrong method.
         if query != nil, routes.contains(where: { $0.route == .create }), method == .put || method == .delete {
-            throw Refusal(.malformedRequest, "the registration id must be in the path")
+            throw Rejection(.malformedRequest, "the registration id must be in the path")
         }
-        throw Refusal(.methodNotAllowed, "the path does not support the method", extra: .allow(routes.map(\.method)))
+        throw Rejection(.methodNotAllowed, "the path does not support the method", extra: .allow(routes.map(\.method)))
     }
 
     /// Rejects a path that another server might interpret differently.
-    private static func requireSound(_ path: ByteBufferView) throws(Refusal) {
-        func refuse() -> Refusal { Refusal(.malformedRequest, "the path is ambiguous") }
+    private static func requireSound(_ path: ByteBufferView) throws(Rejection) {
+        func reject() -> Rejection { Rejection(.malformedRequest, "the path is ambiguous") }
         var previous: UInt8 = 0
         for (offset, byte) in path.enumerated() {
             switch byte {
-            case UInt8(ascii: ";"), UInt8(ascii: "\\"), 0...0x20, 0x7F...: throw refuse()
-            case UInt8(ascii: "/") where previous == UInt8(ascii: "/"): throw refuse()
+            case UInt8(ascii: ";"), UInt8(ascii: "\\"), 0...0x20, 0x7F...: throw reject()
+            case UInt8(ascii: "/") where previous == UInt8(ascii: "/"): throw reject()
             case UInt8(ascii: "%"):
                 let digits = path.dropFirst(offset + 1).prefix(2)
                 guard let high = digits.first?.hexDigitValue, digits.count == 2, let low = digits.last?.hexDigitValue,
                     // An encoded "/", "\", NUL, "%", "#", ";" or ".".
                     ![0x2F, 0x5C, 0x00, 0x25, 0x23, 0x3B, 0x2E].contains(high << 4 | low)
-                else { throw refuse() }
+                else { throw reject() }
             default: break
             }
             previous = byte
         }
         for segment in path.split(separator: UInt8(ascii: "/")) where segment.allSatisfy({ $0 == UInt8(ascii: ".") }) {
-            if segment.count <= 2 { throw refuse() }
+            if segment.count <= 2 { throw reject() }
         }
     }
 }

@@ -2,7 +2,7 @@ public import GatewayCore
 
 extension BackendProfile {
     /// The format of a registration id in a backend's response.
-    public enum IDForm: String, Sendable, Hashable, CaseIterable {
+    public enum IDFormat: String, Sendable, Hashable, CaseIterable {
         /// Any of the formats below.
         case any
         /// A JSON string.
@@ -20,13 +20,13 @@ extension BackendProfile {
         /// The path of sends.
         public var notificationsPath: String
         /// The place of the registration id in a request.
-        public var idPlace: IDPlace
+        public var idPlace: IDLocation
         /// The format of the registration id in a response.
-        public var idForm: IDForm
+        public var idForm: IDFormat
         /// The backend's name of each push service in `Platform`. Services without a name are not supported.
-        public var platformWords: ServiceWords
+        public var platformWords: PlatformIdentifiers
         /// The backend's name of each push service in `pns`. Services without a name cannot be sent to.
-        public var pnsWords: ServiceWords
+        public var pnsWords: PlatformIdentifiers
         /// The size of a payload without user and message, in bytes, for services whose name does not determine it.
         public var payloadFrames: [PushService: Int]
         /// The statuses of success.
@@ -42,8 +42,8 @@ extension BackendProfile {
 
         /// Creates the backend side of a profile.
         public init(
-            registerPath: String, notificationsPath: String, idPlace: IDPlace, idForm: IDForm = .any,
-            platformWords: ServiceWords, pnsWords: ServiceWords, payloadFrames: [PushService: Int] = [:],
+            registerPath: String, notificationsPath: String, idPlace: IDLocation, idForm: IDFormat = .any,
+            platformWords: PlatformIdentifiers, pnsWords: PlatformIdentifiers, payloadFrames: [PushService: Int] = [:],
             successStatuses: Set<Int> = Set(200..<300), goneStatuses: Set<Int>, confirmsUpdates: Bool = true,
             idleTime: Duration = .seconds(30)
         ) {

@@ -29,7 +29,8 @@ extension BackendProfile {
             backend: BackendSide(
                 registerPath: register, notificationsPath: notifications,
                 idPlace: name == .core ? .query : .path,
-                platformWords: ServiceWords(name == .net6 ? pns : pns + [.mpns]), pnsWords: ServiceWords(pns),
+                platformWords: PlatformIdentifiers(name == .net6 ? pns : pns + [.mpns]),
+                pnsWords: PlatformIdentifiers(pns),
                 // No backend responds with 410, and a missing registration leads to a plain 500.
                 goneStatuses: [404, 410, 500],
                 // The .NET 6 port responds to a registration with 200 even if the hub rejected it.

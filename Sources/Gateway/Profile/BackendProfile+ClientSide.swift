@@ -8,14 +8,14 @@ extension BackendProfile {
         /// The path of sends, such as `/api/notifications`.
         public var notificationsPath: String
         /// The places where clients may put the registration id. A request has exactly one.
-        public var idPlaces: Set<IDPlace>
+        public var idPlaces: Set<IDLocation>
         /// The status of a successful registration by push service; 200 for a service without an entry.
         public var updateStatuses: [PushService: Int]
 
         /// Creates the client side of a profile. Some Windows clients accept only 202 as success, and all other clients
         /// accept only 200 (contract: client rule 2).
         public init(
-            registerPath: String, notificationsPath: String, idPlaces: Set<IDPlace>,
+            registerPath: String, notificationsPath: String, idPlaces: Set<IDLocation>,
             updateStatuses: [PushService: Int] = [.wns: 202, .mpns: 202]
         ) {
             self.registerPath = registerPath

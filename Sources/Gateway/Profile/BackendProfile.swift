@@ -4,7 +4,7 @@
 /// built in; a configuration may modify one of them.
 public struct BackendProfile: Sendable, Hashable {
     /// The place of the registration id in `PUT` and `DELETE`.
-    public enum IDPlace: String, Sendable, Hashable, CaseIterable {
+    public enum IDLocation: String, Sendable, Hashable, CaseIterable {
         /// `/api/register/{id}`
         case path
         /// `/api/register?id={id}`

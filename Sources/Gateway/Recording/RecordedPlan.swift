@@ -8,17 +8,17 @@ struct RecordedPlan: ~Copyable {
 }
 
 /// A call to one of the gateway's own endpoints, recorded if it changes anything. Only the record phase creates one.
-struct RecordedOwnPlan: ~Copyable {
-    let plan: OwnPlan
+struct RecordedLocalPlan: ~Copyable {
+    let plan: LocalPlan
 
-    fileprivate init(_ plan: consuming OwnPlan) { self.plan = plan }
+    fileprivate init(_ plan: consuming LocalPlan) { self.plan = plan }
 }
 
 /// The sixth phase: durably records the intents before the backend is called. Suspends until they are on disk.
 struct Recording: Sendable {
     let journal: any Journal
 
-    func record(_ plan: consuming UpstreamPlan) async throws(Refusal) -> RecordedPlan {
+    func record(_ plan: consuming UpstreamPlan) async throws(Rejection) -> RecordedPlan {
         // One batch, so that all intents of an audience are on disk before the first send.
         let records = plan.audience?.records(plan.facts) ?? [JournalRecord(.intent, facts: plan.facts)]
         try await write(records, plan.facts)
@@ -26,18 +26,18 @@ struct Recording: Sendable {
     }
 
     /// Read-only calls are not recorded.
-    func record(_ plan: consuming OwnPlan) async throws(Refusal) -> RecordedOwnPlan {
+    func record(_ plan: consuming LocalPlan) async throws(Rejection) -> RecordedLocalPlan {
         if plan.call.isRecorded { try await write([JournalRecord(.intent, facts: plan.facts)], plan.facts) }
-        return RecordedOwnPlan(plan)
+        return RecordedLocalPlan(plan)
     }
 
     // Inlined: each additional `async` frame costs an allocation and an executor check.
     @inline(__always)
-    private func write(_ records: [JournalRecord], _ facts: CallFacts) async throws(Refusal) {
+    private func write(_ records: [JournalRecord], _ facts: CallFacts) async throws(Rejection) {
         do throws(JournalUnavailable) {
             try await journal.record(records)
         } catch {
-            throw Refusal(
+            throw Rejection(
                 error.isFull ? .overloaded : .journalUnavailable, "journal: \(error.detail)",
                 extra: .retryAfter(seconds: error.isFull ? 1 : 5)
             ).with(facts)

@@ -18,7 +18,7 @@ struct AudiencePlan: Sendable {
             + skipped.map { member in
                 var facts = facts.with(recipient: member.user)
                 facts.limit = member.limit
-                return JournalRecord(.refusal, facts: facts, result: RefusalCode.rateLimited.rawValue)
+                return JournalRecord(.rejection, facts: facts, result: RejectionCode.rateLimited.rawValue)
             }
     }
 }

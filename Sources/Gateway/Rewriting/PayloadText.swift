@@ -8,7 +8,7 @@ struct PayloadText {
     /// The text, escaped for the syntax of the payload.
     let escaped: [UInt8]
 
-    init(_ text: String, for service: PushService) throws(Refusal) {
+    init(_ text: String, for service: PushService) throws(Rejection) {
         switch service {
         case .apns, .fcm:
             var bytes: [UInt8] = []
@@ -27,7 +27,7 @@ struct PayloadText {
 
     /// Escapes text as character data of XML 1.0 (sections 2.2 and 2.4). A carriage return becomes a character
     /// reference, because a parser would otherwise read it as a line feed.
-    private static func xml(_ text: String) throws(Refusal) -> [UInt8] {
+    private static func xml(_ text: String) throws(Rejection) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 16)
         for scalar in text.unicodeScalars {
@@ -40,7 +40,7 @@ struct PayloadText {
             case "\r": bytes += "&#13;".utf8
             case "\t", "\n": bytes.append(UInt8(scalar.value))
             case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}":
-                throw Refusal(
+                throw Rejection(
                     .malformedMessage, "a character that XML cannot represent",
                     hint: "The message contains a control character that Windows notifications cannot represent.")
             default: bytes += UTF8.encode(scalar).map(Array.init) ?? []

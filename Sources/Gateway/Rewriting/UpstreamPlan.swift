@@ -9,7 +9,7 @@ struct UpstreamPlan: ~Copyable {
     /// The recipients of the steps, if the plan is a send to an audience.
     let audience: AudiencePlan?
     /// The idempotency claim of the send.
-    let claim: SendClaim?
+    let claim: IdempotencyClaim?
 
     /// The purpose of the plan, which determines its completion.
     enum Purpose: ~Copyable {
@@ -39,7 +39,7 @@ struct UpstreamPlan: ~Copyable {
 
     fileprivate init(
         facts: CallFacts, caller: Identity, steps: [PlannedStep], purpose: consuming Purpose,
-        audience: AudiencePlan? = nil, claim: SendClaim? = nil
+        audience: AudiencePlan? = nil, claim: IdempotencyClaim? = nil
     ) {
         self.audience = audience
         self.claim = claim
@@ -53,16 +53,16 @@ struct UpstreamPlan: ~Copyable {
 /// An admitted call that needs the backend, or one that does not.
 enum RewrittenCall: ~Copyable {
     case upstream(UpstreamPlan)
-    case own(OwnPlan)
+    case own(LocalPlan)
 }
 
 /// A call to one of the gateway's own endpoints, ready to be recorded. Only the rewrite phase creates one.
-struct OwnPlan: ~Copyable {
+struct LocalPlan: ~Copyable {
     let facts: CallFacts
     let caller: Identity
-    let call: PermittedOwnCall
+    let call: PermittedLocalCall
 
-    fileprivate init(facts: CallFacts, caller: Identity, call: PermittedOwnCall) {
+    fileprivate init(facts: CallFacts, caller: Identity, call: PermittedLocalCall) {
         self.facts = facts
         self.caller = caller
         self.call = call
@@ -77,10 +77,10 @@ struct Rewriting: Sendable {
     let randomness: @Sendable () -> UInt64
 
     @inline(never)
-    func rewrite(_ admitted: consuming AdmittedCall) throws(Refusal) -> RewrittenCall {
+    func rewrite(_ admitted: consuming AdmittedCall) throws(Rejection) -> RewrittenCall {
         // A send with an idempotency key has its digest already.
         if admitted.facts.digest == nil, let text = admitted.permitted.text {
-            do throws(Refusal) {
+            do throws(Rejection) {
                 admitted.facts.digest = try digest(of: text)
             } catch {
                 throw error.with(admitted.facts)
@@ -93,9 +93,9 @@ struct Rewriting: Sendable {
         let sendClaim = admitted.claim
         switch consume admitted.permitted {
         case .own(let call):
-            return .own(OwnPlan(facts: facts, caller: caller, call: call))
+            return .own(LocalPlan(facts: facts, caller: caller, call: call))
         case .create(let handle, let claim):
-            let asked = claim.decision == .askWithHandle ? handle : nil
+            let asked = claim.decision == .queryWithHandle ? handle : nil
             let steps = [PlannedStep(step: .reserve(handle: asked))]
             return .upstream(
                 UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .create(handle: asked, claim)))
@@ -114,7 +114,7 @@ struct Rewriting: Sendable {
                 UpstreamPlan(facts: facts, caller: caller, steps: [step], purpose: .delete(id, claim)))
         case .send(let send):
             let step: UpstreamStep
-            do throws(Refusal) {
+            do throws(Rejection) {
                 let text = try payloadText(send.text, send.service, from: caller.user)
                 step = .send(
                     UpstreamSend(sender: caller.user, recipient: send.recipient, service: send.service, text: text))
@@ -128,7 +128,7 @@ struct Rewriting: Sendable {
         case .sendToAudience(let send, _):
             let audience = AudiencePlan(members)
             let text: [UInt8]
-            do throws(Refusal) {
+            do throws(Rejection) {
                 text = try payloadText(send.text, send.service, from: caller.user)
             } catch {
                 throw error.with(facts)
@@ -147,9 +147,10 @@ struct Rewriting: Sendable {
     private static func steps(for decision: LedgerDecision, _ registration: UpstreamRegistration) -> [PlannedStep] {
         let anew: [UpstreamStep] = [.reserve(handle: registration.handle), .upsert(.reserved, registration)]
         switch decision {
-        case .own(let id), .handOver(let id, _), .rotation(let id):
+        case .own(let id), .ownershipTransfer(let id, _), .rotation(let id):
             return [PlannedStep(step: .upsert(.known(id), registration), ifGone: anew)]
-        case .unplaced, .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared:
+        case .notRegistered, .queryWithHandle, .queryWithoutHandle, .tooManyOwnershipTransfers, .owned, .notOwned,
+            .pendingDeletion, .notMarked:
             // The backend keeps its id of the handle, so that a device registered before the gateway was installed
             // keeps its id.
             let fresh: [UpstreamStep] = [.reserve(handle: nil), .upsert(.reserved, registration)]
@@ -160,9 +161,9 @@ struct Rewriting: Sendable {
         }
     }
 
-    private func digest(of text: String) throws(Refusal) -> KeyedDigest {
+    private func digest(of text: String) throws(Rejection) -> KeyedDigest {
         guard let digest = digester.digest(ofText: text) else {
-            throw Refusal(.internalError, "the message digest could not be computed: libcrypto failed")
+            throw Rejection(.internalError, "the message digest could not be computed: libcrypto failed")
         }
         return digest
     }
@@ -170,11 +171,11 @@ struct Rewriting: Sendable {
     /// Returns the escaped text, or rejects a payload that is too long for the service.
     private func payloadText(
         _ text: String, _ service: PushService, from sender: UserName
-    ) throws(Refusal) -> [UInt8] {
+    ) throws(Rejection) -> [UInt8] {
         let text = try PayloadText(text, for: service)
         let length = text.payloadLength(from: sender, frame: payloadFrames[service.place])
         guard length <= service.payloadLimit else {
-            throw Refusal(
+            throw Rejection(
                 .payloadTooLarge, "the payload would have \(length) bytes",
                 hint: "The message is longer than the push service accepts.")
         }

@@ -9,7 +9,7 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     /// `DELETE /api/register/{id}`: a device deletes its registration.
     case registerDelete = "register-delete"
     /// `PUT /api/register/{id}` where the device's handle moves from another user to the caller.
-    case handOver = "hand-over"
+    case ownershipTransfer = "hand-over"
     /// `GET /auth/whoami`: returns the caller's identity.
     case whoami
     /// `POST /auth/token`: exchanges a password, or a token of the same session, for a new token.

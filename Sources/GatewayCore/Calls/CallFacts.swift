@@ -54,10 +54,10 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
     }
 
     // Boxed, because facts are passed through every phase and into records.
-    @usableFromInline var fields: Boxed<Fields>
+    @usableFromInline var fields: CopyOnWriteBox<Fields>
 
     /// Creates the facts of a call of which only the id and the peer are known.
-    public init(call: CallID, peer: Peer) { fields = Boxed(Fields(call: call, peer: peer)) }
+    public init(call: CallID, peer: Peer) { fields = CopyOnWriteBox(Fields(call: call, peer: peer)) }
 
     /// Reads or writes one fact.
     @inlinable

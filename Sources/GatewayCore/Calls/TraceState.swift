@@ -6,10 +6,10 @@
 /// trace continues without it.
 public struct TraceState: Sendable, Hashable {
     /// The maximum number of members of a list (section 3.3.1.1).
-    public static let mostMembers = 32
+    public static let maximumMembers = 32
     /// The maximum number of bytes that are passed on: the amount that section 3.3.1.5 requires of every
     /// implementation.
-    public static let mostBytes = 512
+    public static let maximumBytes = 512
 
     /// The members, separated by commas.
     public let text: String
@@ -23,7 +23,8 @@ public struct TraceState: Sendable, Hashable {
         for piece in Array(bytes).split(separator: UInt8(ascii: ",")) {
             let member = Self.trimmed(piece)
             if member.isEmpty { continue }
-            guard keys.count < Self.mostMembers, text.count + member.count < Self.mostBytes + (text.isEmpty ? 1 : 0),
+            guard keys.count < Self.maximumMembers,
+                text.count + member.count < Self.maximumBytes + (text.isEmpty ? 1 : 0),
                 let equals = member.firstIndex(of: UInt8(ascii: "=")), Self.isKey(member[..<equals]),
                 Self.isValue(member[(equals + 1)...]), keys.insert(member[..<equals]).inserted
             else { return nil }

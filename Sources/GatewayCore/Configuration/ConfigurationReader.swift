@@ -61,7 +61,7 @@ public final class ConfigurationReader {
         let hint =
             known.isEmpty ? "this mapping takes no keys" : "known keys: \(known.sorted().joined(separator: ", "))"
         for entry in entriesInOrder where !known.contains(entry.name) {
-            let meant = Misspelling.nearest(to: entry.name, among: known).map { "did you mean `\($0)`? " } ?? ""
+            let meant = SpellingSuggestion.nearest(to: entry.name, among: known).map { "did you mean `\($0)`? " } ?? ""
             report(at: entry.location, under: entry.name, "is not a known key; \(meant)\(hint)")
         }
     }

@@ -40,7 +40,7 @@ public enum YAMLDocument {
         case .duplicatedKeysInMapping(let duplicates, let context):
             let names = duplicates.map { "\"\($0)\"" }.joined(separator: ", ")
             let first = context.mark
-            guard let name = duplicates.first, let second = YAMLDuplicate.second(of: name, after: first, in: text)
+            guard let name = duplicates.first, let second = YAMLDuplicateKey.second(of: name, after: first, in: text)
             else {
                 return at(first, "duplicate name in this mapping: \(names)")
             }

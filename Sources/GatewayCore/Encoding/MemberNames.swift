@@ -6,14 +6,14 @@ struct MemberNames {
     // A linear comparison is faster for few names; a hashed set bounds the cost for many.
     private var compared: [String] = []
     private var hashed: Set<String> = []
-    private static let mostCompared = 16
+    private static let maximumCompared = 16
 
     /// Adds a name. Returns false if it is a duplicate.
     mutating func insert(_ name: String) -> Bool {
         let folded =
             name.utf8.allSatisfy { $0 < 0x80 && !($0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z")) }
             ? name : name.lowercased()
-        if compared.count < Self.mostCompared {
+        if compared.count < Self.maximumCompared {
             if compared.contains(folded) { return false }
             compared.append(folded)
             return true

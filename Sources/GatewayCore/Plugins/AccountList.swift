@@ -8,7 +8,7 @@ public protocol AccountList: ReloadableAuthenticator, AccountAuthenticator {
 /// The accounts that may log in at one moment.
 public struct AccountSnapshot: Sendable, Hashable {
     /// The fingerprint of each account, which changes when the password changes.
-    public let marks: [UserName: AccountMark]
+    public let marks: [UserName: AccountFingerprint]
     /// The groups of each account; a user without an entry is in none. A token loses the groups that its user loses
     /// here.
     public let groups: [UserName: Set<GroupName>]
@@ -17,7 +17,7 @@ public struct AccountSnapshot: Sendable, Hashable {
 
     /// Creates a snapshot.
     public init(
-        marks: [UserName: AccountMark], groups: [UserName: Set<GroupName>] = [:], holdsUntil: WallTime? = nil
+        marks: [UserName: AccountFingerprint], groups: [UserName: Set<GroupName>] = [:], holdsUntil: WallTime? = nil
     ) {
         self.marks = marks
         self.groups = groups
@@ -26,7 +26,7 @@ public struct AccountSnapshot: Sendable, Hashable {
 }
 
 /// A 16-byte fingerprint of an account's password that reveals nothing about it.
-public struct AccountMark: Sendable, Hashable {
+public struct AccountFingerprint: Sendable, Hashable {
     /// The length in bytes.
     public static let byteCount = 16
 
@@ -47,7 +47,7 @@ public struct AccountMark: Sendable, Hashable {
 }
 
 /// The reason why an account's tokens, cached passwords and registrations are revoked or reduced.
-public enum AccountEnd: String, Sendable, Hashable, CaseIterable {
+public enum AccountEndReason: String, Sendable, Hashable, CaseIterable {
     /// The account is disabled, expired or no longer listed.
     case ended = "account-ended"
     /// The password changed.

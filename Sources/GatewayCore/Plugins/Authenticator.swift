@@ -11,12 +11,12 @@ public protocol Authenticator: Sendable {
     /// For authenticators that need no more than some microseconds on the event loop of the call. Such a call needs
     /// neither a task nor a deadline timer. The result must be the same as that of `authenticate`. The default
     /// implementation returns nil.
-    func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome?
+    func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome?
 }
 
 extension Authenticator {
     /// Returns nil: the authenticator has to suspend.
-    public func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { nil }
+    public func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { nil }
 }
 
 /// The result of verifying a credential.
@@ -26,14 +26,14 @@ public enum AuthenticationOutcome: Sendable, Hashable {
     /// The credential is valid.
     case accepted(Identity)
     /// The credential belongs to this authenticator and is invalid. The gateway queries no other one.
-    case rejected(RejectionReason)
+    case rejected(InvalidCredentialReason)
     /// The credential cannot be verified now. The client gets 503; this counts as neither a failed nor a successful
     /// login.
     case unavailable(OutageReason)
 }
 
 /// The reason why a credential is invalid. For log and metrics, never sent to the caller.
-public enum RejectionReason: String, Sendable, Hashable, CaseIterable {
+public enum InvalidCredentialReason: String, Sendable, Hashable, CaseIterable {
     /// Unknown user or wrong password. The two are never distinguished.
     case wrong
     /// The account is disabled.

@@ -18,10 +18,10 @@ public protocol AuthenticatorPlugin: Sendable {
 
     /// Whether the result may depend on the peer's address. If so, the password cache keeps separate entries by
     /// address.
-    static var verdictDependsOnPeer: Bool { get }
+    static var outcomeDependsOnPeer: Bool { get }
 
     /// The plug-in's ability to report on its accounts after a login.
-    static var accountKnowledge: AccountKnowledge { get }
+    static var accountKnowledge: AccountStatusSupport { get }
 
     /// Reads the mapping under the plug-in's name and reports every problem to the reader. Returns nil if a problem
     /// leaves no usable settings.
@@ -41,14 +41,14 @@ extension AuthenticatorPlugin {
     public static func takes(_ settings: Settings) -> Set<CredentialKind> { takes }
 
     /// The default: the plug-in reports on accounts only at a login.
-    public static var accountKnowledge: AccountKnowledge { .loginsOnly }
+    public static var accountKnowledge: AccountStatusSupport { .loginsOnly }
 
     /// The default: results may depend on the peer's address.
-    public static var verdictDependsOnPeer: Bool { true }
+    public static var outcomeDependsOnPeer: Bool { true }
 }
 
 /// A plug-in's ability to report on its accounts after a login.
-public enum AccountKnowledge: Sendable, Hashable {
+public enum AccountStatusSupport: Sendable, Hashable {
     /// The status of an account can be queried without a password. The plug-in's authenticators conform to
     /// `AccountAuthenticator`.
     case status

@@ -22,7 +22,7 @@ public struct PluginContext: Sendable {
     public init(
         logger: Logger, blockingPool: BlockingPool, filePool: BlockingPool? = nil, clocks: Clocks, names: NameRules,
         isLastOfItsKind: Bool,
-        revocations: any RevocationList = NothingRevoked()
+        revocations: any RevocationList = EmptyRevocationList()
     ) {
         self.logger = logger
         self.blockingPool = blockingPool

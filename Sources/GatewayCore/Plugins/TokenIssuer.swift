@@ -9,12 +9,12 @@ public protocol TokenIssuer: Authenticator {
     /// Called on the event loop of the call; must take only some microseconds.
     func issue(
         for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
-    ) throws(IssueFault)
+    ) throws(TokenIssueError)
         -> IssuedToken
 }
 
 /// The reason why no token was issued.
-public struct IssueFault: Error, Sendable, Hashable {
+public struct TokenIssueError: Error, Sendable, Hashable {
     /// The detail for the log.
     public let detail: String
     /// Whether a token for this user could be issued later, or with other keys.

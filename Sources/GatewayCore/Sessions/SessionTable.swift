@@ -1,7 +1,7 @@
 /// The current sessions and revocations in memory. A value, which stores keep behind a lock.
 public struct SessionTable: Sendable {
     /// The maximum number of sessions of a user. A further session replaces the one that was renewed longest ago.
-    public static let mostSessions = 20
+    public static let maximumSessions = 20
     /// How long a revocation is kept, in seconds: the maximum lifetime of a token plus a clock difference of one
     /// minute.
     public static let memory: Int64 = 7 * 86_400 + 60
@@ -77,11 +77,11 @@ public struct SessionTable: Sendable {
     /// Returns the time of the user's latest revocation; nil if there was none or it is no longer kept.
     public func cutoff(of user: UserName) -> WallTime? { cutoffs[user]?.at }
 
-    /// Adds a session. Returns the sessions of the user that were removed: expired ones, and those over `mostSessions`.
+    /// Adds a session. Returns the sessions of the user that were removed: expired ones, and those over `maximumSessions`.
     public mutating func add(_ session: Session) -> [SessionID] {
         let rest = sessions(of: session.user, at: session.began)
         var gone = (ofUser[session.user] ?? []).subtracting(rest.map(\.id))
-        gone.formUnion(rest.dropFirst(Self.mostSessions - 1).map(\.id))
+        gone.formUnion(rest.dropFirst(Self.maximumSessions - 1).map(\.id))
         for id in gone { remove(id) }
         sessions[session.id] = session
         ofUser[session.user, default: []].insert(session.id)

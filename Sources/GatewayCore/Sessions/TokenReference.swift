@@ -36,7 +36,7 @@ extension RevocationList {
 }
 
 /// An empty revocation list, for tests and for inspecting tokens without a running gateway.
-public struct NothingRevoked: RevocationList {
+public struct EmptyRevocationList: RevocationList {
     /// Creates an empty list.
     public init() {}
 

@@ -36,7 +36,7 @@ public struct OwnedRegistration: Sendable, Hashable {
     /// The time at which the device last registered or requested an id.
     public let lastSeen: WallTime
     /// The number of hand-overs of the device within the last 24 hours.
-    public let handOvers: Int
+    public let ownershipTransfers: Int
     /// The start of the unconfirmed period of an imported registration, in time that the gateway runs. Nil once the
     /// owner's device has registered through the gateway, or if an operator confirmed it.
     public let unconfirmedSince: WallTime?
@@ -44,7 +44,7 @@ public struct OwnedRegistration: Sendable, Hashable {
     /// Creates a value.
     public init(
         id: RegistrationID, owner: UserName, service: PushService?, state: State, created: WallTime,
-        lastSeen: WallTime, handOvers: Int, unconfirmedSince: WallTime? = nil
+        lastSeen: WallTime, ownershipTransfers: Int, unconfirmedSince: WallTime? = nil
     ) {
         self.id = id
         self.owner = owner
@@ -52,7 +52,7 @@ public struct OwnedRegistration: Sendable, Hashable {
         self.state = state
         self.created = created
         self.lastSeen = lastSeen
-        self.handOvers = handOvers
+        self.ownershipTransfers = ownershipTransfers
         self.unconfirmedSince = unconfirmedSince
     }
 }

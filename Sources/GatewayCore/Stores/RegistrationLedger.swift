@@ -41,7 +41,7 @@ public protocol RegistrationLedger: Sendable {
     func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration]
 
     /// Returns the registrations that are marked for deletion, up to the limit.
-    func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID]
+    func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID]
 
     /// Durably writes the result of a claim and releases it. A claim that is dropped without this call changes nothing.
     ///
@@ -102,22 +102,22 @@ public enum LedgerRequest: Sendable, Hashable {
 /// The decision of the ledger on a request.
 public enum LedgerDecision: Sendable, Hashable {
     /// `create`: call the backend with the handle, which is unbound or belongs to the caller.
-    case askWithHandle
+    case queryWithHandle
     /// `create`: call the backend without a handle, because none was given or it belongs to another user.
-    case askWithoutHandle
+    case queryWithoutHandle
     /// `update`: the handle belongs to the caller, or the caller reserved the id with this handle. Use this
     /// registration.
     case own(RegistrationID)
     /// `update`: the handle belongs to another user, so the device changes its owner. Use that user's registration.
-    case handOver(RegistrationID, from: UserName)
+    case ownershipTransfer(RegistrationID, from: UserName)
     /// `update`: the handle is new and the label refers to a registration of the caller. The push service has rotated
     /// the device's token.
     case rotation(RegistrationID)
     /// `update`: the handle is unknown and the label refers to no registration of the caller. A new id is needed from
     /// the backend.
-    case unplaced
+    case notRegistered
     /// `update`: the handle changed its owner too often within one day.
-    case tooManyHandOvers
+    case tooManyOwnershipTransfers
     /// `delete`: the label refers to this registration, which belongs to the caller.
     case owned(RegistrationID)
     /// `delete`: the label is unknown, or refers to a registration of another user. The two are deliberately
@@ -125,15 +125,17 @@ public enum LedgerDecision: Sendable, Hashable {
     case notOwned
     /// `sweep`: the registration is still to be deleted. `owner` is nil for one that was made before the gateway was
     /// installed and whose owner could not be determined.
-    case doomed(RegistrationID, owner: UserName?, because: SweepReason)
+    case pendingDeletion(RegistrationID, owner: UserName?, because: SweepReason)
     /// `sweep`: the registration no longer exists, or its device has registered again.
-    case spared
+    case notMarked
 
     /// The registration that an update applies to.
     public var updated: RegistrationID? {
         switch self {
-        case .own(let id), .handOver(let id, _), .rotation(let id): id
-        case .askWithHandle, .askWithoutHandle, .unplaced, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared: nil
+        case .own(let id), .ownershipTransfer(let id, _), .rotation(let id): id
+        case .queryWithHandle, .queryWithoutHandle, .notRegistered, .tooManyOwnershipTransfers, .owned, .notOwned,
+            .pendingDeletion, .notMarked:
+            nil
         }
     }
 }

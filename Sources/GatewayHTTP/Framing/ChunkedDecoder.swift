@@ -30,7 +30,7 @@ struct ChunkedDecoder {
     }
 
     /// Takes what it can from `buffer`; true when the body is complete, and then nothing after it was taken.
-    mutating func decode(_ buffer: inout ByteBuffer, into body: inout ByteBuffer) throws(FramingFault) -> Bool {
+    mutating func decode(_ buffer: inout ByteBuffer, into body: inout ByteBuffer) throws(FramingError) -> Bool {
         while true {
             switch stage {
             case .data:
@@ -47,12 +47,12 @@ struct ChunkedDecoder {
                 return true
             case .size, .extensions, .sizeLineFeed, .dataCarriageReturn, .dataLineFeed:
                 guard let byte = buffer.readInteger(as: UInt8.self) else { return false }
-                try take(byte, have: body.readableBytes)
+                try process(byte, have: body.readableBytes)
             }
         }
     }
 
-    private mutating func take(_ byte: UInt8, have: Int) throws(FramingFault) {
+    private mutating func process(_ byte: UInt8, have: Int) throws(FramingError) {
         switch stage {
         case .size(let digits):
             try takeSize(byte, digits: digits, have: have)
@@ -82,12 +82,12 @@ struct ChunkedDecoder {
         }
     }
 
-    private mutating func takeSize(_ byte: UInt8, digits: Int, have: Int) throws(FramingFault) {
+    private mutating func takeSize(_ byte: UInt8, digits: Int, have: Int) throws(FramingError) {
         if let digit = byte.hexDigitValue {
             guard digits < Self.sizeDigits else { throw .malformed("a chunk size of too many digits") }
             chunkLeft = chunkLeft << 4 | Int(digit)
             guard chunkLeft <= bodyLimit - have else {
-                throw FramingFault(code: .payloadTooLarge, detail: "the chunked body is too long")
+                throw FramingError(code: .payloadTooLarge, detail: "the chunked body is too long")
             }
             stage = .size(digits: digits + 1)
         } else if digits > 0, byte == .carriageReturn {
@@ -101,7 +101,7 @@ struct ChunkedDecoder {
 
     private static func skipTrailers(
         _ bytes: borrowing Span<UInt8>, parser: inout FieldParser
-    ) throws(FramingFault) -> Bool {
+    ) throws(FramingError) -> Bool {
         while true {
             switch try parser.next(in: bytes) {
             case .incomplete: return false

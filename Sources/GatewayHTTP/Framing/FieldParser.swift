@@ -39,7 +39,7 @@ struct FieldParser {
     }
 
     /// The next field or the end of the section.
-    mutating func next(in bytes: borrowing Span<UInt8>) throws(FramingFault) -> Event {
+    mutating func next(in bytes: borrowing Span<UInt8>) throws(FramingError) -> Event {
         let limit = min(bytes.count, end)
         while index < limit {
             let byte = bytes[index]
@@ -86,7 +86,7 @@ struct FieldParser {
             }
             index += 1
         }
-        if index == end { throw FramingFault(code: .headersTooLarge, detail: "the header block is too long") }
+        if index == end { throw FramingError(code: .headersTooLarge, detail: "the header block is too long") }
         return .incomplete
     }
 
@@ -102,20 +102,20 @@ struct FieldParser {
         return .field(FieldLine(name: nameStart..<nameEnd, value: value, hasObsoleteText: hasObsoleteText))
     }
 
-    private mutating func startLine(_ byte: UInt8) throws(FramingFault) {
+    private mutating func startLine(_ byte: UInt8) throws(FramingError) {
         if byte == .carriageReturn {
             stage = .lastLineFeed
             return
         }
         if byte.isOptionalWhitespace { throw .malformed("a folded or indented field line") }
         guard byte.isTokenByte else { throw .malformed("a field line that does not start with a name") }
-        guard fieldsLeft > 0 else { throw FramingFault(code: .headersTooLarge, detail: "too many fields") }
+        guard fieldsLeft > 0 else { throw FramingError(code: .headersTooLarge, detail: "too many fields") }
         fieldsLeft -= 1
         nameStart = index
         stage = .name
     }
 
-    private mutating func endOrContinueValue(_ byte: UInt8) throws(FramingFault) {
+    private mutating func endOrContinueValue(_ byte: UInt8) throws(FramingError) {
         if byte == .carriageReturn {
             valueEnd = index
             stage = .lineFeed

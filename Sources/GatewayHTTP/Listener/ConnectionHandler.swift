@@ -13,7 +13,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private let loop: ListenerLoop
     private let peer: Peer
     private let opened: NIODeadline
-    private let credentialsMayTravel: Bool
+    private let allowsCredentials: Bool
     private let timer: DeadlineTimer
     private var machine: ConnectionStateMachine
     private var memory: RequestMemory.Account
@@ -26,20 +26,20 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// A handler for one connection of `peer`, on the loop's thread.
     ///
     /// - Parameters:
-    ///   - believes: by what the peer is believed; nil where it is not.
+    ///   - trustedProxy: by what the peer is believed; nil where it is not.
     ///   - opened: when it was accepted; nil is now.
     ///   - isEncrypted: whether nobody on the way can read it.
     ///   - isProxied: whether a proxy has announced the peer by the PROXY protocol.
     init(
-        loop: ListenerLoop, peer: Peer, believes source: ProxyTrust.Source?, opened: NIODeadline? = nil,
+        loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, opened: NIODeadline? = nil,
         isEncrypted: Bool = false, isProxied: Bool = false
     ) {
         self.loop = loop
         self.peer = peer
         self.opened = opened ?? loop.eventLoop.now
-        self.credentialsMayTravel = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
+        self.allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
         self.memory = loop.memoryAccount(of: peer)
-        self.machine = ConnectionStateMachine(limits: loop.configuration.limits, believes: source)
+        self.machine = ConnectionStateMachine(limits: loop.configuration.limits, trustedProxy: source)
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 
@@ -121,7 +121,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         defer { isAdvancing = false }
         // A client that does not read its answers gets no more of them.
         while let context, context.channel.isWritable || machine.isEnding, carryOut(machine.next(), context) {}
-        if let context, let fault = memory.set(machine.heldBytes).fault { _ = carryOut(machine.refuse(fault), context) }
+        if let context, let fault = memory.set(machine.heldBytes).fault { _ = carryOut(machine.reject(fault), context) }
         updateDeadline()
         if holdsRead, let context, machine.wantsBytes, context.channel.isWritable {
             holdsRead = false
@@ -135,13 +135,13 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         case .wait:
             return false
         case .sendContinue:
-            context.writeAndFlush(wrapOutboundOut(AnswerWriter.continueFirst), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(ResponseWriter.continueFirst), promise: nil)
         case .serve(let request):
             serve(request)
-        case .refuse(let fault, let omitsBody):
+        case .reject(let fault, let omitsBody):
             let id = loop.ids.next()
-            let answer = loop.serving.refuse(Refusal(fault), id: id)
-            write(answer, id: id, framing: AnswerWriter.Framing(omitsBody: omitsBody, connection: .closed))
+            let response = loop.serving.reject(Rejection(fault), id: id)
+            write(response, id: id, framing: ResponseWriter.Framing(omitsBody: omitsBody, connection: .closed))
         case .close:
             context.close(promise: nil)
             return false
@@ -151,41 +151,41 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     private func serve(_ framed: FramedRequest) {
         if loop.admit(framed) { return begin(framed) }
-        loop.waiting.take(
-            WaitingCalls.Call(
+        loop.waiting.enqueue(
+            AdmissionQueue.Call(
                 isAwaited: { self.context != nil },
                 begin: { self.begin(framed) },
-                refuse: {
+                reject: {
                     let id = self.loop.ids.next()
-                    self.answer(self.loop.answerToOneTooMany(id), id: id)
+                    self.respond(self.loop.answerToOneTooMany(id), id: id)
                 }))
     }
 
     private func begin(_ framed: FramedRequest) {
         let id = loop.ids.next()
-        let request = loop.request(framed, id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
+        let request = loop.request(framed, id: id, peer: peer, allowsCredentials: allowsCredentials)
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
-            let answer = await serving.serve(request)
-            handler.value.finish(answer, id: id)
+            let response = await serving.serve(request)
+            handler.value.finish(response, id: id)
         }
     }
 
-    private func finish(_ answer: Answer, id: CallID) {
+    private func finish(_ response: Response, id: CallID) {
         loop.finishedCall()
-        self.answer(answer, id: id)
+        self.respond(response, id: id)
         loop.waiting.beginNext()
     }
 
-    private func answer(_ answer: Answer, id: CallID) {
+    private func respond(_ response: Response, id: CallID) {
         guard let framing = machine.answering() else { return }
-        write(answer, id: id, framing: framing)
+        write(response, id: id, framing: framing)
         advance()
     }
 
-    private func write(_ answer: Answer, id: CallID, framing: AnswerWriter.Framing) {
+    private func write(_ response: Response, id: CallID, framing: ResponseWriter.Framing) {
         guard let context else { return }
-        let bytes = loop.answers.bytes(of: answer, id: id, framing: framing, allocator: context.channel.allocator)
+        let bytes = loop.answers.bytes(of: response, id: id, framing: framing, allocator: context.channel.allocator)
         guard machine.isConcluding else {
             context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
             return

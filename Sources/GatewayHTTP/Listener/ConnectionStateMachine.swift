@@ -14,7 +14,7 @@ struct ConnectionStateMachine {
         /// Serve the request, report `answering()`, and ask again.
         case serve(FramedRequest)
         /// Write the one answer to what is no request; the connection ends after it.
-        case refuse(FramingFault, omitsBody: Bool)
+        case reject(FramingError, omitsBody: Bool)
         /// Close the connection at once.
         case close
     }
@@ -35,7 +35,7 @@ struct ConnectionStateMachine {
         /// Between requests or within one.
         case reading
         /// A request is with the way of a call.
-        case serving(AnswerTo)
+        case serving(ResponseContext)
         /// The last answer is on its way out.
         case concluding
         /// The last answer is out, and our side closed; what still comes is thrown away.
@@ -43,7 +43,7 @@ struct ConnectionStateMachine {
     }
 
     /// What of a request's head decides how its answer is written.
-    private struct AnswerTo {
+    private struct ResponseContext {
         let omitsBody: Bool
         let keepsAlive: Bool
         let isVersion11: Bool
@@ -61,14 +61,14 @@ struct ConnectionStateMachine {
     private var framer: RequestFramer
     private var state = State.reading
     private var answered = 0
-    private var thrownAway = 0
+    private var discardedBytes = 0
     private var inputClosed = false
     private var isDraining = false
     private var isLeaving = false
 
-    /// - Parameter believes: by what the peer is believed; nil where it is not.
-    init(limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil) {
-        framer = RequestFramer(limits: limits, believes: source)
+    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
+    init(limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil) {
+        framer = RequestFramer(limits: limits, trustedProxy: source)
     }
 
     /// Whether more bytes are of use: not while a call is served and the next request has begun to arrive.
@@ -101,17 +101,17 @@ struct ConnectionStateMachine {
     }
 
     /// The request that is being read is refused: there is no memory for it.
-    mutating func refuse(_ fault: FramingFault) -> Action {
+    mutating func reject(_ fault: FramingError) -> Action {
         state = .concluding
-        framer.refuse(fault)
-        return .refuse(fault, omitsBody: framer.isHead)
+        framer.reject(fault)
+        return .reject(fault, omitsBody: framer.isHead)
     }
 
     /// Bytes came. `next()` says what they amount to.
     mutating func received(_ bytes: ByteBuffer) {
         switch state {
         case .reading, .serving: framer.feed(bytes)
-        case .concluding, .lingering: thrownAway += bytes.readableBytes
+        case .concluding, .lingering: discardedBytes += bytes.readableBytes
         }
     }
 
@@ -130,9 +130,9 @@ struct ConnectionStateMachine {
         case .serving:
             return .wait
         case .concluding:
-            return thrownAway > Self.lingerBytes ? .close : .wait
+            return discardedBytes > Self.lingerBytes ? .close : .wait
         case .lingering:
-            return inputClosed || thrownAway > Self.lingerBytes ? .close : .wait
+            return inputClosed || discardedBytes > Self.lingerBytes ? .close : .wait
         case .reading:
             // A new connection was made for a request, which may be on its way; a kept one has been told by its last answer.
             if isDraining, framer.progress == .untouched, answered > 0 { return .close }
@@ -143,22 +143,22 @@ struct ConnectionStateMachine {
             case .continueExpected:
                 return .sendContinue
             case .request(let request):
-                state = .serving(AnswerTo(request.head))
+                state = .serving(ResponseContext(request.head))
                 return .serve(request)
             case .fault(let fault):
                 state = .concluding
-                return .refuse(fault, omitsBody: framer.isHead)
+                return .reject(fault, omitsBody: framer.isHead)
             }
         }
     }
 
     /// The answer to the served request is there; says how to write it, nil where none is awaited.
-    mutating func answering() -> AnswerWriter.Framing? {
+    mutating func answering() -> ResponseWriter.Framing? {
         guard case .serving(let request) = state else { return nil }
         answered += 1
         let isLast = !request.keepsAlive || isDraining || isLeaving || (inputClosed && framer.bufferedBytes == 0)
         state = isLast ? .concluding : .reading
-        return AnswerWriter.Framing(
+        return ResponseWriter.Framing(
             omitsBody: request.omitsBody, connection: isLast ? .closed : request.isVersion11 ? .kept : .keptExplicitly)
     }
 
@@ -190,7 +190,7 @@ struct ConnectionStateMachine {
         case .head, .body:
             state = .concluding
             let part = framer.progress == .body ? "the body did not come in time" : "the head did not come in time"
-            return .refuse(FramingFault(code: .requestTimeout, detail: part), omitsBody: framer.isHead)
+            return .reject(FramingError(code: .requestTimeout, detail: part), omitsBody: framer.isHead)
         }
     }
 }

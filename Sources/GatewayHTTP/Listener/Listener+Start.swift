@@ -21,10 +21,10 @@ extension Listener {
     ///     Of a Unix socket the file then stays where it is.
     /// - Throws: What the system says if the address cannot be had; `ListenerError` for the path of a Unix socket.
     public static func start(
-        configuration: ListenerConfiguration, serving: any CallServing, group: MultiThreadedEventLoopGroup,
-        clocks: Clocks = .system, caps: ConnectionCaps? = nil, inherited: CInt? = nil
+        configuration: ListenerConfiguration, serving: any RequestResponder, group: MultiThreadedEventLoopGroup,
+        clocks: Clocks = .system, caps: ConnectionLimit? = nil, inherited: CInt? = nil
     ) async throws -> Listener {
-        let caps = caps ?? ConnectionCaps(configuration.connections)
+        let caps = caps ?? ConnectionLimit(configuration.connections)
         var configuration = configuration
         configuration.requestMemory = caps.requestMemory
         configuration.caps = caps
@@ -34,8 +34,8 @@ extension Listener {
             let address = try await NIOThreadPool.singleton.runIfActive {
                 try SocketAddress.makeAddressResolvingHost(host, port: port)
             }
-            let mayTravel = configuration.plaintextCredentials || Peer(address)?.isThisMachine == true
-            let loops = try await makeLoops(configuration, serving, group, mayTravel, clocks)
+            let allowsCredentials = configuration.plaintextCredentials || Peer(address)?.isThisMachine == true
+            let loops = try await makeLoops(configuration, serving, group, allowsCredentials, clocks)
             let bootstrap = bootstrap(configuration, group, loops, caps)
             let channel: any Channel
             if let inherited {
@@ -66,15 +66,15 @@ extension Listener {
     }
 
     private static func makeLoops(
-        _ configuration: ListenerConfiguration, _ serving: any CallServing, _ group: MultiThreadedEventLoopGroup,
-        _ credentialsMayTravel: Bool, _ clocks: Clocks
+        _ configuration: ListenerConfiguration, _ serving: any RequestResponder, _ group: MultiThreadedEventLoopGroup,
+        _ allowsCredentials: Bool, _ clocks: Clocks
     ) async throws -> [NIOLoopBound<ListenerLoop>] {
         var loops: [NIOLoopBound<ListenerLoop>] = []
         for eventLoop in group.makeIterator() {
             let loop = eventLoop.submit {
                 let loop = ListenerLoop(
                     eventLoop: eventLoop, serving: serving, configuration: configuration,
-                    credentialsMayTravel: credentialsMayTravel, clocks: clocks, turn: .current)
+                    allowsCredentials: allowsCredentials, clocks: clocks, tick: .current)
                 return NIOLoopBound(loop, eventLoop: eventLoop)
             }
             loops.append(try await loop.get())
@@ -84,7 +84,7 @@ extension Listener {
 
     private static func bootstrap(
         _ configuration: ListenerConfiguration, _ group: MultiThreadedEventLoopGroup,
-        _ loops: [NIOLoopBound<ListenerLoop>], _ caps: ConnectionCaps
+        _ loops: [NIOLoopBound<ListenerLoop>], _ caps: ConnectionLimit
     ) -> ServerBootstrap {
         ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: backlog)
@@ -104,34 +104,34 @@ extension Listener {
 
     // On the connection's loop. An error closes the connection at once.
     private static func admit(
-        _ channel: any Channel, _ caps: ConnectionCaps, _ loops: [NIOLoopBound<ListenerLoop>]
+        _ channel: any Channel, _ caps: ConnectionLimit, _ loops: [NIOLoopBound<ListenerLoop>]
     ) -> EventLoopFuture<Void> {
         let eventLoop = channel.eventLoop
         guard let loop = loops.first(where: { $0.eventLoop === eventLoop }),
             let peer = channel.remoteAddress.flatMap(Peer.init)
-        else { return eventLoop.makeFailedFuture(NotAdmitted()) }
+        else { return eventLoop.makeFailedFuture(ConnectionRejected()) }
         let trust = loop.value.configuration.trust
         let isProxy = trust.includes(peer)
         // A listener for proxies that announce their clients is for nobody else: who is not listed is not heard.
-        guard isProxy || trust.source != .proxyProtocol else { return eventLoop.makeFailedFuture(NotAdmitted()) }
+        guard isProxy || trust.source != .proxyProtocol else { return eventLoop.makeFailedFuture(ConnectionRejected()) }
         return caps.admit(isProxy ? nil : peer, on: eventLoop).flatMapThrowing { isAdmitted in
-            guard isAdmitted else { throw NotAdmitted() }
+            guard isAdmitted else { throw ConnectionRejected() }
             channel.closeFuture.whenComplete { _ in caps.release(isProxy ? nil : peer) }
             try open(channel, of: peer, caps, loop.value)
         }
     }
 
     private static func open(
-        _ channel: any Channel, of peer: Peer, _ caps: ConnectionCaps, _ loop: ListenerLoop
+        _ channel: any Channel, of peer: Peer, _ caps: ConnectionLimit, _ loop: ListenerLoop
     ) throws {
-        if ConnectionOpening.isNeeded(loop.configuration) {
-            try ConnectionOpening(channel: channel, loop: loop, peer: peer, caps: caps).start()
+        if ConnectionSetup.isNeeded(loop.configuration) {
+            try ConnectionSetup(channel: channel, loop: loop, peer: peer, caps: caps).start()
         } else {
             try channel.pipeline.syncOperations.addHandler(
-                ConnectionHandler(loop: loop, peer: peer, believes: loop.believes(peer)))
+                ConnectionHandler(loop: loop, peer: peer, trustedProxy: loop.trustedProxy(peer)))
         }
     }
 }
 
 /// Closes an accepted connection that is one too many, or of nobody that is taken, or whose peer is gone already; nobody reads it.
-private struct NotAdmitted: Error {}
+private struct ConnectionRejected: Error {}

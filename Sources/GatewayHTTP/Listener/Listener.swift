@@ -32,7 +32,7 @@ public final class Listener: Sendable {
     /// Has the calls that begin from now on served by another. Those that are under way end as they began.
     ///
     /// Each loop has its own reference, so that no call takes a lock for it. Returns when every loop has the new one.
-    public func serve(by serving: any CallServing) async {
+    public func serve(by serving: any RequestResponder) async {
         await onAllLoops { loop in
             loop.serving = serving
             return loop.eventLoop.makeSucceededVoidFuture()

@@ -64,18 +64,18 @@ public struct ListenerConfiguration: Sendable {
     public var deadlines = Deadlines()
     /// Numbers of connections.
     public var connections = Connections()
-    /// The memory that incomplete requests hold; listeners that are given the same ``ConnectionCaps`` have one together.
+    /// The memory that incomplete requests hold; listeners that are given the same ``ConnectionLimit`` have one together.
     var requestMemory = RequestMemory()
     /// Counts the connections; listeners that are given the same count together. Nil for a count of one's own.
-    var caps: ConnectionCaps?
+    var caps: ConnectionLimit?
     /// Calls in flight; listeners that are given the same count together. One more is answered 503 `overloaded`.
-    public var calls = CallCaps()
+    public var calls = InFlightLimit()
     /// The TLS that connections begin with; nil where they are in the clear.
     public var tls: ServerTLS?
     /// Whether HTTP/2 is spoken beside HTTP/1.1: agreed on by ALPN where there is TLS, with prior knowledge where there is none.
     public var speaksHTTP2 = false
     /// Who is believed to speak for others; nobody unless given.
-    public var trust = ProxyTrust()
+    public var trust = TrustedProxies()
     /// Whether credentials may travel in the clear beyond this machine. Where not, such calls are refused by the way of a call.
     public var plaintextCredentials = false
 

@@ -19,23 +19,23 @@ protocol ListenerConnection: AnyObject {
 /// What the connections of one listener on one event loop share. Loop-bound: no lock anywhere.
 final class ListenerLoop {
     let eventLoop: any EventLoop
-    let executor: LoopExecutor
+    let executor: EventLoopExecutor
     /// What serves the calls that begin from now on.
-    var serving: any CallServing
+    var serving: any RequestResponder
     let configuration: ListenerConfiguration
     /// Whether a credential that comes this way may be judged.
-    let credentialsMayTravel: Bool
-    var ids = CallIDs()
-    var answers: AnswerWriter
+    let allowsCredentials: Bool
+    var ids = CallIDGenerator()
+    var answers: ResponseWriter
     /// Calls for which there is no place yet.
-    let waiting: WaitingCalls
+    let waiting: AdmissionQueue
     /// The frames of HTTP/2 connections that wait to be handled.
     let frames: FrameScheduler
     /// Calls that `serve` has not answered, those of clients that left included.
     var callsInFlight: Int { waiting.inFlight }
     /// The connections of this event loop and of all listeners, by how long they are idle.
     private let idleConnections: IdleConnections
-    private let caps: ConnectionCaps
+    private let caps: ConnectionLimit
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
     private var callsEnded: EventLoopPromise<Void>?
@@ -44,23 +44,23 @@ final class ListenerLoop {
     private var accepted: UInt64 = 0
 
     init(
-        eventLoop: any EventLoop, serving: any CallServing, configuration: ListenerConfiguration,
-        credentialsMayTravel: Bool, clocks: Clocks, turn: LoopTurn? = nil
+        eventLoop: any EventLoop, serving: any RequestResponder, configuration: ListenerConfiguration,
+        allowsCredentials: Bool, clocks: Clocks, tick: EventLoopTick? = nil
     ) {
         self.eventLoop = eventLoop
-        self.executor = LoopExecutor(on: eventLoop)
+        self.executor = EventLoopExecutor(on: eventLoop)
         self.serving = serving
         self.configuration = configuration
-        self.credentialsMayTravel = credentialsMayTravel
-        self.answers = AnswerWriter(clocks: clocks)
-        caps = configuration.caps ?? ConnectionCaps(configuration.connections)
+        self.allowsCredentials = allowsCredentials
+        self.answers = ResponseWriter(clocks: clocks)
+        caps = configuration.caps ?? ConnectionLimit(configuration.connections)
         idleConnections = caps.idleConnections(on: eventLoop)
-        self.waiting = WaitingCalls(for: configuration.calls, on: eventLoop, turn: turn)
-        self.frames = FrameScheduler(on: eventLoop, turn: turn)
+        self.waiting = AdmissionQueue(for: configuration.calls, on: eventLoop, tick: tick)
+        self.frames = FrameScheduler(on: eventLoop, tick: tick)
     }
 
     /// By what a peer is believed for whom its requests are, and which traces they belong to; nil where it is not.
-    func believes(_ peer: Peer) -> ProxyTrust.Source? {
+    func trustedProxy(_ peer: Peer) -> TrustedProxies.Source? {
         configuration.trust.includes(peer) ? configuration.trust.source : nil
     }
 
@@ -71,7 +71,7 @@ final class ListenerLoop {
     ///   - isProxied: whether a listed proxy has made the connection for somebody else. Then it counts for nothing that the listener
     ///     can be reached from this machine alone.
     func allowsCredentials(isEncrypted: Bool, isProxied: Bool) -> Bool {
-        isEncrypted || (isProxied ? configuration.plaintextCredentials : credentialsMayTravel)
+        isEncrypted || (isProxied ? configuration.plaintextCredentials : allowsCredentials)
     }
 
     /// What a connection of the peer may hold of the memory for incomplete requests.
@@ -82,11 +82,11 @@ final class ListenerLoop {
 
     /// The request as the way of a call takes it, as that of the client behind the peer where the peer is believed.
     func request(
-        _ framed: FramedRequest, id: CallID, peer: Peer, credentialsMayTravel: Bool
+        _ framed: FramedRequest, id: CallID, peer: Peer, allowsCredentials: Bool
     ) -> ReceivedRequest {
         let trust = configuration.trust
         guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust) else {
-            var request = framed.received(id: id, peer: peer, credentialsMayTravel: credentialsMayTravel)
+            var request = framed.received(id: id, peer: peer, allowsCredentials: allowsCredentials)
             // A proxy of the PROXY protocol that speaks for itself, say.
             if !trust.proxies.isEmpty, trust.includes(peer) { request.countsByAddress = false }
             return request
@@ -95,7 +95,7 @@ final class ListenerLoop {
         // of the way before it. A proxy that says nothing does not say https.
         var request = framed.received(
             id: id, peer: origin.peer,
-            credentialsMayTravel: origin.isEncrypted || configuration.plaintextCredentials)
+            allowsCredentials: origin.isEncrypted || configuration.plaintextCredentials)
         if trust.includes(origin.peer) { request.countsByAddress = false }
         return request
     }
@@ -109,9 +109,9 @@ final class ListenerLoop {
     }
 
     /// The answer to a call that is one too many in flight.
-    func answerToOneTooMany(_ id: CallID) -> Answer {
-        serving.refuse(
-            Refusal(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1)), id: id)
+    func answerToOneTooMany(_ id: CallID) -> Response {
+        serving.reject(
+            Rejection(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1)), id: id)
     }
 
     /// How long a connection is kept that is idle from now on.
@@ -137,8 +137,8 @@ final class ListenerLoop {
     }
 
     /// How it stands.
-    var reading: ListenerReading {
-        ListenerReading(
+    var reading: ListenerStatistics {
+        ListenerStatistics(
             connections: connections.count, calls: callsInFlight, waiting: waiting.count, accepted: accepted)
     }
 

@@ -46,8 +46,8 @@ package struct UnixSocketFile: Sendable {
         let descriptor = try makeSocket()
         defer { close(descriptor) }
         // Only a refused connection says that nobody listens; any other failure may be a living listener's.
-        let isRefused = address.withSockAddr { connect(descriptor, $0, socklen_t($1)) } == -1 && errno == ECONNREFUSED
-        guard isRefused else { throw ListenerError.inUse(path: path) }
+        let isRejected = address.withSockAddr { connect(descriptor, $0, socklen_t($1)) } == -1 && errno == ECONNREFUSED
+        guard isRejected else { throw ListenerError.inUse(path: path) }
         try check(unlink(path), "unlink")
     }
 

@@ -18,7 +18,7 @@ enum ClientHello {
     static let noApplicationProtocol = ByteBuffer(bytes: [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x78])
 
     /// A longer message is left to TLS: clients send some hundred bytes, some 2 KiB with keys for post-quantum exchanges.
-    private static let mostBytes = 16 * 1024
+    private static let maximumBytes = 16 * 1024
 
     private enum Code {
         static let handshakeRecord: UInt8 = 22
@@ -28,7 +28,7 @@ enum ClientHello {
 
     /// Looks at the first bytes of a connection, and takes none of them.
     static func reading(of bytes: ByteBuffer, spoken: [String]) -> Reading {
-        if bytes.readableBytes > mostBytes { return .acceptable }
+        if bytes.readableBytes > maximumBytes { return .acceptable }
         var (records, message) = (bytes, ByteBuffer())
         while true {
             if let length = message.getUInt24(at: message.readerIndex + 1), message.readableBytes >= 4 + length {

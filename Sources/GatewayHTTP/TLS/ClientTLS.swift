@@ -16,12 +16,12 @@ public final class ClientTLS: Sendable {
         public init(identity: TLSIdentity? = nil) { self.identity = identity }
 
         /// Authorities in PEM, and nobody else.
-        public init(authorities: String, identity: TLSIdentity? = nil) throws(TLSFault) {
+        public init(authorities: String, identity: TLSIdentity? = nil) throws(TLSConfigurationError) {
             self.identity = identity
             do {
                 let authorities = try NIOSSLCertificate.fromPEMBytes(Array(authorities.utf8))
                 // Without any, everybody would be refused: better said at once.
-                guard !authorities.isEmpty else { throw TLSFault.noAuthority }
+                guard !authorities.isEmpty else { throw TLSConfigurationError.noAuthority }
                 self.authorities = authorities
             } catch {
                 throw .noAuthority
@@ -36,13 +36,13 @@ public final class ClientTLS: Sendable {
     /// TLS 1.2 and 1.3. Blocks for a moment: not for event loops.
     ///
     /// - Parameter name: the name that the backend's certificate must be for, unless it is the host of its address.
-    public init(_ settings: Settings, name: String? = nil) throws(TLSFault) {
+    public init(_ settings: Settings, name: String? = nil) throws(TLSConfigurationError) {
         context = Mutex(try Self.context(settings))
         self.name = name
     }
 
     /// Goes by other certificates from the next connection on. Blocks for a moment.
-    public func replace(_ settings: Settings) throws(TLSFault) {
+    public func replace(_ settings: Settings) throws(TLSConfigurationError) {
         let new = try Self.context(settings)
         context.withLock { $0 = new }
     }
@@ -56,7 +56,7 @@ public final class ClientTLS: Sendable {
             context: context.withLock { $0 }, serverHostname: isAddress ? nil : name)
     }
 
-    private static func context(_ settings: Settings) throws(TLSFault) -> NIOSSLContext {
+    private static func context(_ settings: Settings) throws(TLSConfigurationError) -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.certificateVerification = .fullVerification

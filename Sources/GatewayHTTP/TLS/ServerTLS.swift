@@ -26,7 +26,7 @@ public final class ServerTLS: Sendable {
     private let contexts: Mutex<Contexts>
 
     /// TLS 1.2 and 1.3 by the identity. Blocks for a moment: not for event loops.
-    public init(_ identity: TLSIdentity) throws(TLSFault) {
+    public init(_ identity: TLSIdentity) throws(TLSConfigurationError) {
         contexts = Mutex(try Self.contexts(of: identity))
     }
 
@@ -34,7 +34,7 @@ public final class ServerTLS: Sendable {
     ///
     /// - Returns: Whether it has other certificates than before.
     @discardableResult
-    public func replace(_ identity: TLSIdentity) throws(TLSFault) -> Bool {
+    public func replace(_ identity: TLSIdentity) throws(TLSConfigurationError) -> Bool {
         let new = try Self.contexts(of: identity)
         return contexts.withLock { contexts in
             defer { contexts = new }
@@ -54,7 +54,7 @@ public final class ServerTLS: Sendable {
         return NIOSSLServerHandler(context: speaksHTTP2 ? contexts.both : contexts.first)
     }
 
-    private static func contexts(of identity: TLSIdentity) throws(TLSFault) -> Contexts {
+    private static func contexts(of identity: TLSIdentity) throws(TLSConfigurationError) -> Contexts {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: identity.chain.map { .certificate($0) }, privateKey: .privateKey(identity.key))
         configuration.minimumTLSVersion = .tlsv12

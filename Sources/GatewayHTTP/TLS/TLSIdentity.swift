@@ -17,7 +17,7 @@ public struct TLSIdentity: Sendable {
     ///   - certificates: the certificate that the key is for, then those that lead from it to an authority.
     ///   - key: PKCS #8, or the older forms for RSA and EC keys; not encrypted.
     /// - Throws: what of it cannot be read, or that the two do not belong together.
-    public init(certificates: String, key: String) throws(TLSFault) {
+    public init(certificates: String, key: String) throws(TLSConfigurationError) {
         do { chain = try NIOSSLCertificate.fromPEMBytes(Array(certificates.utf8)) } catch { throw .noCertificate }
         guard !chain.isEmpty else { throw .noCertificate }
         // Asked for a passphrase, OpenSSL's own code would look for a terminal.
@@ -37,7 +37,7 @@ public struct TLSIdentity: Sendable {
 }
 
 /// Why certificates or keys are of no use.
-public enum TLSFault: Error, Sendable, Hashable, CustomStringConvertible {
+public enum TLSConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// There is no certificate in the text.
     case noCertificate
     /// There is no private key in the text.

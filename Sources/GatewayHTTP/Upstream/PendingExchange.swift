@@ -11,12 +11,12 @@ final class PendingExchange {
     /// The destinations that a connection was asked of.
     var tried: [ObjectIdentifier] = []
 
-    private var answered: ((BackendAnswer) -> Void)?
+    private var answered: ((BackendResult) -> Void)?
     private var timer: Scheduled<Void>?
 
     /// - Parameter answered: called once, on the loop.
     init(
-        bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline, answered: @escaping (BackendAnswer) -> Void
+        bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline, answered: @escaping (BackendResult) -> Void
     ) {
         self.bytes = bytes
         self.mayBeRepeated = mayBeRepeated
@@ -27,7 +27,7 @@ final class PendingExchange {
     var isFinished: Bool { answered == nil }
 
     /// Answers the call; what comes after the first answer is dropped.
-    func finish(_ answer: BackendAnswer) {
+    func finish(_ answer: BackendResult) {
         stopTimer()
         let answered = answered
         self.answered = nil

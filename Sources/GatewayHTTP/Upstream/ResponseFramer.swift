@@ -13,7 +13,7 @@ package struct ResponseFramer {
         /// The response is complete. Whether the connection may carry another request.
         case response(BackendResponse, isReusable: Bool)
         /// The bytes are no response.
-        case fault(FramingFault)
+        case fault(FramingError)
     }
 
     private enum Stage {
@@ -52,7 +52,7 @@ package struct ResponseFramer {
         } else {
             buffer.writeImmutableBuffer(bytes)
         }
-        do throws(FramingFault) {
+        do throws(FramingError) {
             return try advance()
         } catch {
             abandon()
@@ -70,7 +70,7 @@ package struct ResponseFramer {
         return .response(response, isReusable: false)
     }
 
-    private mutating func advance() throws(FramingFault) -> Event {
+    private mutating func advance() throws(FramingError) -> Event {
         while true {
             switch stage {
             case .statusLine:
@@ -86,7 +86,7 @@ package struct ResponseFramer {
                 return finish()
             case .untilClose:
                 guard buffer.readableBytes <= bodyLimit else {
-                    throw FramingFault(code: .backendFailed, detail: "the answer is too long")
+                    throw FramingError(code: .backendFailed, detail: "the answer is too long")
                 }
                 return .needMore
             case .abandoned:
@@ -99,7 +99,7 @@ package struct ResponseFramer {
         .response(response, isReusable: keepsAlive && buffer.readableBytes == 0)
     }
 
-    private mutating func readStatusLine(_ buffer: ByteBuffer) throws(FramingFault) -> Bool {
+    private mutating func readStatusLine(_ buffer: ByteBuffer) throws(FramingError) -> Bool {
         let bytes = buffer.readableBytesUInt8Span
         let end = min(bytes.count, Self.statusLineBytes)
         while scanned < end, bytes[scanned] != .lineFeed { scanned += 1 }
@@ -114,7 +114,7 @@ package struct ResponseFramer {
         return true
     }
 
-    private mutating func readFields(_ buffer: ByteBuffer, _ head: ResponseHead) throws(FramingFault) -> Bool {
+    private mutating func readFields(_ buffer: ByteBuffer, _ head: ResponseHead) throws(FramingError) -> Bool {
         let bytes = buffer.readableBytesUInt8Span
         var head = head
         loop: while true {
@@ -122,7 +122,7 @@ package struct ResponseFramer {
             case .incomplete:
                 stage = .fields(head)
                 return false
-            case .field(let line): try head.take(line, in: bytes)
+            case .field(let line): try head.process(line, in: bytes)
             case .end: break loop
             }
         }

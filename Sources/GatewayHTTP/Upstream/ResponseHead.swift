@@ -29,7 +29,7 @@ struct ResponseHead {
     var keepsAlive: Bool { !asksToClose && (isVersion11 || asksToKeep) && body != .untilClose }
 
     /// Reads `HTTP/1.x NNN [reason]`, without its line end (RFC 9112, section 4).
-    init(statusLine line: Range<Int>, in bytes: Span<UInt8>) throws(FramingFault) {
+    init(statusLine line: Range<Int>, in bytes: Span<UInt8>) throws(FramingError) {
         let prefix = "HTTP/1.".utf8
         guard line.count >= 12 else { throw .malformed("a status line that is too short") }
         var index = line.lowerBound
@@ -50,7 +50,7 @@ struct ResponseHead {
     }
 
     /// Takes one field line into account.
-    mutating func take(_ line: FieldLine, in bytes: Span<UInt8>) throws(FramingFault) {
+    mutating func process(_ line: FieldLine, in bytes: Span<UInt8>) throws(FramingError) {
         if bytes.reads("content-length", in: line.name) {
             guard contentLength == nil else { throw .malformed("Content-Length twice in an answer") }
             contentLength = try RequestHead.length(line.value, in: bytes)
@@ -70,13 +70,13 @@ struct ResponseHead {
     }
 
     /// What can only be judged when all fields are there.
-    func check(bodyLimit: Int) throws(FramingFault) {
+    func check(bodyLimit: Int) throws(FramingError) {
         guard !(isChunked && contentLength != nil) else {
             throw .malformed("Content-Length with Transfer-Encoding in an answer")
         }
         guard !isChunked || isVersion11 else { throw .malformed("Transfer-Encoding in an HTTP/1.0 answer") }
         if case .length(let length) = body, length > bodyLimit {
-            throw FramingFault(code: .backendFailed, detail: "the answer is too long")
+            throw FramingError(code: .backendFailed, detail: "the answer is too long")
         }
     }
 }

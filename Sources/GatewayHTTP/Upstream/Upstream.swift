@@ -7,11 +7,11 @@ internal import Synchronization
 ///
 /// A request that may not be repeated is put on the wire at most once, whatever happens.
 public final class Upstream: Backend {
-    let loops: [NIOLoopBound<UpstreamLoop>]
+    let loops: [NIOLoopBound<UpstreamConnectionPool>]
     let connects: ConnectCounters
     private let isShutDown = Atomic(false)
 
-    private init(loops: [NIOLoopBound<UpstreamLoop>], connects: ConnectCounters) {
+    private init(loops: [NIOLoopBound<UpstreamConnectionPool>], connects: ConnectCounters) {
         self.loops = loops
         self.connects = connects
     }
@@ -37,10 +37,10 @@ public final class Upstream: Backend {
         let maximum = max(1, configuration.connections / eventLoops.count)
         configuration.waiting = (configuration.waiting + eventLoops.count - 1) / eventLoops.count
         let health = configuration.addresses.map { _ in DestinationHealth() }
-        var loops: [NIOLoopBound<UpstreamLoop>] = []
+        var loops: [NIOLoopBound<UpstreamConnectionPool>] = []
         for eventLoop in eventLoops {
             let loop = eventLoop.submit { [configuration] in
-                let loop = UpstreamLoop(
+                let loop = UpstreamConnectionPool(
                     eventLoop: eventLoop, configuration: configuration, health: health, maximum: maximum,
                     connects: connects)
                 return NIOLoopBound(loop, eventLoop: eventLoop)
@@ -53,7 +53,7 @@ public final class Upstream: Backend {
     }
 
     /// Sends the request by the pool of the loop that the call is on; on none of them, by that of the first.
-    public func exchange(_ request: borrowing RecordedRequest) async -> BackendAnswer {
+    public func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
         let (bytes, mayBeRepeated, deadline) = (request.bytes, request.mayBeRepeated, request.deadline)
         let current = MultiThreadedEventLoopGroup.currentEventLoop
         return await withCheckedContinuation { continuation in

@@ -24,7 +24,7 @@ final class UpstreamConnection: ChannelInboundHandler {
     /// When it was made.
     let opened: NIODeadline
 
-    private let pool: UpstreamLoop
+    private let pool: UpstreamConnectionPool
     private let timer: DeadlineTimer
     private var context: ChannelHandlerContext?
     private var exchange: PendingExchange?
@@ -32,7 +32,7 @@ final class UpstreamConnection: ChannelInboundHandler {
     private var completed: (response: BackendResponse, isReusable: Bool)?
     private var reason = "the backend closed the connection"
 
-    init(pool: UpstreamLoop, destination: UpstreamDestination) {
+    init(pool: UpstreamConnectionPool, destination: UpstreamDestination) {
         self.pool = pool
         self.destination = destination
         self.opened = pool.eventLoop.now
@@ -70,7 +70,7 @@ final class UpstreamConnection: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) {
         if exchange != nil, completed == nil, case .response(let response, _) = framer.receiveEnd() {
             completed = (response, false)
-            settle()
+            completeExchange()
         }
         end()
         context.fireChannelInactive()
@@ -96,7 +96,7 @@ final class UpstreamConnection: ChannelInboundHandler {
 
     // Only now is it sure that nothing follows the answer of what has arrived.
     func channelReadComplete(context: ChannelHandlerContext) {
-        settle()
+        completeExchange()
         context.fireChannelReadComplete()
     }
 
@@ -105,7 +105,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         close()
     }
 
-    private func settle() {
+    private func completeExchange() {
         guard let completed, let exchange else { return }
         self.completed = nil
         self.exchange = nil

@@ -6,13 +6,13 @@ final class UpstreamDestination {
     let address: UpstreamAddress
     /// What the checks say, the same for all loops.
     let health: DestinationHealth
-    var circuit = Circuit()
+    var circuit = CircuitBreaker()
     /// Connections without work, the most recently used last.
     var idle = CircularBuffer<UpstreamConnection>()
     /// Connections that are there or are being made.
     var open = 0
     /// For the next trial.
-    var trial: Scheduled<Void>?
+    var halfOpenProbe: Scheduled<Void>?
 
     init(_ address: UpstreamAddress, health: DestinationHealth) {
         self.address = address

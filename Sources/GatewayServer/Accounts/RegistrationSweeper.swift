@@ -45,7 +45,7 @@ final class RegistrationSweeper: Sendable {
                 while (try? await Task.sleep(for: Self.period)) != nil { look.yield() }
                 look.finish()
             }
-            var waits = SweepWaits()
+            var waits = SweepBackoff()
             for await _ in looks {
                 takeEnded(&waits)
                 for id in await due(by: &waits, .now) {
@@ -59,7 +59,7 @@ final class RegistrationSweeper: Sendable {
         }
     }
 
-    private func takeEnded(_ waits: inout SweepWaits) {
+    private func takeEnded(_ waits: inout SweepBackoff) {
         let all = ended.withLock { ended in
             defer { ended = [] }
             return ended
@@ -68,25 +68,25 @@ final class RegistrationSweeper: Sendable {
     }
 
     /// What is to be deleted now, as many as may be under way; they count as under way from now on.
-    func due(by waits: inout SweepWaits, _ now: ContinuousClock.Instant) async -> [RegistrationID] {
-        guard waits.underWay < Self.atOnce else { return [] }
+    func due(by waits: inout SweepBackoff, _ now: ContinuousClock.Instant) async -> [RegistrationID] {
+        guard waits.inProgress < Self.atOnce else { return [] }
         let marked: [RegistrationID]
         do throws(LedgerUnavailable) {
-            marked = try await ledger.doomed(limit: Self.batch + waits.count)
+            marked = try await ledger.pendingDeletion(limit: Self.batch + waits.count)
         } catch {
-            logger.error("The ledger cannot say what is to be deleted", metadata: ["detail": "\(error.detail)"])
+            logger.error("Pending deletions could not be read from the ledger", metadata: ["detail": "\(error.detail)"])
             return []
         }
         waits.keep(Set(marked))
         let due = marked.filter { waits.isDue($0, now, isClaimed: ledger.isClaimed) }
-            .prefix(Self.atOnce - waits.underWay)
+            .prefix(Self.atOnce - waits.inProgress)
         for id in due { waits.begun(id) }
         return Array(due)
     }
 }
 
 /// Which registrations are being deleted, and until when those are left alone that could not be.
-struct SweepWaits {
+struct SweepBackoff {
     private struct Entry {
         var wait: Duration
         var until: ContinuousClock.Instant
@@ -104,7 +104,7 @@ struct SweepWaits {
     var count: Int { entries.count + begun.count }
 
     /// How many deletions are under way.
-    var underWay: Int { begun.count }
+    var inProgress: Int { begun.count }
 
     /// Whether the registration is neither being deleted nor left alone. One that a call held is due when the call has ended.
     func isDue(

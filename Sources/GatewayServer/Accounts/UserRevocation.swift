@@ -9,47 +9,49 @@ internal import Logging
 /// the backend. Whoever logs in meanwhile is judged by what the authenticators say now.
 struct UserRevocation: Sendable {
     let sessions: SessionRegister
-    let verdicts: VerdictCache
+    let passwordCache: PasswordCache
     let throttle: LoginThrottle
-    let sends: SendMemory
+    let sends: IdempotencyStore
     let journal: any Journal
     let sweeper: RegistrationSweeper
     let logger: Logger
 
     /// Settles what became of an authenticator's accounts. The loss comes first, and the record as soon as there can be one.
-    func settle(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
+    func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
         forget(changes.revoked.keys)
-        try await sessions.settle(changes, of: authenticator)
+        try await sessions.reconcile(changes, of: authenticator)
         sweeper.wake()
         let records = changes.revoked.sorted { $0.key < $1.key }.map { user, end in
             record(user, end, authenticator: authenticator)
         }
         if !records.isEmpty {
-            logger.notice("Users were revoked", metadata: ["users": "\(records.count)"])
+            logger.notice("Users revoked", metadata: ["users": "\(records.count)"])
         }
         await write(records)
     }
 
     /// Revokes one user, for an account that was found to have ended.
-    func revoke(_ user: UserName, because end: AccountEnd, authenticator: PluginName) async throws(LedgerUnavailable) {
+    func revoke(
+        _ user: UserName, because end: AccountEndReason, authenticator: PluginName
+    ) async throws(LedgerUnavailable) {
         try await takeBack(user)
-        logger.notice("A user was revoked", metadata: ["user": "\(user)", "reason": "\(end.rawValue)"])
+        logger.notice("User revoked", metadata: ["user": "\(user)", "reason": "\(end.rawValue)"])
         do throws(JournalUnavailable) {
             try await journal.record([record(user, end, authenticator: authenticator)])
         } catch {
-            logger.error("A revoked user was not recorded", metadata: ["detail": "\(error.detail)"])
+            logger.error("Revocation of a user could not be recorded", metadata: ["detail": "\(error.detail)"])
         }
     }
 
     /// Ends the sessions that began with an account, and has its password asked about again. The user's devices stay.
     func endSessions(of account: Account) async throws(LedgerUnavailable) {
-        verdicts.forget(account.user)
+        passwordCache.forget(account.user)
         try await end(sessions.sessions(of: account.user).filter { $0.account == account }, because: .ended)
-        logger.notice("The sessions of an account were ended", metadata: ["user": "\(account.user)"])
+        logger.notice("Sessions of an account revoked", metadata: ["user": "\(account.user)"])
     }
 
     /// Ends sessions, and records each.
-    func end(_ ending: [Session], because end: AccountEnd) async throws(LedgerUnavailable) {
+    func end(_ ending: [Session], because end: AccountEndReason) async throws(LedgerUnavailable) {
         var records: [JournalRecord] = []
         var fault: LedgerUnavailable?
         for session in ending {
@@ -64,7 +66,7 @@ struct UserRevocation: Sendable {
         do throws(JournalUnavailable) {
             if !records.isEmpty { try await journal.record(records) }
         } catch {
-            logger.error("Ended sessions were not recorded", metadata: ["detail": "\(error.detail)"])
+            logger.error("Revoked sessions could not be recorded", metadata: ["detail": "\(error.detail)"])
         }
         if let fault { throw fault }
     }
@@ -75,21 +77,21 @@ struct UserRevocation: Sendable {
     func replaceGroups(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) -> Set<UserName> {
         let users = sessions.replaceGroups(groups, of: authenticator)
         // A remembered password stands for the groups that it was found with.
-        for user in users { verdicts.forget(user) }
+        for user in users { passwordCache.forget(user) }
         return users
     }
 
     /// Has the tokens of one account lose the groups that it has lost, at once.
     func noteGroups(_ groups: Set<GroupName>, of account: Account) async {
         guard sessions.noteGroups(groups, of: account) else { return }
-        verdicts.forget(account.user)
+        passwordCache.forget(account.user)
         await recordLostGroups(of: [account.user], account.authenticator)
     }
 
     /// Writes down who has lost groups.
     func recordLostGroups(of users: Set<UserName>, _ authenticator: PluginName) async {
         if users.isEmpty { return }
-        logger.notice("Users have lost groups", metadata: ["users": "\(users.count)"])
+        logger.notice("Users removed from groups", metadata: ["users": "\(users.count)"])
         await write(users.sorted().map { record($0, .groupsLost, authenticator: authenticator) })
     }
 
@@ -99,7 +101,7 @@ struct UserRevocation: Sendable {
             do throws(JournalUnavailable) {
                 try await journal.record(Array(records[start..<min(start + 1000, records.count)]))
             } catch {
-                logger.error("Revoked users were not recorded", metadata: ["detail": "\(error.detail)"])
+                logger.error("Revocation of users could not be recorded", metadata: ["detail": "\(error.detail)"])
             }
         }
     }
@@ -114,16 +116,16 @@ struct UserRevocation: Sendable {
     /// Forgets what was said of the users' passwords, where they came from, and what they have sent.
     private func forget(_ users: some Sequence<UserName>) {
         for user in users {
-            verdicts.forget(user)
+            passwordCache.forget(user)
             throttle.forget(user)
             sends.forget(user)
         }
     }
 
     private func record(
-        _ user: UserName, _ end: AccountEnd, authenticator: PluginName, session: SessionID? = nil
+        _ user: UserName, _ end: AccountEndReason, authenticator: PluginName, session: SessionID? = nil
     ) -> JournalRecord {
-        var ids = CallIDs()
+        var ids = CallIDGenerator()
         var facts = CallFacts(call: ids.next(), peer: .gateway)
         facts.action = .operatorRevoke
         facts.user = user

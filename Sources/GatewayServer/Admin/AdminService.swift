@@ -35,7 +35,7 @@ struct AdminService: Service {
         do {
             try await application.run()
         } catch let error as IOError {
-            throw AddressFault(error, at: address)
+            throw ListenAddressError(error, at: address)
         }
     }
 

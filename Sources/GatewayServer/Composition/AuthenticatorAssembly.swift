@@ -18,7 +18,7 @@ struct AuthenticatorAssembly {
     func problems() async -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for index in plugins.indices {
-            problems += await plugins[index].problems(context(of: index, revocations: NothingRevoked()))
+            problems += await plugins[index].problems(context(of: index, revocations: EmptyRevocationList()))
         }
         return problems
     }
@@ -81,7 +81,7 @@ struct AuthenticatorAssembly {
     private func link(of plugin: ConfiguredPlugin, _ authenticator: any Authenticator) -> AuthenticatorChain.Link {
         .init(
             name: plugin.name, takes: plugin.takes, bounds: plugin.bounds,
-            verdictDependsOnPeer: plugin.verdictDependsOnPeer, authenticator: authenticator,
+            outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, authenticator: authenticator,
             metrics: metrics?.authenticator(plugin.name))
     }
 
@@ -119,5 +119,5 @@ private struct UnusableAuthenticator: AccountAuthenticator {
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         .unavailable(.failed)
     }
-    func standing(of login: LoginName) async -> AccountStanding { .unknown(.failed) }
+    func status(of login: LoginName) async -> AccountStatus { .unknown(.failed) }
 }

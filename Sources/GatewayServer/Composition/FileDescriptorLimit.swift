@@ -24,7 +24,7 @@ enum FileDescriptorLimit {
         let shares = Shares(of: Int(clamping: limit.rlim_cur))
         guard limit.rlim_cur < wanted else { return shares }
         logger.warning(
-            "Few files and connections may be open at once",
+            "File descriptor limit is low",
             metadata: ["limit": "\(limit.rlim_cur)", "wanted": "\(wanted)"])
         return shares
     }

@@ -45,29 +45,30 @@ public struct GatewayServer: Sendable {
     /// Runs until SIGTERM, SIGINT, graceful shutdown of the surrounding service group, or cancellation. Calls in flight are
     /// finished first; a second signal cuts them, and each is recorded with the outcome `unknown-at-stop`.
     ///
-    /// - Throws: `ConfigurationFault` for what `check` would have found, and the errors of stores and sockets.
+    /// - Throws: `ConfigurationError` for what `check` would have found, and the errors of stores and sockets.
     public func run() async throws {
         let shares = FileDescriptorLimit.raise(logger: logger)
         if !configuration.policy.isEnforced {
-            logger.warning("The policy is not enforced: what its rules do not allow is only recorded")
+            logger.warning("Policy is not enforced; violations are only recorded")
         }
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
         // Files have a thread of their own: a changed users file must not wait for the passwords that are being hashed.
         let fileThreads = NIOThreadPool(numberOfThreads: 1)
         fileThreads.start()
-        let group = try await EventLoops.makeGroup(threads: configuration.eventLoops)
-        let pulse = LoopPulse(group: group, clocks: clocks)
+        let group = try await EventLoopScheduler.makeGroup(threads: configuration.eventLoops)
+        let lagMonitor = EventLoopLagMonitor(group: group, clocks: clocks)
         let outcome: Result<Void, any Error>
         do {
             try await run(
-                group: group, shares: shares, pulse: pulse, pool: BlockingPool(threads: threads, capacity: 256),
+                group: group, shares: shares, lagMonitor: lagMonitor,
+                pool: BlockingPool(threads: threads, capacity: 256),
                 filePool: BlockingPool(threads: fileThreads, capacity: 256))
             outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
-        pulse.stop()
+        lagMonitor.stop()
         try? await group.shutdownGracefully()
         try? await threads.shutdownGracefully()
         try? await fileThreads.shutdownGracefully()
@@ -77,7 +78,8 @@ public struct GatewayServer: Sendable {
     }
 
     private func run(
-        group: MultiThreadedEventLoopGroup, shares: FileDescriptorLimit.Shares, pulse: LoopPulse, pool: BlockingPool,
+        group: MultiThreadedEventLoopGroup, shares: FileDescriptorLimit.Shares, lagMonitor: EventLoopLagMonitor,
+        pool: BlockingPool,
         filePool: BlockingPool
     ) async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -89,9 +91,9 @@ public struct GatewayServer: Sendable {
             clocks: clocks, logger: logger, metrics: metrics)
         try requireFreeAddresses(inherited)
         let problems = await assembly.problems()
-        if problems.contains(where: { $0.severity == .error }) { throw ConfigurationFault(problems) }
+        if problems.contains(where: { $0.severity == .error }) { throw ConfigurationError(problems) }
         let tls = try ConfiguredTLS(configuration, pool: filePool, clocks: clocks, logger: logger)
-        let stores = try OpenStores(
+        let stores = try GatewayStores(
             configuration, acceptsIdentityChange: acceptsIdentityChange,
             restore: keepsRestoredSessions ? .kept : .ended, clocks: clocks, logger: logger)
         let made: AuthenticatorAssembly.Made
@@ -106,7 +108,7 @@ public struct GatewayServer: Sendable {
             logger.warning("Registrations from before the gateway", metadata: ["detail": "\(warning)"])
         }
         let readiness = stores.readiness(clocks: clocks)
-        let ledgerWatch = LedgerWatch(ledger: stores.ledger, logger: logger)
+        let ledgerWatch = LedgerMonitor(ledger: stores.ledger, logger: logger)
         let history = RecordedHistory(
             directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         let (parts, rules, revocation) = makeParts(stores, made, history, metrics, pool, filePool)
@@ -123,15 +125,15 @@ public struct GatewayServer: Sendable {
         let (embeddedPorts, embeddedPort) = AsyncStream<Int>.makeStream()
         let (adminPorts, adminPort) = AsyncStream<Int?>.makeStream()
         // Started in this order, and stopped in the opposite one: calls in flight still need the backend.
-        let signals = StopSignals(logger: logger)
-        let serving = Current<RunningGateway?>(nil)
-        var services: [any Service] = [Watchdog(notifier: notifier, pulse: pulse, logger: logger)]
+        let signals = ShutdownSignals(logger: logger)
+        let serving = HotSwappable<RunningGateway?>(nil)
+        var services: [any Service] = [Watchdog(notifier: notifier, lagMonitor: lagMonitor, logger: logger)]
         if configuration.backend.address == .embedded { services.append(embeddedBackend(embeddedPort)) }
         services.append(
             AdminService(
                 address: configuration.admin, readiness: readiness,
                 metrics: MetricsCollector(
-                    parts: parts, readiness: readiness, pulse: pulse, running: serving, ledger: ledgerWatch,
+                    parts: parts, readiness: readiness, lagMonitor: lagMonitor, running: serving, ledger: ledgerWatch,
                     certificates: zip(configuration.listeners, tls.listeners).compactMap { section, tls in
                         tls.map { (section.address.description, $0) }
                     }),
@@ -139,7 +141,8 @@ public struct GatewayServer: Sendable {
             ) { adminPort.yield($0) })
         services += [
             reloading, parts.review, ledgerWatch,
-            UnconfirmedExpiry(ledger: stores.ledger, sweeper: parts.sweeper, clocks: clocks, logger: logger),
+            UnconfirmedRegistrationExpiry(
+                ledger: stores.ledger, sweeper: parts.sweeper, clocks: clocks, logger: logger),
         ]
         let control: ControlServer?
         do {
@@ -147,7 +150,7 @@ public struct GatewayServer: Sendable {
                 .init(
                     throttle: parts.throttle, limiter: { parts.current.limiter.value }, names: configuration.names,
                     reloading: reloading,
-                    explainer: parts.current.explainer,
+                    dryRun: parts.current.dryRun,
                     stores: StoreOperations(
                         ledger: stores.ledger, sessions: stores.sessions, revocation: revocation,
                         sweeper: parts.sweeper, names: configuration.names, handles: parts.current.handles,
@@ -163,7 +166,8 @@ public struct GatewayServer: Sendable {
             GatewayService(
                 configuration: configuration, tls: tls, rules: rules, parts: parts, reload: reload,
                 readiness: readiness,
-                serving: serving, shares: shares, notifier: notifier, haste: signals.haste, inherited: inherited,
+                serving: serving, shares: shares, notifier: notifier, forcedShutdown: signals.forcedShutdown,
+                inherited: inherited,
                 group: group, embeddedPorts: embeddedPorts, adminPorts: adminPorts, onStarted: onStarted))
         let outcome: Result<Void, any Error>
         do {
@@ -179,64 +183,67 @@ public struct GatewayServer: Sendable {
     }
 
     /// Sees to it that every address can be listened on, before anything is opened or logged.
-    private func requireFreeAddresses(_ inherited: InheritedSockets) throws(AddressFault) {
+    private func requireFreeAddresses(_ inherited: InheritedSockets) throws(ListenAddressError) {
         var sockets = inherited
         var addresses = configuration.listeners.map(\.address).filter { sockets.take($0) == nil }
         addresses.append(configuration.admin)
         if configuration.backend.address == .embedded {
             addresses.append(.tcp(host: "127.0.0.1", port: configuration.backend.embeddedPort))
         }
-        var faults: [AddressFault] = []
+        var faults: [ListenAddressError] = []
         for address in addresses {
-            do throws(AddressFault) { try address.requireFree() } catch { faults.append(error) }
+            do throws(ListenAddressError) { try address.requireFree() } catch { faults.append(error) }
         }
-        if !faults.isEmpty { throw AddressFault(faults.map(\.description).joined(separator: "\n")) }
+        if !faults.isEmpty { throw ListenAddressError(faults.map(\.description).joined(separator: "\n")) }
     }
 
     /// What lasts, and what the gateway begins to decide by.
     private func makeParts(
-        _ stores: OpenStores, _ made: AuthenticatorAssembly.Made, _ history: RecordedHistory,
+        _ stores: GatewayStores, _ made: AuthenticatorAssembly.Made, _ history: RecordedHistory,
         _ metrics: CallMetrics, _ pool: BlockingPool, _ filePool: BlockingPool
-    ) -> (GatewayParts, GatewayRules, UserRevocation) {
-        let (verdicts, throttle) = (VerdictCache(clocks: clocks), LoginThrottle(clocks: clocks))
+    ) -> (GatewayState, CompiledConfiguration, UserRevocation) {
+        let (passwordCache, throttle) = (PasswordCache(clocks: clocks), LoginThrottle(clocks: clocks))
         let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
-        let sends = SendMemory(clocks: clocks)
+        let sends = IdempotencyStore(clocks: clocks)
         sends.restore(stores.keyedSends)
         let revocation = UserRevocation(
-            sessions: stores.sessions, verdicts: verdicts, throttle: throttle, sends: sends, journal: stores.journal,
+            sessions: stores.sessions, passwordCache: passwordCache, throttle: throttle, sends: sends,
+            journal: stores.journal,
             sweeper: sweeper, logger: logger)
-        let chain = Current(made.chain)
-        let authentication = Current(configuration.authentication)
+        let chain = HotSwappable(made.chain)
+        let authentication = HotSwappable(configuration.authentication)
         let limiter = Limiter(configuration.limits, clocks: clocks)
         let rules = configuration.rules(
-            chain: made.chain, limiter: limiter, throttle: throttle, verdicts: verdicts, sends: sends)
-        let explainer = CallExplainer(
+            chain: made.chain, limiter: limiter, throttle: throttle, passwordCache: passwordCache, sends: sends)
+        let dryRun = DryRun(
             rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
             digester: stores.messageDigester)
-        let parts = GatewayParts(
-            stores: stores, verdicts: verdicts, throttle: throttle, sends: sends, history: history, sweeper: sweeper,
-            accounts: AccountWatch(
+        let parts = GatewayState(
+            stores: stores, passwordCache: passwordCache, throttle: throttle, sends: sends, history: history,
+            sweeper: sweeper,
+            accounts: AccountMonitor(
                 made.lists, sessions: stores.sessions, revocation: revocation, clocks: clocks, logger: logger),
-            review: AccountReview(
+            review: AccountRecheck(
                 sessions: stores.sessions, chain: chain, revocation: revocation, authentication: authentication,
                 logger: logger),
-            current: GatewayParts.CurrentRules(
-                chain: chain, made: Current(made), handles: Current(configuration.backend.handles),
-                explainer: Current(explainer),
-                limiter: Current(limiter), drain: Current(configuration.drain), authentication: authentication),
+            current: GatewayState.CurrentConfiguration(
+                chain: chain, made: HotSwappable(made), handles: HotSwappable(configuration.backend.handles),
+                dryRun: HotSwappable(dryRun),
+                limiter: HotSwappable(limiter), drain: HotSwappable(configuration.drain), authentication: authentication
+            ),
             metrics: metrics, pool: pool, filePool: filePool, clocks: clocks, logger: logger)
         return (parts, rules, revocation)
     }
 
     private func openControl(
-        _ parts: ControlOperations.Parts, _ stores: OpenStores, _ group: MultiThreadedEventLoopGroup
+        _ parts: ControlOperations.Parts, _ stores: GatewayStores, _ group: MultiThreadedEventLoopGroup
     ) async throws -> ControlServer? {
         guard let path = configuration.control else { return nil }
         let operations = ControlOperations(ControlOperations.all(parts), journal: stores.journal, logger: logger)
         do {
             return try await ControlServer.open(path: path, operations: operations, group: group, logger: logger)
-        } catch let fault as ControlFault {
-            throw ConfigurationFault(file: path, fault.reason)
+        } catch let fault as ControlError {
+            throw ConfigurationError(file: path, fault.reason)
         }
     }
 

@@ -12,17 +12,17 @@ internal import Synchronization
 struct GatewayService: Service {
     let configuration: ServerConfiguration
     let tls: ConfiguredTLS
-    let rules: GatewayRules
-    let parts: GatewayParts
+    let rules: CompiledConfiguration
+    let parts: GatewayState
     /// What exchanges the gateway while it serves; nil where nothing does.
     let reload: GatewayReload?
     let readiness: Readiness
     /// Told of the gateway once it serves.
-    let serving: Current<RunningGateway?>
+    let serving: HotSwappable<RunningGateway?>
     let shares: FileDescriptorLimit.Shares
     let notifier: ServiceNotifier
     /// Has a value when nothing is to be waited for any more.
-    let haste: AsyncStream<Void>
+    let forcedShutdown: AsyncStream<Void>
     let inherited: InheritedSockets
     let group: MultiThreadedEventLoopGroup
     let embeddedPorts: AsyncStream<Int>
@@ -30,7 +30,7 @@ struct GatewayService: Service {
     let onStarted: @Sendable (StartedGateway) async -> Void
 
     /// How long the ends of calls that were cut may take to be written down.
-    private static let settlingTime = TimeAmount.seconds(5)
+    private static let completionTime = TimeAmount.seconds(5)
 
     func run() async throws {
         var embeddedPort: Int?
@@ -45,28 +45,28 @@ struct GatewayService: Service {
             group: group)
         let sweeping = running.start { [sweeper = parts.sweeper] in
             // Of a lane of its own: no call has one of these ids.
-            let ids = Mutex(CallIDs())
+            let ids = Mutex(CallIDGenerator())
             await sweeper.run { id in await running.current.value.sweep(id, as: ids.withLock { $0.next() }) }
         }
         let merging = Task { [history = parts.history, tls, configuration, parts] in
             var seconds = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
-                running.current.value.settleRefusals()
+                running.current.value.flushRejections()
                 seconds += 1
                 if seconds % 60 == 0 { history.refresh() }
                 if seconds % 86_400 == 0 {
                     tls.logExpiring(configuration, now: parts.clocks.wall(), logger: parts.logger)
                 }
             }
-            running.current.value.settleRefusals(all: true)
+            running.current.value.flushRejections(all: true)
         }
         var listeners: [Listener] = []
         do {
             // The bound on connections is the gateway's, however many listeners there are.
             var bounds = configuration.connections
             bounds.total = min(bounds.total, shares.clients)
-            let caps = ConnectionCaps(bounds)
-            let calls = CallCaps(most: configuration.callsInFlight)
+            let caps = ConnectionLimit(bounds)
+            let calls = InFlightLimit(most: configuration.callsInFlight)
             readiness.watch(calls)
             var sockets = inherited
             for (section, tls) in zip(configuration.listeners, tls.listeners) {
@@ -85,10 +85,10 @@ struct GatewayService: Service {
                 listeners: zip(configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
                 admin: configuration.admin.bound(to: adminPort), embeddedBackendPort: embeddedPort)
             parts.logger.notice(
-                "The gateway serves",
+                "Gateway started",
                 metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
             notifier.ready()
-            MappedPrograms.release()
+            MappedExecutables.release()
             await onStarted(started)
             try? await gracefulShutdown()
         } catch {
@@ -118,7 +118,7 @@ struct GatewayService: Service {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { if isGraceful { await drain(listeners) } }
             tasks.addTask {
-                for await _ in haste {
+                for await _ in forcedShutdown {
                     await cut(listeners)
                     break
                 }
@@ -130,7 +130,7 @@ struct GatewayService: Service {
         await running.shutdownUpstream()
         await sweeping.value
         // What was cut has its outcome now, and the stores are there for it until this returns.
-        let end = NIODeadline.now() + Self.settlingTime
+        let end = NIODeadline.now() + Self.completionTime
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.finishCalls(deadline: end) } }
         }
@@ -154,8 +154,8 @@ struct GatewayService: Service {
     }
 
     private func start(
-        _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway, caps: ConnectionCaps,
-        calls: CallCaps, inherited: CInt?
+        _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway, caps: ConnectionLimit,
+        calls: InFlightLimit, inherited: CInt?
     ) async throws -> Listener {
         var listener: ListenerConfiguration =
             switch section.address {
@@ -172,7 +172,7 @@ struct GatewayService: Service {
                 configuration: listener, serving: serving, group: group, clocks: parts.clocks, caps: caps,
                 inherited: inherited)
         } catch {
-            throw AddressFault(error, at: section.address)
+            throw ListenAddressError(error, at: section.address)
         }
     }
 }

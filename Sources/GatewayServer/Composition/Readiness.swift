@@ -11,9 +11,9 @@ final class Readiness: Sendable {
     }
 
     private let state = Mutex(State.starting)
-    private let stores: [StoreCheck]
+    private let stores: [StoreHealthCheck]
     private let loss: @Sendable () -> String?
-    private let calls = Mutex<CallCaps?>(nil)
+    private let calls = Mutex<InFlightLimit?>(nil)
 
     /// An overload that lasts for so long is said: others should get the calls.
     private static let longOverload = TimeAmount.seconds(30)
@@ -21,7 +21,7 @@ final class Readiness: Sendable {
     /// - Parameters:
     ///   - stores: what must be written for calls to be served.
     ///   - loss: which lines of the journal were found missing since the start, or nil.
-    init(stores: [StoreCheck], loss: @escaping @Sendable () -> String? = { nil }) {
+    init(stores: [StoreHealthCheck], loss: @escaping @Sendable () -> String? = { nil }) {
         self.stores = stores
         self.loss = loss
     }
@@ -29,7 +29,7 @@ final class Readiness: Sendable {
     func enter(_ new: State) { state.withLock { $0 = new } }
 
     /// Says where the calls are counted that an overload refuses.
-    func watch(_ caps: CallCaps) { calls.withLock { $0 = caps } }
+    func watch(_ caps: InFlightLimit) { calls.withLock { $0 = caps } }
 
     /// What does not keep the gateway from serving, and somebody has to look at; nil where nothing is.
     var warning: String? {

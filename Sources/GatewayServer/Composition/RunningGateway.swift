@@ -8,10 +8,10 @@ internal import NIOPosix
 /// The gateway that the listeners serve by, and its way to the backend: exchanged as one, while the sockets stay open.
 actor RunningGateway {
     /// The gateway of calls that begin now; for what calls the gateway itself.
-    nonisolated let current: Current<Gateway>
+    nonisolated let current: HotSwappable<Gateway>
 
-    private let parts: GatewayParts
-    private let loops: EventLoops
+    private let parts: GatewayState
+    private let scheduler: EventLoopScheduler
     private let group: MultiThreadedEventLoopGroup
     private let embeddedPort: Int?
     private let connections: Int
@@ -19,11 +19,11 @@ actor RunningGateway {
     private var upstream: Upstream
     private var upstreamConfiguration: UpstreamConfiguration
     /// Those that earlier calls may still go by. Each closes by itself when the last of these has ended.
-    private var former: [Former] = []
+    private var former: [Previous] = []
     private var listeners: [Listener] = []
-    private var caps: ConnectionCaps?
+    private var caps: ConnectionLimit?
 
-    private struct Former {
+    private struct Previous {
         weak var upstream: Upstream?
     }
 
@@ -31,22 +31,22 @@ actor RunningGateway {
     ///
     /// - Parameter connections: how many there may be to the backend.
     init(
-        _ configuration: ServerConfiguration, tls: ClientTLS?, rules: GatewayRules, parts: GatewayParts,
+        _ configuration: ServerConfiguration, tls: ClientTLS?, rules: CompiledConfiguration, parts: GatewayState,
         embeddedPort: Int?, connections: Int, group: MultiThreadedEventLoopGroup
     ) async throws {
         self.parts = parts
         self.group = group
         self.embeddedPort = embeddedPort
         self.connections = connections
-        loops = try await EventLoops.start(group: group)
+        scheduler = try await EventLoopScheduler.start(group: group)
         upstreamConfiguration = configuration.upstream(tls, embeddedPort: embeddedPort, connections: connections)
         upstream = try await Upstream.start(
             configuration: upstreamConfiguration, group: group, connects: connects)
-        current = Current(Gateway(rules: rules, ports: Self.ports(parts, upstream, loops)))
+        current = HotSwappable(Gateway(rules: rules, ports: Self.ports(parts, upstream, scheduler)))
     }
 
     /// Has these listeners serve by whatever is the gateway.
-    func attach(_ listeners: [Listener], countedBy caps: ConnectionCaps) {
+    func attach(_ listeners: [Listener], countedBy caps: ConnectionLimit) {
         self.listeners = listeners
         self.caps = caps
     }
@@ -55,8 +55,8 @@ actor RunningGateway {
     var requestMemory: RequestMemory? { caps?.requestMemory }
 
     /// How the listeners stand, each by its address.
-    func listenerReadings() async -> [(listener: String, reading: ListenerReading)] {
-        var readings: [(String, ListenerReading)] = []
+    func listenerReadings() async -> [(listener: String, reading: ListenerStatistics)] {
+        var readings: [(String, ListenerStatistics)] = []
         for listener in listeners {
             readings.append((listener.localAddress.metricLabel, await listener.reading()))
         }
@@ -69,11 +69,11 @@ actor RunningGateway {
     }
 
     /// How the connections to the backend stand.
-    func upstreamReading() async -> UpstreamReading { await upstream.reading() }
+    func upstreamReading() async -> UpstreamStatistics { await upstream.reading() }
 
     /// Starts work on one of the loops.
     @discardableResult
-    nonisolated func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { loops.start(work) }
+    nonisolated func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { scheduler.start(work) }
 
     /// Puts the gateway of another configuration in the place of this one. Where it throws nothing has changed.
     func exchange(_ new: ServerConfiguration, tls: ClientTLS?, _ chain: AuthenticatorChain) async throws {
@@ -85,15 +85,15 @@ actor RunningGateway {
         let limiter = parts.limiter(of: new.limits)
         let rules = parts.rules(of: new, chain: chain, limiter: limiter)
         let gateway = Gateway(
-            rules: rules, ports: Self.ports(parts, upstream, loops), succeeding: current.value)
+            rules: rules, ports: Self.ports(parts, upstream, scheduler), succeeding: current.value)
         // From here on nothing can fail.
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.serve(by: gateway) } }
         }
         current.value = gateway
         parts.current.limiter.value = limiter
-        parts.current.explainer.value = parts.explainer(of: rules)
-        if upstream !== self.upstream { former.append(Former(upstream: self.upstream)) }
+        parts.current.dryRun.value = parts.dryRun(of: rules)
+        if upstream !== self.upstream { former.append(Previous(upstream: self.upstream)) }
         former.removeAll { $0.upstream == nil }
         (self.upstream, upstreamConfiguration) = (upstream, configuration)
     }
@@ -104,10 +104,12 @@ actor RunningGateway {
         for former in former { await former.upstream?.shutdown() }
     }
 
-    private static func ports(_ parts: GatewayParts, _ upstream: Upstream, _ loops: EventLoops) -> GatewayPorts {
-        GatewayPorts(
+    private static func ports(
+        _ parts: GatewayState, _ upstream: Upstream, _ scheduler: EventLoopScheduler
+    ) -> GatewayDependencies {
+        GatewayDependencies(
             ledger: parts.stores.ledger, sessions: parts.stores.sessions, journal: parts.stores.journal,
-            history: parts.history, backend: upstream, clocks: parts.clocks, loops: loops,
+            history: parts.history, backend: upstream, clocks: parts.clocks, scheduler: scheduler,
             digester: parts.stores.messageDigester, logger: parts.logger, metrics: parts.metrics)
     }
 }

@@ -9,17 +9,17 @@ extension ServerConfiguration {
     ///   - chain: the configured authenticators, made.
     ///   - limiter: what counts the calls.
     ///   - throttle: how often wrong passwords may be tried.
-    ///   - verdicts: what was said of passwords.
+    ///   - passwordCache: what was said of passwords.
     ///   - sends: the sends that may be presented again.
     func rules(
-        chain: AuthenticatorChain, limiter: Limiter, throttle: LoginThrottle, verdicts: VerdictCache,
-        sends: SendMemory
-    ) -> GatewayRules {
+        chain: AuthenticatorChain, limiter: Limiter, throttle: LoginThrottle, passwordCache: PasswordCache,
+        sends: IdempotencyStore
+    ) -> CompiledConfiguration {
         let (seconds, attoseconds) = backend.timeout.components
-        return GatewayRules(
+        return CompiledConfiguration(
             names: names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
             authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
-            throttle: throttle, verdicts: verdicts, sends: sends, callsInFlight: callsOfOne,
+            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsOfOne,
             credential: backend.credential,
             backendHost: backend.address.hostField,
             backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))

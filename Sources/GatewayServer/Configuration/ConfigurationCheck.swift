@@ -28,7 +28,7 @@ public enum ConfigurationCheck {
 
     private static func stores(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
         directories(of: configuration, path)
-            + IdentityChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
+            + NameRulesChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
             + migration(of: configuration, path) + damage(of: configuration, path)
     }
 

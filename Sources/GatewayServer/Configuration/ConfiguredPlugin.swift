@@ -8,11 +8,11 @@ public struct ConfiguredPlugin: Sendable {
     /// The kinds of credential that it takes with these settings.
     public let takes: Set<CredentialKind>
     /// What it can say of an account after a login.
-    public let accountKnowledge: AccountKnowledge
+    public let accountKnowledge: AccountStatusSupport
     /// For whom it may vouch.
-    public let bounds: VouchingBounds
+    public let bounds: AuthenticatorScope
     /// Whether its answer may depend on the peer's address.
-    public let verdictDependsOnPeer: Bool
+    public let outcomeDependsOnPeer: Bool
     /// What it is configured with, its bounds included: the same for the same.
     public let settings: ConfigurationFingerprint
     /// Everything wrong with settings that read well.
@@ -33,7 +33,7 @@ public struct PluginCatalog: Sendable {
 
     /// The plug-in of the name with settings from the reader; nil where there is no such plug-in, or no usable settings.
     func configured(
-        _ name: String, _ reader: ConfigurationReader, within bounds: VouchingBounds
+        _ name: String, _ reader: ConfigurationReader, within bounds: AuthenticatorScope
     ) -> ConfiguredPlugin? {
         plugins.first { $0.name.text == name }.flatMap { Self.configured($0, reader, bounds) }
     }
@@ -42,12 +42,12 @@ public struct PluginCatalog: Sendable {
     func has(_ name: String) -> Bool { plugins.contains { $0.name.text == name } }
 
     private static func configured<Plugin: AuthenticatorPlugin>(
-        _ plugin: Plugin.Type, _ reader: ConfigurationReader, _ bounds: VouchingBounds
+        _ plugin: Plugin.Type, _ reader: ConfigurationReader, _ bounds: AuthenticatorScope
     ) -> ConfiguredPlugin? {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
             name: plugin.name, takes: plugin.takes(settings), accountKnowledge: plugin.accountKnowledge, bounds: bounds,
-            verdictDependsOnPeer: plugin.verdictDependsOnPeer, settings: reader.fingerprint,
+            outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })
     }

@@ -45,7 +45,7 @@ extension ServerConfiguration {
     }
 
     /// For whom an authenticator may vouch, whatever it says itself: stands among the settings of any of them.
-    private static func readBounds(_ reader: ConfigurationReader) -> VouchingBounds {
+    private static func readBounds(_ reader: ConfigurationReader) -> AuthenticatorScope {
         // The names, as patterns with `*`; all unless given.
         let texts = reader.strings("users")
         let users = texts?.compactMap { text in
@@ -64,7 +64,7 @@ extension ServerConfiguration {
         if texts?.isEmpty == true {
             reader.report("users", "is empty: it may vouch for nobody", severity: .warning)
         }
-        return VouchingBounds(users: users, groups: groups.map(Set.init))
+        return AuthenticatorScope(users: users, groups: groups.map(Set.init))
     }
 
     static func readAuthentication(_ reader: ConfigurationReader?) -> AuthenticationRules {

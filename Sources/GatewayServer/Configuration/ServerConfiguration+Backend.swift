@@ -20,7 +20,7 @@ extension ServerConfiguration {
         // How the backend is told who the user is; mirror unless given.
         let credential = readCredential(reader)
         // How the text of a message is found: auto or literal; auto unless given.
-        let messages = reader.word("messages", of: MessageReading.self) ?? .auto
+        let messages = reader.word("messages", of: MessageExtraction.self) ?? .auto
         // How long the backend may take for one call; 65 s unless given.
         let timeout = reader.duration("timeout", in: .milliseconds(100)...(.seconds(600))) ?? .seconds(65)
         // How many connections to it there may be; 256 unless given.

@@ -5,7 +5,7 @@ extension ServerConfiguration {
     static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
         let standard = ListenerSection(
             address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false, tls: nil,
-            speaksHTTP2: false, trust: ProxyTrust())
+            speaksHTTP2: false, trust: TrustedProxies())
         guard let values = root.sequence("listen") else { return [standard] }
         if values.isEmpty { root.report("listen", "must name at least one listener") }
         var taken: [(address: ListenAddress, path: String)] = []
@@ -39,7 +39,7 @@ extension ServerConfiguration {
     }
 
     /// Who is believed to speak for others, and by what: nobody unless given.
-    private static func readTrust(_ reader: ConfigurationReader) -> ProxyTrust {
+    private static func readTrust(_ reader: ConfigurationReader) -> TrustedProxies {
         // IP addresses, ranges of them, and the word unix.
         let values = reader.sequence("trusted-proxies") ?? []
         let proxies = values.compactMap { value -> AddressRange? in
@@ -54,11 +54,11 @@ extension ServerConfiguration {
             return range
         }
         // What the proxies say it by; x-forwarded-for unless given.
-        let source = reader.word("client-address", of: ProxyTrust.Source.self)
+        let source = reader.word("client-address", of: TrustedProxies.Source.self)
         if source != nil, values.isEmpty {
             reader.report("client-address", "is for listeners with trusted-proxies")
         }
-        return ProxyTrust(proxies: proxies, source: source ?? .xForwardedFor)
+        return TrustedProxies(proxies: proxies, source: source ?? .xForwardedFor)
     }
 
     static func readConnections(_ reader: ConfigurationReader?) -> ListenerConfiguration.Connections {
@@ -80,7 +80,7 @@ extension ServerConfiguration {
     }
 
     /// A proxy that is listed and does not say https makes every login fail, which is hard to see from outside.
-    private static func remindOfScheme(_ reader: ConfigurationReader, _ trust: ProxyTrust, isSecure: Bool) {
+    private static func remindOfScheme(_ reader: ConfigurationReader, _ trust: TrustedProxies, isSecure: Bool) {
         let word: String
         switch trust.source {
         case .xForwardedFor: word = "set \"X-Forwarded-Proto: https\" for clients that came by TLS"
@@ -98,7 +98,7 @@ extension ServerConfiguration {
         case allow
     }
 
-    private static func warnOfPlaintext(_ reader: ConfigurationReader, allowed: Bool, _ trust: ProxyTrust) {
+    private static func warnOfPlaintext(_ reader: ConfigurationReader, allowed: Bool, _ trust: TrustedProxies) {
         let message =
             allowed
             ? "credentials that arrive here can be read by everybody on the way"

@@ -29,7 +29,7 @@ extension ServerConfiguration {
             // What becomes of a registration with tags outside the rules; refuse unless given.
             tagsNotAllowed: reader.word("tags-not-allowed", of: Policy.TagsNotAllowed.self) ?? .refuse,
             // Whether a device may change its owner; allow unless given.
-            handOver: reader.word("hand-over", of: Policy.HandOver.self) ?? .allow,
+            ownershipTransfer: reader.word("hand-over", of: Policy.OwnershipTransfer.self) ?? .allow,
             audiences: audiences)
     }
 

@@ -56,9 +56,9 @@ extension ServerConfiguration {
         // The paths of registrations and sends.
         readPaths(reader, register: &side.registerPath, notifications: &side.notificationsPath)
         // Where the backend looks for a registration's id.
-        side.idPlace = reader.word("id-in", of: BackendProfile.IDPlace.self) ?? side.idPlace
+        side.idPlace = reader.word("id-in", of: BackendProfile.IDLocation.self) ?? side.idPlace
         // How it writes one into its answer.
-        side.idForm = reader.word("id-answer", of: BackendProfile.IDForm.self) ?? side.idForm
+        side.idForm = reader.word("id-answer", of: BackendProfile.IDFormat.self) ?? side.idForm
         // Its words for services in a registration's Platform; services that are left out are not taken.
         side.platformWords = readWords("platforms", of: PushService.allCases, reader) ?? side.platformWords
         // Its words for services in pns; services that are left out cannot be sent to.
@@ -82,30 +82,30 @@ extension ServerConfiguration {
 
     private static func readWords(
         _ name: String, of services: [PushService], _ reader: ConfigurationReader
-    ) -> ServiceWords? {
+    ) -> PlatformIdentifiers? {
         guard let inner = reader.mapping(name) else { return nil }
         defer { inner.finish() }
-        var read: [PushService: ServiceWord] = [:]
+        var read: [PushService: PlatformIdentifier] = [:]
         for service in services {
             guard let text = inner.string(service.rawValue) else { continue }
-            read[service] = ServiceWord(text)
+            read[service] = PlatformIdentifier(text)
             if read[service] == nil {
                 inner.report(service.rawValue, "\"\(text)\" is no word; write up to 32 letters, digits, _ . and -")
             }
         }
-        guard let words = ServiceWords(read) else {
+        guard let words = PlatformIdentifiers(read) else {
             inner.report("has one word for two services; apns, wns, mpns, gcm, fcm and fcmv1 stand for their own")
             return nil
         }
         return words
     }
 
-    private static func readPlaces(_ reader: ConfigurationReader) -> Set<BackendProfile.IDPlace>? {
+    private static func readPlaces(_ reader: ConfigurationReader) -> Set<BackendProfile.IDLocation>? {
         guard case .sequence? = reader.node("id-in")?.shape else {
-            return reader.word("id-in", of: BackendProfile.IDPlace.self).map { [$0] }
+            return reader.word("id-in", of: BackendProfile.IDLocation.self).map { [$0] }
         }
         let texts = reader.strings("id-in") ?? []
-        let places = Set(texts.compactMap(BackendProfile.IDPlace.init))
+        let places = Set(texts.compactMap(BackendProfile.IDLocation.init))
         guard !places.isEmpty, places.count == texts.count else {
             reader.report("id-in", "must be path, query, or both")
             return nil

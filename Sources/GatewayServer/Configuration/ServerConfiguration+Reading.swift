@@ -113,7 +113,7 @@ extension ServerConfiguration {
             // How many devices a user may have; beyond it the one goes that was not seen for longest.
             registrationsPerUser: reader?.integer("registrations-per-user", in: 1...1000) ?? limits.registrations,
             // How often a device may change hands within 24 hours.
-            handOversPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.handOvers,
+            ownershipTransfersPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.ownershipTransfers,
             // Whether whatever the backend has from before the gateway is known to be sound; false until an import has shown it.
             isMigrated: reader?.bool("migrated") ?? false,
             // How long an imported registration is kept while its owner's device has not registered again, counted in time that the
@@ -122,11 +122,12 @@ extension ServerConfiguration {
                 ?? limits.confirmation)
     }
 
-    private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallsInFlight.Bounds) {
+    private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallerConcurrencyLimit.Bounds)
+    {
         defer { reader?.finish() }
         // How many calls may be in flight, whatever they wait for; more wait a moment. 2048 unless given.
         let all = reader?.integer("calls", in: 1...1_000_000) ?? 2048
-        var ofOne = CallsInFlight.Bounds()
+        var ofOne = CallerConcurrencyLimit.Bounds()
         // How many of them one user may have at the backend; one more is refused with 429. 64 unless given.
         ofOne.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? ofOne.perUser
         // How many one address may have, of IPv6 one /64; Unix sockets and trusted proxies are exempt. 512 unless given.

@@ -31,7 +31,7 @@ public struct ServerConfiguration: Sendable {
     /// How many calls may be in flight, whatever they wait for.
     public var callsInFlight: Int
     /// How many of them may be of one user, and of one address.
-    public var callsOfOne: CallsInFlight.Bounds
+    public var callsOfOne: CallerConcurrencyLimit.Bounds
     /// Where calls are recorded.
     public var journal: JournalSection
     /// The database of registrations and sessions.
@@ -52,7 +52,7 @@ public struct ServerConfiguration: Sendable {
         /// Whether HTTP/2 is spoken beside HTTP/1.1.
         public var speaksHTTP2: Bool
         /// Who is believed to speak for others.
-        public var trust: ProxyTrust
+        public var trust: TrustedProxies
     }
 
     /// The backend.
@@ -74,7 +74,7 @@ public struct ServerConfiguration: Sendable {
         /// How it is told who the user is.
         public var credential: UpstreamCredential
         /// How the text of a message is found.
-        public var messages: MessageReading
+        public var messages: MessageExtraction
         /// The grammar of device handles.
         public var handles: HandleRules
         /// How long it may take for one call.
@@ -118,7 +118,7 @@ public struct ServerConfiguration: Sendable {
         /// How many registrations a user may have.
         public var registrationsPerUser: Int
         /// How often a device may change hands within 24 hours.
-        public var handOversPerDay: Int
+        public var ownershipTransfersPerDay: Int
         /// Whether the operator vouches for all registrations from before the gateway.
         public var isMigrated: Bool
         /// How long an imported registration is kept while its owner's device has not registered again.

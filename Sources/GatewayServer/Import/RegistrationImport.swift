@@ -5,9 +5,9 @@ internal import GatewayStore
 /// An export, read whole and judged: only then is it known which handles have several registrations.
 struct RegistrationImport: Sendable {
     /// What a line came to.
-    enum Judgement: Sendable, Hashable {
+    enum Assessment: Sendable, Hashable {
         case unreadable(ExportEntry.Fault)
-        case faulty(ExportJudge.Fault)
+        case faulty(ExportValidator.Fault)
         case sound(UserName)
     }
 
@@ -17,18 +17,18 @@ struct RegistrationImport: Sendable {
         var number: Int
         var id: RegistrationID?
         var handle: DeviceHandle?
-        var judgement: Judgement
+        var assessment: Assessment
         var content: [UInt8]
 
         /// What the ledger is told of it; nil for what is left alone.
         var entry: ImportEntry? {
             guard let id else { return nil }
-            switch judgement {
+            switch assessment {
             case .sound(let owner):
                 guard let handle else { return nil }
-                return ImportEntry(id: id, judgement: .sound(owner: owner, handle), content: content)
-            case .faulty(let fault) where !fault.isLeftAlone:
-                return ImportEntry(id: id, judgement: .unsound(handle), content: content)
+                return ImportEntry(id: id, assessment: .sound(owner: owner, handle), content: content)
+            case .faulty(let fault) where !fault.isSkipped:
+                return ImportEntry(id: id, assessment: .unsound(handle), content: content)
             case .faulty, .unreadable:
                 return nil
             }
@@ -36,7 +36,7 @@ struct RegistrationImport: Sendable {
 
         /// The word for what is wrong with it; nil for what is sound.
         var reason: String? {
-            switch judgement {
+            switch assessment {
             case .unreadable(let fault): fault.rawValue
             case .faulty(let fault): fault.rawValue
             case .sound: nil
@@ -47,7 +47,7 @@ struct RegistrationImport: Sendable {
     let lines: [Line]
 
     /// Reads the lines of an export. Empty ones are passed over.
-    init(_ text: Data, judge: ExportJudge) {
+    init(_ text: Data, judge: ExportValidator) {
         var lines: [Line] = []
         var number = 0
         for bytes in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
@@ -61,29 +61,29 @@ struct RegistrationImport: Sendable {
             if let handle = line.handle, let id = line.id { registrations[handle, default: []].insert(id) }
         }
         for index in lines.indices {
-            guard case .sound = lines[index].judgement, let handle = lines[index].handle,
+            guard case .sound = lines[index].assessment, let handle = lines[index].handle,
                 registrations[handle]?.count ?? 0 > 1
             else { continue }
-            lines[index].judgement = .faulty(.severalOfHandle)
+            lines[index].assessment = .faulty(.severalOfHandle)
         }
         self.lines = lines
     }
 
-    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ judge: ExportJudge) -> Line {
-        var line = Line(number: number, judgement: .faulty(.registrationID), content: [])
+    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ judge: ExportValidator) -> Line {
+        var line = Line(number: number, assessment: .faulty(.registrationID), content: [])
         do throws(ExportEntry.Fault) {
             let entry = try ExportEntryReader.read(bytes)
             line.id = RegistrationID(entry.registrationID)
             line.content = entry.content
-            do throws(ExportJudge.Fault) {
+            do throws(ExportValidator.Fault) {
                 guard line.id != nil else { throw .registrationID }
                 line.handle = try judge.handle(entry)
-                line.judgement = .sound(try judge.owner(entry))
+                line.assessment = .sound(try judge.owner(entry))
             } catch {
-                line.judgement = .faulty(error)
+                line.assessment = .faulty(error)
             }
         } catch {
-            line.judgement = .unreadable(error)
+            line.assessment = .unreadable(error)
         }
         return line
     }

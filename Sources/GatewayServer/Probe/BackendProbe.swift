@@ -27,7 +27,7 @@ public struct BackendProbe: Sendable {
 
     /// What was found.
     public struct Report: Sendable {
-        /// One result for each hole: `hole`, `title`, `backend`, `evidence`, `gateway`, `reason`.
+        /// One result for each hole: `vulnerability`, `title`, `backend`, `evidence`, `gateway`, `reason`.
         public var findings: [JSONValue]
         /// What else there is to say, a sentence each: whether the backend is reached without the gateway, what is not cleaned up.
         public var remarks: [String]
@@ -50,17 +50,17 @@ public struct BackendProbe: Sendable {
                         profile: configuration.backend.profile.backend, credential: configuration.backend.credential,
                         users: (Self.name(), Self.name()), inbox: nil))
             }
-        } catch let fault as ProbeFault {
+        } catch let fault as ProbeError {
             throw Unavailable(reason: fault.detail)
         } catch let problem as ConfigurationProblem {
             throw Unavailable(reason: "\(problem)")
         }
     }
 
-    func probe(_ target: ProbeTarget) async throws(ProbeFault) -> Report {
+    func probe(_ target: ProbeTarget) async throws(ProbeError) -> Report {
         var probe = Probe(target)
         let findings: [ProbeFinding]
-        do throws(ProbeFault) {
+        do throws(ProbeError) {
             findings = try await probe.run()
         } catch {
             _ = await probe.session.cleanUp()
@@ -88,8 +88,8 @@ public struct BackendProbe: Sendable {
         return try await ProbedEmbeddedBackend.run(flavor, profile: profile, logger: logger) { backend in
             var probe = Probe(backend.target)
             var findings = try await probe.run()
-            for finding in try await OwnBackendProbe(backend).run() {
-                findings[finding.hole.rawValue - 1] = finding
+            for finding in try await EmbeddedBackendProbe(backend).run() {
+                findings[finding.vulnerability.rawValue - 1] = finding
             }
             return report(findings, ["An embedded backend was started for the probe; it serves this machine only."])
         }
@@ -99,14 +99,15 @@ public struct BackendProbe: Sendable {
         let unclean = Migration.warning(configuration)
         var isSafe = true
         let items = findings.map { finding in
-            let shield = ProbeShield(finding.hole, configuration, unclean: unclean)
-            if finding.state != .closed, shield != .closed { isSafe = false }
+            let mitigation = ProbeMitigation(finding.vulnerability, configuration, unclean: unclean)
+            if finding.state != .closed, mitigation != .closed { isSafe = false }
             var members: [JSONValue.Member] = [
-                .init("hole", .string(finding.hole.name)), .init("title", .string(finding.hole.title)),
+                .init("hole", .string(finding.vulnerability.name)),
+                .init("title", .string(finding.vulnerability.title)),
                 .init("backend", .string(finding.state.rawValue)), .init("evidence", .string(finding.evidence)),
-                .init("gateway", .string(shield.word)),
+                .init("gateway", .string(mitigation.word)),
             ]
-            if let reason = shield.reason { members.append(.init("reason", .string(reason))) }
+            if let reason = mitigation.reason { members.append(.init("reason", .string(reason))) }
             return JSONValue.object(members)
         }
         return Report(findings: items, remarks: remarks, isSafe: isSafe)

@@ -4,8 +4,8 @@ internal import GatewayHTTP
 
 extension Probe {
     /// V3, V14, V15, V16: who is let in. Asks for an id each time, which leaves nothing behind.
-    mutating func credentials() async throws(ProbeFault) {
-        func status(_ fields: [String]) async throws(ProbeFault) -> Int {
+    mutating func credentials() async throws(ProbeError) {
+        func status(_ fields: [String]) async throws(ProbeError) -> Int {
             try await session.reserve(nil, as: session.own, fields: fields).status
         }
         let stranger = "probe-\(ProbeSession.handle().prefix(16).lowercased())"
@@ -24,7 +24,7 @@ extension Probe {
     }
 
     /// V22, V23, V24: how it is reached, and what there is beside the four calls.
-    mutating func otherPaths() async throws(ProbeFault) {
+    mutating func otherPaths() async throws(ProbeError) {
         let isLocal =
             switch session.target.address {
             case .unix: true

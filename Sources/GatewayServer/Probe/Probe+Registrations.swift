@@ -3,12 +3,12 @@ internal import GatewayCore
 
 extension Probe {
     /// V9, V11: whose registration is whose, tried with two users of the probe's own.
-    mutating func ownership() async throws(ProbeFault) {
+    mutating func ownership() async throws(ProbeError) {
         guard let id = try await session.reserve(session.handle, as: session.own).id else {
-            throw ProbeFault("no id for a handle")
+            throw ProbeError("no id for a handle")
         }
         let registered = try await session.register(id, session.handle, as: session.own)
-        guard Self.isSuccess(registered) else { throw ProbeFault("a device cannot register: \(registered)") }
+        guard Self.isSuccess(registered) else { throw ProbeError("a device cannot register: \(registered)") }
         let revealed = try await session.reserve(session.handle, as: session.other)
         found(.v11, revealed.id == id, "another user asked with the handle: \(Self.word(revealed.id == id))")
         let deleted = try await session.delete(id, as: session.other)
@@ -21,30 +21,30 @@ extension Probe {
     }
 
     /// V5 to V8: what a registration of the probe's own may be tagged with.
-    mutating func tags(under id: RegistrationID) async throws(ProbeFault) {
+    mutating func tags(under id: RegistrationID) async throws(ProbeError) {
         let handle = ProbeSession.handle()
-        let tags: [(ProbeHole, String)] = [
+        let tags: [(ProbeVulnerability, String)] = [
             (.v5, "from:\(session.own)"), (.v6, "username:\(session.other)"), (.v7, "x,username:\(session.other)"),
             (.v8, "$UserId:{\(session.other)}"),
         ]
-        for (hole, tag) in tags {
+        for (vulnerability, tag) in tags {
             let status = try await session.register(id, handle, tags: [tag], as: session.own)
-            found(hole, Self.isSuccess(status), "registered with \(tag): \(status)")
+            found(vulnerability, Self.isSuccess(status), "registered with \(tag): \(status)")
         }
     }
 
     /// V17: what is said of a registration that is not there.
-    mutating func deletedTwice() async throws(ProbeFault) {
+    mutating func deletedTwice() async throws(ProbeError) {
         guard let id = try await session.reserve(nil, as: session.own).id else { return }
         guard Self.isSuccess(try await session.register(id, ProbeSession.handle(), as: session.own)) else { return }
         let first = try await session.delete(id, as: session.own)
-        guard Self.isSuccess(first) else { throw ProbeFault("a registration cannot be deleted: \(first)") }
+        guard Self.isSuccess(first) else { throw ProbeError("a registration cannot be deleted: \(first)") }
         let second = try await session.delete(id, as: session.own)
         found(.v17, second >= 500, "deleted a second time: \(second)")
     }
 
     /// V25: bodies that two readers could read differently.
-    mutating func bodies() async throws(ProbeFault) {
+    mutating func bodies() async throws(ProbeError) {
         guard let id = try await session.reserve(nil, as: session.own).id else { return }
         let handle = ProbeSession.handle()
         let word = session.target.profile.platformWords[.apns]?.text ?? "apns"

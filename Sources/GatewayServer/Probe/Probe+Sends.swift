@@ -6,7 +6,7 @@ internal import NIOCore
 extension Probe {
     /// V1, V2, V18, V26: messages to the probe's own user. Where nothing can be seen of what arrives, that they are accepted is all
     /// that there is to go by.
-    mutating func messages() async throws(ProbeFault) {
+    mutating func messages() async throws(ProbeError) {
         let injection = #"x","probe":"1"#
         try await message(.v1, "\"\(injection.replacing("\"", with: "\\\""))\"", arriving: injection, .apns)
         try await message(.v18, #""say "hi" now""#, arriving: #"say "hi" now"#, .apns)
@@ -17,29 +17,31 @@ extension Probe {
     }
 
     private mutating func message(
-        _ hole: ProbeHole, _ body: String, arriving text: String, _ service: PushService
-    ) async throws(ProbeFault) {
+        _ vulnerability: ProbeVulnerability, _ body: String, arriving text: String, _ service: PushService
+    ) async throws(ProbeError) {
         guard let inbox = session.target.inbox else {
             let status = try await session.send(body, service: service).status
             return found(
-                hole, Self.isSuccess(status), "sent to the probe's own user: \(status); what would arrive is not seen")
+                vulnerability, Self.isSuccess(status),
+                "sent to the probe's own user: \(status); what would arrive is not seen")
         }
         let handle =
             service == .apns ? ProbeSession.handle() : "https://db5.notify.windows.com/?token=\(ProbeSession.handle())"
         guard let id = try await session.reserve(nil, as: session.own).id,
             Self.isSuccess(try await session.register(id, handle, platform: service, as: session.own))
-        else { throw ProbeFault("no device could be registered to look at") }
+        else { throw ProbeError("no device could be registered to look at") }
         let status = try await session.send(body, service: service).status
         let payload = await inbox(handle).last ?? ""
         let expected = "From \(session.own): \(text)"
         let arrived = service == .apns ? Self.alert(in: payload) == expected : payload.contains(Self.xml(expected))
         found(
-            hole, Self.isSuccess(status) && !arrived, "\(status), and it arrived \(arrived ? "whole" : "as \(payload)")"
+            vulnerability, Self.isSuccess(status) && !arrived,
+            "\(status), and it arrived \(arrived ? "whole" : "as \(payload)")"
         )
     }
 
     /// V4, V19: parameters of a send that reaches the probe's own user, or nobody.
-    mutating func parameters() async throws(ProbeFault) {
+    mutating func parameters() async throws(ProbeError) {
         // The expression names nobody but the one user, twice.
         let expression = try await session.send(#""probe""#, to: "\(session.own)%7C%7Cusername:\(session.own)")
         found(.v4, expression.isSuccess, "sent to an expression: \(expression.status)")

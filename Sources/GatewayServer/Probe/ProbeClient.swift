@@ -26,7 +26,7 @@ final class ProbeClient: Sendable {
     private static let answerTime = TimeAmount.seconds(65)
 
     /// Sends the request and reads the answer.
-    func send(_ request: Request) async throws(ProbeFault) -> BackendResponse {
+    func send(_ request: Request) async throws(ProbeError) -> BackendResponse {
         let place = done.withLock { done in
             done.append((request, nil))
             return done.count - 1
@@ -36,7 +36,7 @@ final class ProbeClient: Sendable {
         return answer
     }
 
-    private func exchange(_ request: Request) async throws(ProbeFault) -> BackendResponse {
+    private func exchange(_ request: Request) async throws(ProbeError) -> BackendResponse {
         var text = "\(request.method) \(request.target) HTTP/1.1\r\nHost: \(target.host)\r\nConnection: close\r\n"
         for field in request.fields { text += "\(field)\r\n" }
         if let body = request.body {
@@ -57,18 +57,18 @@ final class ProbeClient: Sendable {
                     switch framer.receive(piece) {
                     case .needMore: continue
                     case .response(let response, _): return response
-                    case .fault(let fault): throw ProbeFault("what answers is no HTTP: \(fault.detail)")
+                    case .fault(let fault): throw ProbeError("what answers is no HTTP: \(fault.detail)")
                     }
                 }
                 guard case .response(let response, _) = framer.receiveEnd() else {
-                    throw ProbeFault("the answer broke off, or did not come")
+                    throw ProbeError("the answer broke off, or did not come")
                 }
                 return response
             }
-        } catch let fault as ProbeFault {
+        } catch let fault as ProbeError {
             throw fault
         } catch {
-            throw ProbeFault("\(target.address): \(OperatorMessage.of(error))")
+            throw ProbeError("\(target.address): \(OperatorMessage.of(error))")
         }
     }
 
@@ -78,7 +78,7 @@ final class ProbeClient: Sendable {
             [target] channel in
             channel.eventLoop.makeCompletedFuture {
                 if case .tls(let host, _) = target.address {
-                    guard let tls = target.tls else { throw ProbeFault("nothing says how the backend is verified") }
+                    guard let tls = target.tls else { throw ProbeError("nothing says how the backend is verified") }
                     try channel.pipeline.syncOperations.addHandler(tls.handler(host: host))
                 }
                 return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
@@ -94,7 +94,7 @@ final class ProbeClient: Sendable {
 }
 
 /// Why there is no answer to a request of the probe.
-struct ProbeFault: Error, Sendable, Hashable {
+struct ProbeError: Error, Sendable, Hashable {
     let detail: String
 
     init(_ detail: String) { self.detail = detail }

@@ -15,24 +15,24 @@ struct ProbeFinding: Sendable, Hashable {
         case unclear
     }
 
-    var hole: ProbeHole
+    var vulnerability: ProbeVulnerability
     var state: State
     /// What was seen, or why nothing was tried.
     var evidence: String
 }
 
 /// How the gateway stands to a hole.
-enum ProbeShield: Sendable, Hashable {
+enum ProbeMitigation: Sendable, Hashable {
     /// Closed, whatever the backend does.
     case closed
     /// Not, or not altogether, and why.
     case open(String)
 
     /// The gateway's answer to the hole, by its configuration and what is known of registrations from before it.
-    init(_ hole: ProbeHole, _ configuration: ServerConfiguration, unclean: String?) {
-        switch hole {
+    init(_ vulnerability: ProbeVulnerability, _ configuration: ServerConfiguration, unclean: String?) {
+        switch vulnerability {
         case .v5, .v6:
-            self = unclean.map(ProbeShield.open) ?? .closed
+            self = unclean.map(ProbeMitigation.open) ?? .closed
         case .v20, .v21:
             self = configuration.limits.contains { $0.per != [.address] } ? .closed : .open("no limits are configured")
         case .v22:

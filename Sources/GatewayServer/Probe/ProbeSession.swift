@@ -30,18 +30,18 @@ final class ProbeSession {
     /// Asks for an id, with a handle of the probe's or none.
     func reserve(
         _ handle: String?, as user: String, fields: [String]? = nil
-    ) async throws(ProbeFault) -> (status: Int, id: RegistrationID?) {
+    ) async throws(ProbeError) -> (status: Int, id: RegistrationID?) {
         let query = handle.map { "?handle=\($0)" } ?? ""
         let response = try await call(
             "POST", target.profile.registerPath + query, fields: fields ?? target.authorization(of: user), body: nil)
-        return (response.status, response.isSuccess ? ReservedID.read(response.body) : nil)
+        return (response.status, response.isSuccess ? ReservedIDParser.read(response.body) : nil)
     }
 
     /// Registers a device of the probe's under an id that it was given.
     func register(
         _ id: RegistrationID, _ handle: String, platform: PushService = .apns, tags: [String] = [], as user: String,
         body: String? = nil
-    ) async throws(ProbeFault) -> Int {
+    ) async throws(ProbeError) -> Int {
         let list = String(decoding: JSONWriter.bytes(of: .array(tags.map(JSONValue.string))), as: UTF8.self)
         let word = target.profile.platformWords[platform]?.text ?? "-"
         let standard = #"{"Platform":"\#(word)","Handle":"\#(handle)","Tags":\#(list)}"#
@@ -53,7 +53,7 @@ final class ProbeSession {
         return response.status
     }
 
-    func delete(_ id: RegistrationID, as user: String) async throws(ProbeFault) -> Int {
+    func delete(_ id: RegistrationID, as user: String) async throws(ProbeError) -> Int {
         let response = try await call("DELETE", path(of: id), fields: target.authorization(of: user), body: nil)
         if response.isSuccess { registered[id] = nil }
         return response.status
@@ -62,7 +62,7 @@ final class ProbeSession {
     /// Sends to the probe's own user, in the words of the backend or in others.
     func send(
         _ body: String, to recipient: String? = nil, pns: String? = nil, service: PushService = .apns
-    ) async throws(ProbeFault) -> BackendResponse {
+    ) async throws(ProbeError) -> BackendResponse {
         let word = pns ?? target.profile.pnsWords[service]?.text ?? "-"
         let path = "\(target.profile.notificationsPath)?pns=\(word)&to_tag=\(recipient ?? own)"
         return try await call("POST", path, fields: target.authorization(of: own), body: body)
@@ -71,7 +71,7 @@ final class ProbeSession {
     /// Any request whatever. What is not among the functions above is to be harmless by itself.
     func call(
         _ method: String, _ path: String, fields: [String], body: String?
-    ) async throws(ProbeFault) -> BackendResponse {
+    ) async throws(ProbeError) -> BackendResponse {
         try await client.send(.init(method: method, target: path, fields: fields, body: body))
     }
 

@@ -32,7 +32,7 @@ struct ProbedEmbeddedBackend: ~Copyable {
             }
             defer { group.cancelAll() }
             guard let port = await ports.first(where: { _ in true }) else {
-                throw ProbeFault("the embedded backend does not start")
+                throw ProbeError("the embedded backend does not start")
             }
             return try await body(ProbedEmbeddedBackend(port: port, hub: hub, profile: profile))
         }

@@ -15,7 +15,7 @@ actor GatewayReload {
     }
 
     private let source: ConfigurationSource
-    private let parts: GatewayParts
+    private let parts: GatewayState
     private let logger: Logger
     private var configuration: ServerConfiguration
     private var made: AuthenticatorAssembly.Made
@@ -24,7 +24,7 @@ actor GatewayReload {
 
     init(
         from source: ConfigurationSource, configuration: ServerConfiguration, made: AuthenticatorAssembly.Made,
-        tls: ConfiguredTLS, parts: GatewayParts, logger: Logger
+        tls: ConfiguredTLS, parts: GatewayState, logger: Logger
     ) {
         self.source = source
         self.configuration = configuration
@@ -47,10 +47,10 @@ actor GatewayReload {
         switch outcome {
         case .exchanged:
             parts.reloads.exchanged.add()
-            logger.notice("The configuration was exchanged")
+            logger.notice("Configuration reloaded")
         case .kept:
             parts.reloads.kept.add()
-            logger.error("The configuration was not taken; what was read before goes on to count")
+            logger.error("Configuration rejected; the previous one stays in effect")
         }
         return outcome
     }
@@ -68,7 +68,7 @@ actor GatewayReload {
         // What authenticators find in their files is said together with what needs a restart: all at once.
         let assembly = parts.assembly(of: new)
         let problems =
-            found + RestartNeeds(from: configuration, to: new).problems(in: source) + (await assembly.problems())
+            found + RestartRequirements(from: configuration, to: new).problems(in: source) + (await assembly.problems())
             + (await certificateProblems(new))
         guard !problems.contains(where: { $0.severity == .error }) else { return kept(problems) }
         let remade: AuthenticatorAssembly.Made
@@ -78,7 +78,7 @@ actor GatewayReload {
                 from: configuration, to: new, pool: parts.filePool, clocks: parts.clocks, logger: logger)
             remade = try await assembly.make(revocations: parts.stores.sessions, keepingFrom: made)
             try await running.exchange(new, tls: renewed.backend, remade.chain)
-        } catch let fault as ConfigurationFault {
+        } catch let fault as ConfigurationError {
             return kept(problems + fault.problems)
         } catch let problem as ConfigurationProblem {
             return kept(problems + [problem])
@@ -86,7 +86,7 @@ actor GatewayReload {
             return kept(problems + [fault("cannot be put to use: \(OperatorMessage.of(error))")])
         }
         tls = renewed
-        await settle(new, remade)
+        await apply(new, remade)
         // What they say now was looked over above; what has changed since is looked at again with all files.
         for certificates in renewed.reloadable { _ = await certificates.reload() }
         return (.exchanged(parts.remembered(remade) + renewed.reloadable, warnings: problems), problems)
@@ -101,12 +101,12 @@ actor GatewayReload {
     }
 
     /// What follows from a configuration that counts already.
-    private func settle(_ new: ServerConfiguration, _ remade: AuthenticatorAssembly.Made) async {
+    private func apply(_ new: ServerConfiguration, _ remade: AuthenticatorAssembly.Made) async {
         configuration = new
         made = remade
         LogWriter.standardError.level = new.log.level
         parts.stores.adopt(new)
-        parts.verdicts.forget()
+        parts.passwordCache.forget()
         parts.current.chain.value = remade.chain
         parts.current.made.value = remade
         parts.current.drain.value = new.drain
@@ -116,7 +116,8 @@ actor GatewayReload {
         do throws(LedgerUnavailable) {
             try await parts.stores.sessions.keepAccounts(of: Set(remade.lists.map(\.name)))
         } catch {
-            logger.error("Accounts that are not configured stay for now", metadata: ["detail": "\(error.detail)"])
+            logger.error(
+                "Accounts of removed authenticators could not be revoked", metadata: ["detail": "\(error.detail)"])
         }
         parts.review.wake()
     }

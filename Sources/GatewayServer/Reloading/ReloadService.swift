@@ -8,7 +8,7 @@ internal import UnixSignals
 /// and when an operator asks.
 final class ReloadService: Service {
     private let subjects: [any ReloadableFiles]
-    private let accounts: AccountWatch?
+    private let accounts: AccountMonitor?
     /// Reads and exchanges everything; nil where the configuration did not come from a file.
     private let whole: GatewayReload?
     private let notifier: ServiceNotifier?
@@ -34,7 +34,7 @@ final class ReloadService: Service {
     ///   - subjects: what lives on files, at first.
     ///   - accounts: looked at after each look at the files.
     init(
-        _ subjects: [any ReloadableFiles], accounts: AccountWatch? = nil, whole: GatewayReload? = nil,
+        _ subjects: [any ReloadableFiles], accounts: AccountMonitor? = nil, whole: GatewayReload? = nil,
         notifier: ServiceNotifier? = nil, logger: Logger, period: Duration = .milliseconds(400)
     ) {
         self.subjects = subjects

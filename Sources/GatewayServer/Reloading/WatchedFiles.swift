@@ -4,21 +4,21 @@ internal import Logging
 /// The files of authenticators and certificates: looked at, and read again where they have changed.
 struct WatchedFiles {
     private let subjects: [any ReloadableFiles]
-    private var watches: [FileWatch]
-    private var standing: [[ConfigurationProblem]]
+    private var watches: [FileChangeDetector]
+    private var problemsByFile: [[ConfigurationProblem]]
     /// Whether the next look reads all: a file may have changed since it was first read.
     private var isFirst = true
     private let logger: Logger
 
     init(_ subjects: [any ReloadableFiles], logger: Logger) {
         self.subjects = subjects
-        watches = subjects.map { FileWatch($0.files) }
-        standing = subjects.map { _ in [] }
+        watches = subjects.map { FileChangeDetector($0.files) }
+        problemsByFile = subjects.map { _ in [] }
         self.logger = logger
     }
 
     /// What is wrong with what was read last.
-    var problems: [ConfigurationProblem] { standing.flatMap(\.self) }
+    var problems: [ConfigurationProblem] { problemsByFile.flatMap(\.self) }
 
     /// Has those files read that have changed, and says whether any was taken.
     ///
@@ -32,13 +32,13 @@ struct WatchedFiles {
             let isAskedFor = watches[index].look() || all
             // What was not taken is tried at each look: it may have been for want of a thread alone, and a user who was
             // disabled meanwhile must not go on until the file changes once more.
-            guard isAskedFor || !standing[index].isEmpty else { continue }
+            guard isAskedFor || !problemsByFile[index].isEmpty else { continue }
             let problems = await subject.reload()
             if problems.isEmpty { hasChanged = true }
-            let isNews = isAskedFor || problems != standing[index]
-            standing[index] = problems
+            let isNews = isAskedFor || problems != problemsByFile[index]
+            problemsByFile[index] = problems
             for problem in problems where isNews {
-                logger.error("A file was not taken", metadata: ["problem": "\(problem)"])
+                logger.error("File rejected", metadata: ["problem": "\(problem)"])
             }
         }
         return hasChanged

@@ -8,8 +8,8 @@ struct InheritedSockets {
 
     private static let first: CInt = 3
 
-    /// - Throws: `ConfigurationFault` for a descriptor that is no listening stream socket.
-    init(environment: [String: String]) throws(ConfigurationFault) {
+    /// - Throws: `ConfigurationError` for a descriptor that is no listening stream socket.
+    init(environment: [String: String]) throws(ConfigurationError) {
         guard environment["LISTEN_PID"] == String(getpid()),
             let count = environment["LISTEN_FDS"].flatMap({ CInt($0) }), count > 0, count < 1024
         else { return }
@@ -18,7 +18,7 @@ struct InheritedSockets {
         for descriptor in Self.first..<(Self.first + count) {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             guard Self.isListening(descriptor), let address = Self.address(of: descriptor) else {
-                throw ConfigurationFault(
+                throw ConfigurationError(
                     file: "LISTEN_FDS", "descriptor \(descriptor) is no stream socket that listens at an address")
             }
             sockets.append((address, descriptor))
@@ -32,10 +32,10 @@ struct InheritedSockets {
     }
 
     /// Sees to it that every socket was taken: connections to others would wait for ever.
-    func requireAllTaken() throws(ConfigurationFault) {
+    func requireAllTaken() throws(ConfigurationError) {
         if sockets.isEmpty { return }
         let addresses = sockets.map(\.address.description).joined(separator: ", ")
-        throw ConfigurationFault(
+        throw ConfigurationError(
             file: "LISTEN_FDS",
             "the service manager passed sockets that no listener of the configuration has: \(addresses)")
     }

@@ -5,7 +5,7 @@ internal import ServiceLifecycle
 /// Tells the service manager that the gateway is alive for as long as it is: while every event loop gets round to its work.
 struct Watchdog: Service {
     let notifier: ServiceNotifier
-    let pulse: LoopPulse
+    let lagMonitor: EventLoopLagMonitor
     let logger: Logger
 
     /// To the end, the drain included: the manager asks until the process is gone.
@@ -16,10 +16,10 @@ struct Watchdog: Service {
         }
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: time / 3)) != nil {
-                if pulse.isBeating(within: time / 2) {
+                if lagMonitor.isBeating(within: time / 2) {
                     notifier.alive()
                 } else {
-                    logger.critical("An event loop does not get round to its work")
+                    logger.critical("Event loop is blocked")
                 }
             }
         }

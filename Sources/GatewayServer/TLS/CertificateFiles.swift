@@ -12,7 +12,7 @@ enum CertificateFiles {
     static func identity(_ files: TLSFiles) throws(ConfigurationProblem) -> TLSIdentity {
         let certificates = try text(files.certificate)
         let key = try SecretFile.text(at: files.key)
-        do throws(TLSFault) {
+        do throws(TLSConfigurationError) {
             return try TLSIdentity(certificates: certificates, key: key)
         } catch {
             switch error {
@@ -29,7 +29,7 @@ enum CertificateFiles {
         if let files = section.identity { identity = try self.identity(files) } else { identity = nil }
         guard let authority = section.authority else { return ClientTLS.Settings(identity: identity) }
         let authorities = try text(authority)
-        do throws(TLSFault) {
+        do throws(TLSConfigurationError) {
             return try ClientTLS.Settings(authorities: authorities, identity: identity)
         } catch {
             throw problem(authority, "\(error)")

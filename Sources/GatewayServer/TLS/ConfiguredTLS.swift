@@ -16,7 +16,7 @@ struct ConfiguredTLS {
     /// - Throws: all that is wrong with any of them.
     init(
         _ configuration: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
-    ) throws(ConfigurationFault) {
+    ) throws(ConfigurationError) {
         var problems: [ConfigurationProblem] = []
         for section in configuration.listeners {
             listeners.append(nil)
@@ -24,9 +24,9 @@ struct ConfiguredTLS {
             do throws(ConfigurationProblem) {
                 let identity = try CertificateFiles.identity(files)
                 for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
-                    logger.warning("A certificate wants attention", metadata: ["problem": "\(warning)"])
+                    logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
                 }
-                do throws(TLSFault) {
+                do throws(TLSConfigurationError) {
                     let tls = try ServerTLS(identity)
                     listeners[listeners.count - 1] = tls
                     reloadable.append(
@@ -37,7 +37,7 @@ struct ConfiguredTLS {
         if let section = configuration.backend.tls {
             do throws(ConfigurationProblem) {
                 let settings = try CertificateFiles.clientSettings(section)
-                do throws(TLSFault) {
+                do throws(TLSConfigurationError) {
                     let tls = try ClientTLS(settings, name: section.name)
                     backend = tls
                     let certificates = ReloadableCertificates(section, for: tls, pool: pool)
@@ -45,7 +45,7 @@ struct ConfiguredTLS {
                 } catch { throw section.problem(error) }
             } catch { problems.append(error) }
         }
-        if !problems.isEmpty { throw ConfigurationFault(problems) }
+        if !problems.isEmpty { throw ConfigurationError(problems) }
     }
 
     /// The TLS of another configuration with as many listeners: theirs goes on with whatever files it names now, and that towards
@@ -64,7 +64,7 @@ struct ConfiguredTLS {
             renewed.backend = nil
             if let section = new.backend.tls {
                 let settings = try CertificateFiles.clientSettings(section)
-                do throws(TLSFault) {
+                do throws(TLSConfigurationError) {
                     renewed.backend = try ClientTLS(settings, name: section.name)
                 } catch { throw section.problem(error) }
             }
@@ -81,7 +81,7 @@ struct ConfiguredTLS {
         for (section, tls) in zip(configuration.listeners, listeners) {
             guard let tls, let files = section.tls else { continue }
             for warning in CertificateFiles.warnings(end: tls.certificateEnd, in: files, now: now) {
-                logger.warning("A certificate wants attention", metadata: ["problem": "\(warning)"])
+                logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
             }
         }
     }

@@ -15,12 +15,12 @@ struct ReloadableCertificates: ReloadableFiles {
         self.pool = pool
         take = { () throws(ConfigurationProblem) in
             let identity = try CertificateFiles.identity(files)
-            do throws(TLSFault) {
+            do throws(TLSConfigurationError) {
                 guard try tls.replace(identity) else { return }
                 logger.notice(
                     "Certificate replaced", metadata: ["file": "\(files.certificate)", "expires": "\(identity.end)"])
                 for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
-                    logger.warning("A certificate wants attention", metadata: ["problem": "\(warning)"])
+                    logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
                 }
             } catch { throw files.problem(error) }
         }
@@ -32,7 +32,7 @@ struct ReloadableCertificates: ReloadableFiles {
         self.pool = pool
         take = { () throws(ConfigurationProblem) in
             let settings = try CertificateFiles.clientSettings(section)
-            do throws(TLSFault) { try tls.replace(settings) } catch { throw section.problem(error) }
+            do throws(TLSConfigurationError) { try tls.replace(settings) } catch { throw section.problem(error) }
         }
     }
 
@@ -51,14 +51,14 @@ struct ReloadableCertificates: ReloadableFiles {
 
 extension TLSFiles {
     /// What is wrong with the pair, at its key.
-    func problem(_ fault: TLSFault) -> ConfigurationProblem {
+    func problem(_ fault: TLSConfigurationError) -> ConfigurationProblem {
         ConfigurationProblem(at: SourceLocation(file: key), path: "", "\(fault)")
     }
 }
 
 extension BackendTLSSection {
     /// What is wrong with it, at the first file that it has.
-    func problem(_ fault: TLSFault) -> ConfigurationProblem {
+    func problem(_ fault: TLSConfigurationError) -> ConfigurationProblem {
         ConfigurationProblem(at: SourceLocation(file: identity?.key ?? authority ?? ""), path: "", "\(fault)")
     }
 }

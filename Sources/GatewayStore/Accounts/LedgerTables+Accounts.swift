@@ -4,19 +4,19 @@ internal import GatewayCore
 
 /// Statements on the `account` table, and on the registrations that accounts made.
 extension LedgerTables {
-    func accounts(of authenticator: PluginName) throws -> [UserName: AccountMark] {
-        var accounts: [UserName: AccountMark] = [:]
+    func accounts(of authenticator: PluginName) throws -> [UserName: AccountFingerprint] {
+        var accounts: [UserName: AccountFingerprint] = [:]
         let rows = try Row.fetchCursor(
             database, sql: "SELECT user, mark FROM account WHERE authenticator = ?", arguments: [authenticator.text])
         while let row = try rows.next() {
-            accounts[try Self.user(row)] = AccountMark(Array(try row.required("mark", as: Data.self)))
+            accounts[try Self.user(row)] = AccountFingerprint(Array(try row.required("mark", as: Data.self)))
         }
         return accounts
     }
 
     /// Inserts or updates the fingerprint of an account. An existing row keeps its `since` time: a new password does
     /// not start a new account.
-    func putAccount(_ user: UserName, _ mark: AccountMark, of authenticator: PluginName, now: WallTime) throws {
+    func putAccount(_ user: UserName, _ mark: AccountFingerprint, of authenticator: PluginName, now: WallTime) throws {
         try execute(
             sql: """
                 INSERT INTO account (authenticator, user, mark, since) VALUES (?, ?, ?, ?)
@@ -59,7 +59,7 @@ extension LedgerTables {
 
     /// Marks for deletion the live registrations that accounts of the authenticator made and that were last seen at
     /// `time` or earlier.
-    func doomRegistrations(of authenticator: PluginName, notSeenSince time: WallTime) throws -> Int {
+    func markRegistrationsForDeletion(of authenticator: PluginName, notSeenSince time: WallTime) throws -> Int {
         try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = ?

@@ -4,7 +4,8 @@ public import GatewayCore
 /// accounts that ended while the gateway was stopped.
 extension SessionRegister {
     /// Returns the stored fingerprints of the authenticator's accounts.
-    public func accounts(of authenticator: PluginName) async throws(LedgerUnavailable) -> [UserName: AccountMark] {
+    public func accounts(of authenticator: PluginName) async throws(LedgerUnavailable) -> [UserName: AccountFingerprint]
+    {
         try await ledger.readAtLength { try $0.accounts(of: authenticator) }
     }
 
@@ -23,11 +24,11 @@ extension SessionRegister {
     /// last seen at `time` or earlier.
     ///
     /// - Returns: The number of registrations marked.
-    public func doomRegistrations(
+    public func markRegistrationsForDeletion(
         of authenticators: Set<PluginName>, notSeenSince time: WallTime
     ) async throws(LedgerUnavailable) -> Int {
         try await ledger.write { tables in
-            try authenticators.reduce(0) { try $0 + tables.doomRegistrations(of: $1, notSeenSince: time) }
+            try authenticators.reduce(0) { try $0 + tables.markRegistrationsForDeletion(of: $1, notSeenSince: time) }
         }.get()
     }
 
@@ -36,13 +37,13 @@ extension SessionRegister {
     ///
     /// A revocation takes effect in memory first and is then written to disk. It covers sessions, tokens and labels,
     /// and marks registrations for deletion at the backend.
-    public func settle(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
+    public func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
         revokeInMemory(changes.revoked.keys, at: now)
         try await ledger.write { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
             for user in changes.ended { try tables.removeAccount(user, of: authenticator) }
-            for (user, mark) in changes.standing {
+            for (user, mark) in changes.status {
                 try tables.putAccount(user, mark, of: authenticator, now: now)
             }
         }.get()
@@ -67,28 +68,28 @@ public struct AccountChanges: Sendable, Hashable {
     /// The accounts that are missing from the newer list. They may no longer log in.
     public let ended: Set<UserName>
     /// The accounts that are new or have another fingerprint.
-    public let standing: [UserName: AccountMark]
+    public let status: [UserName: AccountFingerprint]
     /// The users whose grants are revoked, with the reason.
-    public let revoked: [UserName: AccountEnd]
+    public let revoked: [UserName: AccountEndReason]
 
     /// Computes the changes from `before` to `now`.
-    public init(from before: [UserName: AccountMark], to now: [UserName: AccountMark]) {
+    public init(from before: [UserName: AccountFingerprint], to now: [UserName: AccountFingerprint]) {
         var ended: Set<UserName> = []
-        var standing: [UserName: AccountMark] = [:]
-        var revoked: [UserName: AccountEnd] = [:]
+        var status: [UserName: AccountFingerprint] = [:]
+        var revoked: [UserName: AccountEndReason] = [:]
         for user in before.keys where now[user] == nil {
             ended.insert(user)
             revoked[user] = .ended
         }
         for (user, mark) in now where before[user] != mark {
-            standing[user] = mark
+            status[user] = mark
             if before[user] != nil { revoked[user] = .passwordChanged }
         }
         self.ended = ended
-        self.standing = standing
+        self.status = status
         self.revoked = revoked
     }
 
     /// Whether the two lists are equal.
-    public var isEmpty: Bool { ended.isEmpty && standing.isEmpty }
+    public var isEmpty: Bool { ended.isEmpty && status.isEmpty }
 }

@@ -54,7 +54,7 @@ struct JournalBatch {
     }
 
     /// Appends the signed line that announces the removal of all lines up to `end`.
-    mutating func retire(_ end: SegmentEnd) throws(JournalUnavailable) {
+    mutating func retire(_ end: SegmentTail) throws(JournalUnavailable) {
         guard let signed = signer?.statement(.retired, through: end.number, head: end.hash.hexDigits, time: time) else {
             throw JournalUnavailable("libcrypto cannot sign")
         }

@@ -12,7 +12,7 @@ struct JournalEntry: Sendable {
     let lines: Int
 
     /// The `result` values of `recovered` records.
-    enum Mending: String, Sendable, CaseIterable {
+    enum Repair: String, Sendable, CaseIterable {
         /// Bytes after the last complete line were cut off and kept in a file. The count is in bytes.
         case tornTail = "torn-tail"
         /// A segment could not be written and the journal continued in a new one. The count is the number of waiting
@@ -78,7 +78,7 @@ struct JournalEntry: Sendable {
     }
 
     /// Returns the entry that states a repair and its extent.
-    static func recovered(_ repair: Mending, count: Int) -> JournalEntry {
+    static func recovered(_ repair: Repair, count: Int) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
             $0.member(#","result":"#, word: repair.rawValue)
@@ -91,7 +91,7 @@ struct JournalEntry: Sendable {
     static func linesMissing(_ lines: ClosedRange<UInt64>) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
-            $0.member(#","result":"#, word: Mending.linesMissing.rawValue)
+            $0.member(#","result":"#, word: Repair.linesMissing.rawValue)
             $0.member(
                 #","count":"#,
                 number: Int(clamping: lines.upperBound - lines.lowerBound).addingReportingOverflow(1).partialValue)
@@ -105,7 +105,7 @@ struct JournalEntry: Sendable {
     static func checkpointMismatch(_ number: UInt64) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
-            $0.member(#","result":"#, word: Mending.checkpointMismatch.rawValue)
+            $0.member(#","result":"#, word: Repair.checkpointMismatch.rawValue)
             $0.member(#","through":"#, number: Int(clamping: number))
             $0.end()
         }

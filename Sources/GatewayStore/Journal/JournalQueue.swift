@@ -22,18 +22,18 @@ final class JournalQueue: Sendable {
         let waiter: JournalWaiter?
 
         init(_ records: [JournalRecord], _ waiter: JournalWaiter) {
-            var (intents, outcomes, refusals) = (0, 0, 0)
+            var (intents, outcomes, rejections) = (0, 0, 0)
             entry = JournalEntry(records) { kind in
                 switch kind {
                 case .intent: intents += 1
                 case .outcome: outcomes += 1
-                case .refusal: refusals += 1
+                case .rejection: rejections += 1
                 case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired: break
                 }
             }
             self.intents = intents
             self.outcomes = outcomes
-            completesOnly = !records.isEmpty && intents + refusals == 0
+            completesOnly = !records.isEmpty && intents + rejections == 0
             self.waiter = waiter
         }
 
@@ -41,7 +41,7 @@ final class JournalQueue: Sendable {
             entry = JournalEntry(note)
             intents = note.kind == .intent ? 1 : 0
             outcomes = note.kind == .outcome ? 1 : 0
-            completesOnly = note.kind != .intent && note.kind != .refusal
+            completesOnly = note.kind != .intent && note.kind != .rejection
             waiter = nil
         }
     }

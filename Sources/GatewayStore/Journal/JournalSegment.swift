@@ -52,7 +52,7 @@ struct JournalSegment {
     /// system may have dropped data that it could not write, and reports that only once.
     mutating func append(_ bytes: [UInt8]) throws(FileFailure) {
         let room = filled - length
-        if room < bytes.count { try fill(JournalFillPace.steps.lowerBound, atLeast: bytes.count - room) }
+        if room < bytes.count { try fill(SegmentPreallocation.steps.lowerBound, atLeast: bytes.count - room) }
         var written = 0
         while written < bytes.count { written += try write(bytes, from: written, at: length + written) }
         length += bytes.count
@@ -76,7 +76,7 @@ struct JournalSegment {
     mutating func preallocate(_ step: Int) throws(FileFailure) { try fill(max(step, nextBytes), atLeast: 0) }
 
     /// The expected size of the next lines: twice the last append, at most the longest step.
-    private var nextBytes: Int { min(2 * lastBytes, JournalFillPace.steps.upperBound) }
+    private var nextBytes: Int { min(2 * lastBytes, SegmentPreallocation.steps.upperBound) }
 
     /// Releases the unused preallocated space and closes the file. Removes a file without acknowledged lines, so that
     /// its number can be used again.

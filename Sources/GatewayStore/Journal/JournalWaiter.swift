@@ -5,14 +5,14 @@ internal import NIOPosix
 
 /// A caller that waits until its records are on disk. A class, because waiters move through lists.
 final class JournalWaiter: Sendable {
-    typealias Answer = Result<Void, JournalUnavailable>
+    typealias Outcome = Result<Void, JournalUnavailable>
 
-    let continuation: CheckedContinuation<Answer, Never>
+    let continuation: CheckedContinuation<Outcome, Never>
     /// The event loop of the caller; nil outside of one.
     private let loop: (any EventLoop)?
 
     /// Creates a waiter for the calling task.
-    init(_ continuation: CheckedContinuation<Answer, Never>) {
+    init(_ continuation: CheckedContinuation<Outcome, Never>) {
         self.continuation = continuation
         loop = MultiThreadedEventLoopGroup.currentEventLoop
     }
@@ -29,8 +29,8 @@ final class JournalWaiter: Sendable {
 
     /// Resumes the callers of the items. All callers of one event loop resume in one task of that loop, because a task
     /// each would cost a closure and a lock each.
-    static func resume(_ outcome: Answer, for items: some Sequence<JournalQueue.Item>) {
-        var loops: [(loop: any EventLoop, continuations: [CheckedContinuation<Answer, Never>])] = []
+    static func resume(_ outcome: Outcome, for items: some Sequence<JournalQueue.Item>) {
+        var loops: [(loop: any EventLoop, continuations: [CheckedContinuation<Outcome, Never>])] = []
         for item in items {
             guard let waiter = item.waiter else { continue }
             guard let loop = waiter.loop else {

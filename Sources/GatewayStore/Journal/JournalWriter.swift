@@ -37,9 +37,9 @@ final class JournalWriter {
     /// Whether the log already reports that the clock is not trusted.
     var hasReportedDistrust = false
     /// The ends of the oldest segments, cached to avoid reading them again.
-    var knownEnds: [JournalSegmentName: SegmentEnd] = [:]
+    var knownEnds: [JournalSegmentName: SegmentTail] = [:]
     var batch: JournalBatch
-    private var preallocation = JournalFillPace()
+    private var preallocation = SegmentPreallocation()
     private let copiers: [CheckpointCopier]
     var segmentStarted: MonotonicInstant
     var lastSpaceCheck: MonotonicInstant?

@@ -137,7 +137,7 @@ enum LedgerSchema {
         """
 
     /// Tables of version 3: the imported entries, and the registrations that belong to nobody and are marked for
-    /// deletion (`stray`). One handle may have several of these, and a handle in `stray` may be one that the ledger
+    /// deletion (`orphan`). One handle may have several of these, and a handle in `orphan` may be one that the ledger
     /// would not bind.
     private static let tablesSince3 = """
         CREATE TABLE imported (

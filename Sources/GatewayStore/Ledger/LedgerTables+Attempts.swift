@@ -33,7 +33,7 @@ extension LedgerTables {
             let isOfThisCall = try lost != stood && hasAttempt(lost, of: user)
             try remove(row, inFavourOf: id, now: task.now)
             if isOfThisCall {
-                try putOrphan(StrayRegistration(id: lost, handle: nil, reason: .superseded, owner: user))
+                try putOrphan(OrphanRegistration(id: lost, handle: nil, reason: .superseded, owner: user))
             }
         }
         if wasReserved {
@@ -114,7 +114,7 @@ extension LedgerTables {
         guard let bound else { return }
         let isExpected =
             switch decision {
-            case .handOver(let known, let owner): bound.id == known && bound.owner == owner
+            case .ownershipTransfer(let known, let owner): bound.id == known && bound.owner == owner
             default: bound.owner == user && bound.id == decision.updated
             }
         guard try isExpected || (bound.owner == user && hasAttempt(bound.id, of: user)) else {

@@ -91,7 +91,7 @@ extension LedgerTables {
             throw LedgerUnavailable("the change names a handle other than the claim's")
         }
         // The id was requested without a handle, so it does not belong to the handle that the device named.
-        let handle = task.decision == .askWithHandle ? task.changeHandle : nil
+        let handle = task.decision == .queryWithHandle ? task.changeHandle : nil
         let now = task.now
         let existing = try registration(id)
         if let handle, let bound = try registration(boundTo: handle) {
@@ -146,10 +146,10 @@ extension LedgerTables {
         if existing?.isInDoubt == true { try forgetAttempts(on: id, by: user, now: task.now) }
         try keepLabels(task.limits.labels, of: user)
         try keepRegistrations(task.limits.registrations, of: user)
-        if case .handOver(_, let former) = task.decision {
-            try countHandOver(
+        if case .ownershipTransfer(_, let former) = task.decision {
+            try countOwnershipTransfer(
                 of: handle, from: former, to: user, now: task.now,
-                forgetting: task.now.adding(-SQLiteLedger.handOverPeriod))
+                forgetting: task.now.adding(-SQLiteLedger.ownershipTransferPeriod))
         }
     }
 
@@ -166,13 +166,15 @@ extension LedgerDecision {
     /// Whether the decision allows a device to be registered.
     var allowsUpdate: Bool {
         switch self {
-        case .own, .rotation, .handOver, .unplaced: true
-        case .askWithHandle, .askWithoutHandle, .tooManyHandOvers, .owned, .notOwned, .doomed, .spared: false
+        case .own, .rotation, .ownershipTransfer, .notRegistered: true
+        case .queryWithHandle, .queryWithoutHandle, .tooManyOwnershipTransfers, .owned, .notOwned, .pendingDeletion,
+            .notMarked:
+            false
         }
     }
 
     /// Returns whether the decision allows the registration to be swept.
     fileprivate func allowsSweep(of id: RegistrationID) -> Bool {
-        if case .doomed(id, _, _) = self { true } else { false }
+        if case .pendingDeletion(id, _, _) = self { true } else { false }
     }
 }

@@ -174,7 +174,8 @@ struct LedgerTables {
             return OwnedRegistration(
                 id: row.id, owner: row.owner, service: row.handle?.service,
                 state: row.isLive && row.isInDoubt ? .unknown : row.state, created: row.created,
-                lastSeen: row.lastSeen, handOvers: try row.handle.map { try handOvers(of: $0, after: time) } ?? 0,
+                lastSeen: row.lastSeen,
+                ownershipTransfers: try row.handle.map { try ownershipTransfers(of: $0, after: time) } ?? 0,
                 unconfirmedSince: row.importUnconfirmed)
         }
     }

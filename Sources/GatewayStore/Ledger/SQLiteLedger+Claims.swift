@@ -40,7 +40,7 @@ extension SQLiteLedger: RegistrationLedger {
             if result == .acquired, let handle = try await read({ try $0.orphan(id)?.handle }) {
                 result = claims.tryAcquire(.handle(handle), for: number)
             }
-            var decision = LedgerDecision.spared
+            var decision = LedgerDecision.notMarked
             if result != .busy {
                 decision = try await read { try $0.lookUp(.sweep(id), handle: nil, handOverLimit: 0, now: now) }
                     .decision
@@ -94,8 +94,8 @@ extension SQLiteLedger: RegistrationLedger {
     public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
     /// Returns the marked registrations, in the order of their ids.
-    public func doomed(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
-        try await readAtLength { try $0.doomed(limit: limit) }
+    public func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
+        try await readAtLength { try $0.pendingDeletion(limit: limit) }
     }
 
     /// Writes the change durably in one transaction, then releases the claim's locks.
@@ -135,10 +135,10 @@ extension SQLiteLedger: RegistrationLedger {
     /// waits for a lock, its holder may change the result.
     private func decide(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
-    ) async throws(LedgerUnavailable) -> LedgerStanding {
-        let limit = limits.handOvers
+    ) async throws(LedgerUnavailable) -> LedgerLookup {
+        let limit = limits.ownershipTransfers
         var held: RegistrationID?
-        for _ in 0..<Self.mostAttempts {
+        for _ in 0..<Self.maximumAttempts {
             let lookup = try await read { tables in
                 try tables.lookUp(request, handle: handle, handOverLimit: limit, now: now)
             }
@@ -156,7 +156,7 @@ extension SQLiteLedger: RegistrationLedger {
         return try digester.key(of: handle)
     }
 
-    private static let mostAttempts = 16
+    private static let maximumAttempts = 16
 
     private static func end(_ claim: consuming LedgerClaim) {}
 }

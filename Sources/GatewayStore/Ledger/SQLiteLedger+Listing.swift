@@ -100,5 +100,5 @@ extension SQLiteLedger {
     /// A number that changes with each change of the ledger.
     public var changes: UInt64 { health.commits }
 
-    private static var aDayAgo: WallTime { Clocks.system.wall().adding(-handOverPeriod) }
+    private static var aDayAgo: WallTime { Clocks.system.wall().adding(-ownershipTransferPeriod) }
 }

@@ -13,7 +13,7 @@ public final class SQLiteLedger: Sendable {
         /// deletion.
         public var registrations = 20
         /// The maximum number of times that one user may take over a handle from others within 24 hours.
-        public var handOvers = 20
+        public var ownershipTransfers = 20
         /// The maximum number of ids that a user may have requested without registering a device. The oldest are
         /// removed first.
         public var reservations = 32
@@ -31,15 +31,15 @@ public final class SQLiteLedger: Sendable {
     }
 
     /// The period over which transfers of a handle are counted, in microseconds: 24 hours.
-    static let handOverPeriod: Int64 = 86_400_000_000
+    static let ownershipTransferPeriod: Int64 = 86_400_000_000
     /// How long an unconfirmed deletion is repeated, in microseconds: 24 hours.
     static let confirmationPeriod: Int64 = 86_400_000_000
 
     let database: DatabasePool
-    let reads: GroupRead
+    let reads: BatchedRead
     let commits: GroupCommit
     let digester: HandleDigester
-    let claims: ClaimTable
+    let claims: KeyLocks
     let health: LedgerHealth
     /// The limits in force. The limits of waiting calls are fixed when the ledger is opened.
     public var limits: Limits {
@@ -84,9 +84,9 @@ public final class SQLiteLedger: Sendable {
             throw Self.openingFailure(error, file)
         }
         health = LedgerHealth(proofLifetime: proofLifetime)
-        reads = GroupRead(database, health: health)
+        reads = BatchedRead(database, health: health)
         commits = GroupCommit(database, health: health)
-        claims = ClaimTable(waitersPerKey: limits.waitersPerKey, waitersInAll: limits.waitersInAll)
+        claims = KeyLocks(waitersPerKey: limits.waitersPerKey, waitersInAll: limits.waitersInAll)
         present = Mutex(limits)
         self.file = file
     }

@@ -11,7 +11,7 @@ public final class SessionRegister: SessionStore {
     let table: Mutex<SessionTable>
     /// A copy of the table's revocation count, readable without the lock.
     private let revocations: Atomic<UInt64>
-    private let confirmed: Mutex<AgreedTime>
+    private let confirmed: Mutex<ConfirmedTime>
     /// The sessions that are closed in memory while their rows could not be removed.
     private let endedRows = Mutex<Set<SessionID>>([])
 
@@ -25,7 +25,7 @@ public final class SessionRegister: SessionStore {
         self.clocks = clocks
         do {
             let last = try ledger.database.read { try LedgerTables($0).confirmedTime() }
-            let time = AgreedTime(stored: last, clocks: clocks)
+            let time = ConfirmedTime(stored: last, clocks: clocks)
             confirmed = Mutex(time)
             let end = time.time.adding(-Self.margin)
             let found = try ledger.database.read { try LedgerTables($0).sessionTable(at: end) }
@@ -142,7 +142,7 @@ public final class SessionRegister: SessionStore {
     }
 
     /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory.
-    public func revokeAtOnce(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+    public func revokeInMemory(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
         table.withLock { $0.revoke(token: id, of: user, until: until) }
         try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
     }

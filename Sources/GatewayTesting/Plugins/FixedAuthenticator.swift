@@ -55,18 +55,18 @@ public final class FixedAuthenticator: Authenticator {
 
 /// An authenticator whose outcomes the test decides.
 public struct ScriptedAuthenticator: Authenticator {
-    private let answer: @Sendable (Credential, Peer) async -> AuthenticationOutcome
+    private let response: @Sendable (Credential, Peer) async -> AuthenticationOutcome
 
     /// Creates an authenticator that calls a closure.
-    public init(_ answer: @escaping @Sendable (Credential, Peer) async -> AuthenticationOutcome) {
-        self.answer = answer
+    public init(_ response: @escaping @Sendable (Credential, Peer) async -> AuthenticationOutcome) {
+        self.response = response
     }
 
     /// Creates an authenticator with one outcome for every credential, such as `.unavailable(.failed)`.
-    public init(always outcome: AuthenticationOutcome) { answer = { _, _ in outcome } }
+    public init(always outcome: AuthenticationOutcome) { response = { _, _ in outcome } }
 
     /// Calls the closure.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        await answer(credential, peer)
+        await response(credential, peer)
     }
 }

@@ -27,7 +27,7 @@ public final class LateAuthenticator: Authenticator {
     }
 
     /// Resumes all suspended callers with the outcome, and returns it to all later callers.
-    public func answer(_ outcome: AuthenticationOutcome) {
+    public func respond(_ outcome: AuthenticationOutcome) {
         let waiting = state.withLock { state in
             state.outcome = outcome
             defer { state.waiting = [] }
@@ -36,7 +36,7 @@ public final class LateAuthenticator: Authenticator {
         for continuation in waiting { continuation.resume(returning: outcome) }
     }
 
-    /// Suspends until `answer(_:)` is called.
+    /// Suspends until `response(_:)` is called.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         await withCheckedContinuation { continuation in
             let outcome = state.withLock { state in

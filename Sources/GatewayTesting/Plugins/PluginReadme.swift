@@ -33,9 +33,9 @@ public struct PluginReadme {
             // The settings `users` and `groups` are allowed for every plug-in, and the server reads them.
             for bound in ["users", "groups"] { _ = reader.node(bound) }
             reader.finish()
-            guard let settings, problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
+            guard let settings, problems.all.isEmpty else { throw ConfigurationError(problems.all) }
             return settings
         }
-        throw ConfigurationFault(file: "gateway.yaml", "has no \(plugin.name)")
+        throw ConfigurationError(file: "gateway.yaml", "has no \(plugin.name)")
     }
 }

@@ -10,7 +10,7 @@ extension JSONReader {
     }
 
     /// Parses a number, `true`, `false` or `null`.
-    mutating func readWord() throws(JSONFault) -> JSONValue {
+    mutating func readWord() throws(JSONError) -> JSONValue {
         let word = bytes[position...].prefix { byte in
             Self.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
                 || byte == UInt8(ascii: ".")
@@ -27,7 +27,7 @@ extension JSONReader {
             return .number(text)
         default:
             guard dialect == .strict ? Self.isNumber(word) : Self.startsNumber(word) && Double(text) != nil else {
-                throw JSONFault()
+                throw JSONError()
             }
             return .number(text)
         }
@@ -64,8 +64,8 @@ extension JSONReader {
     }
 
     /// Parses a string. The current byte is its opening quote, and the same quote closes it.
-    mutating func readString() throws(JSONFault) -> String {
-        guard let quote = current else { throw JSONFault() }
+    mutating func readString() throws(JSONError) -> String {
+        guard let quote = current else { throw JSONError() }
         position += 1
         var text: [UInt8] = []
         while let byte = current {
@@ -73,15 +73,15 @@ extension JSONReader {
             switch byte {
             case quote: return String(decoding: text, as: UTF8.self)
             case UInt8(ascii: "\\"): text.append(contentsOf: try readEscape())
-            case 0..<0x20 where dialect == .strict: throw JSONFault()
+            case 0..<0x20 where dialect == .strict: throw JSONError()
             default: text.append(byte)
             }
         }
-        throw JSONFault()
+        throw JSONError()
     }
 
-    private mutating func readEscape() throws(JSONFault) -> [UInt8] {
-        guard let byte = current else { throw JSONFault() }
+    private mutating func readEscape() throws(JSONError) -> [UInt8] {
+        guard let byte = current else { throw JSONError() }
         position += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
@@ -92,13 +92,13 @@ extension JSONReader {
         case UInt8(ascii: "r"): return [0x0D]
         case UInt8(ascii: "t"): return [0x09]
         case UInt8(ascii: "u"): return Array(String(Character(try readUnicodeEscape())).utf8)
-        default: throw JSONFault()
+        default: throw JSONError()
         }
     }
 
     /// Parses the digits of `\uXXXX`, and the second half of a surrogate pair. A lone half becomes U+FFFD in the
     /// lenient dialect and is an error in the strict one.
-    private mutating func readUnicodeEscape() throws(JSONFault) -> Unicode.Scalar {
+    private mutating func readUnicodeEscape() throws(JSONError) -> Unicode.Scalar {
         let first = try readFourDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }
         let start = position
@@ -112,15 +112,15 @@ extension JSONReader {
             }
             position = start
         }
-        guard dialect == .lenient else { throw JSONFault() }
+        guard dialect == .lenient else { throw JSONError() }
         return "\u{FFFD}"
     }
 
-    private mutating func readFourDigits() throws(JSONFault) -> UInt32 {
+    private mutating func readFourDigits() throws(JSONError) -> UInt32 {
         let digits = bytes[position...].prefix(4)
         guard digits.count == 4, digits.allSatisfy(Self.isLetterOrDigit),
             let value = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
-        else { throw JSONFault() }
+        else { throw JSONError() }
         position += 4
         return value
     }

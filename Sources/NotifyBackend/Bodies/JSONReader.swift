@@ -10,20 +10,20 @@ struct JSONReader {
     var position = 0
 
     /// Parses a whole body. Invalid UTF-8 is an error too.
-    static func read(_ body: [UInt8], _ dialect: JSONDialect) throws(JSONFault) -> JSONValue {
-        guard String(validating: body, as: UTF8.self) != nil else { throw JSONFault() }
+    static func read(_ body: [UInt8], _ dialect: JSONDialect) throws(JSONError) -> JSONValue {
+        guard String(validating: body, as: UTF8.self) != nil else { throw JSONError() }
         var reader = JSONReader(bytes: body, dialect: dialect)
         if body.starts(with: [0xEF, 0xBB, 0xBF]) { reader.position = 3 }
         let value = try reader.readValue(depth: 0)
         guard dialect == .strict else { return value }
         try reader.skipSpace()
-        guard reader.current == nil else { throw JSONFault() }
+        guard reader.current == nil else { throw JSONError() }
         return value
     }
 
     var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    private mutating func readValue(depth: Int) throws(JSONFault) -> JSONValue {
+    private mutating func readValue(depth: Int) throws(JSONError) -> JSONValue {
         try skipSpace()
         switch current {
         case UInt8(ascii: "{"): return try readObject(depth: depth)
@@ -34,8 +34,8 @@ struct JSONReader {
         }
     }
 
-    private mutating func readArray(depth: Int) throws(JSONFault) -> JSONValue {
-        guard depth < Self.maximumDepth else { throw JSONFault() }
+    private mutating func readArray(depth: Int) throws(JSONError) -> JSONValue {
+        guard depth < Self.maximumDepth else { throw JSONError() }
         position += 1
         var values: [JSONValue] = []
         while true {
@@ -48,8 +48,8 @@ struct JSONReader {
         return .array(values)
     }
 
-    private mutating func readObject(depth: Int) throws(JSONFault) -> JSONValue {
-        guard depth < Self.maximumDepth else { throw JSONFault() }
+    private mutating func readObject(depth: Int) throws(JSONError) -> JSONValue {
+        guard depth < Self.maximumDepth else { throw JSONError() }
         position += 1
         var members: [JSONValue.Member] = []
         while true {
@@ -57,7 +57,7 @@ struct JSONReader {
             if current == UInt8(ascii: "}"), members.isEmpty || dialect == .lenient { break }
             let name = try readName()
             try skipSpace()
-            guard current == UInt8(ascii: ":") else { throw JSONFault() }
+            guard current == UInt8(ascii: ":") else { throw JSONError() }
             position += 1
             members.append(.init(name: name, value: try readValue(depth: depth + 1)))
             if try !continues(until: UInt8(ascii: "}")) { break }
@@ -67,28 +67,28 @@ struct JSONReader {
     }
 
     /// Skips a comma and returns true, or returns false at the closing delimiter.
-    private mutating func continues(until end: UInt8) throws(JSONFault) -> Bool {
+    private mutating func continues(until end: UInt8) throws(JSONError) -> Bool {
         try skipSpace()
         if current == end { return false }
-        guard current == UInt8(ascii: ",") else { throw JSONFault() }
+        guard current == UInt8(ascii: ",") else { throw JSONError() }
         position += 1
         return true
     }
 
-    private mutating func readName() throws(JSONFault) -> String {
+    private mutating func readName() throws(JSONError) -> String {
         if current == UInt8(ascii: "\"") { return try readString() }
-        guard dialect == .lenient else { throw JSONFault() }
+        guard dialect == .lenient else { throw JSONError() }
         if current == UInt8(ascii: "'") { return try readString() }
         let name = bytes[position...].prefix { byte in
             byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || Self.isLetterOrDigit(byte)
         }
-        guard !name.isEmpty else { throw JSONFault() }
+        guard !name.isEmpty else { throw JSONError() }
         position += name.count
         return String(decoding: name, as: UTF8.self)
     }
 
     /// Skips white space, and comments in the lenient dialect.
-    private mutating func skipSpace() throws(JSONFault) {
+    private mutating func skipSpace() throws(JSONError) {
         while let byte = current {
             switch byte {
             case 0x20, 0x09, 0x0A, 0x0D: position += 1
@@ -98,7 +98,7 @@ struct JSONReader {
         }
     }
 
-    private mutating func skipComment() throws(JSONFault) {
+    private mutating func skipComment() throws(JSONError) {
         let rest = bytes[position...]
         if rest.starts(with: Array("//".utf8)) {
             position = rest.firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.count
@@ -111,9 +111,9 @@ struct JSONReader {
                 }
                 position += 1
             }
-            throw JSONFault()
+            throw JSONError()
         } else {
-            throw JSONFault()
+            throw JSONError()
         }
     }
 }

@@ -30,4 +30,4 @@ enum JSONDialect {
 }
 
 /// The error that a body is not JSON in the given dialect.
-struct JSONFault: Error {}
+struct JSONError: Error {}

@@ -2,7 +2,7 @@
 extension NotifyUsersAPI {
     /// Sends `From <user>: <message>` to every registration with one of the tags `username:<to_tag>` and `from:<user>`.
     /// Both values are pasted into the hub's tag expression without escaping.
-    func send(_ request: BackendRequest, _ query: FormFields, user: String) -> BackendAnswer {
+    func send(_ request: BackendRequest, _ query: FormFields, user: String) -> BackendResponse {
         let (pnsValue, recipient) = (query.first("pns"), query.first("to_tag"))
         if flavor == .classic, pnsValue == nil || recipient == nil {
             return noAction(request, controller: "Notifications")
@@ -23,10 +23,10 @@ extension NotifyUsersAPI {
         guard let pnsValue, let recipient, !pnsValue.isEmpty else { return serverError }
         guard let pns = flavor.pns(pnsValue),
             let payload = PayloadTemplate.payload(pns: pns, user: user, message: message)
-        else { return BackendAnswer(500) }
+        else { return BackendResponse(500) }
         do throws(HubFailure) {
             try hub.send(payload, pns: pns, to: "username:" + recipient + "||" + "from:" + user)
-            return BackendAnswer(200)
+            return BackendResponse(200)
         } catch {
             return serverError
         }

@@ -6,66 +6,66 @@ struct NotifyUsersAPI: Sendable {
     let hub: NotificationHub
 
     /// Processes one request.
-    func answer(to request: BackendRequest) -> BackendAnswer {
+    func answer(to request: BackendRequest) -> BackendResponse {
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = FormFields(parts.count == 2 ? parts[1] : "")
-        guard let route = BackendRoute(path: parts.first ?? "") else { return BackendAnswer(404) }
+        guard let route = BackendRoute(path: parts.first ?? "") else { return BackendResponse(404) }
         // ASP.NET Core routes before it authenticates. In Web API the authentication handler runs first, whatever the
         // controller.
-        if flavor != .classic, let refusal = refusal(of: request, to: route) { return refusal }
+        if flavor != .classic, let rejection = rejection(of: request, to: route) { return rejection }
         let user: String
         switch authenticate(request) {
         case .success(let name): user = name
-        case .failure(let refusal): return refusal.answer
+        case .failure(let rejection): return rejection.answer
         }
-        if flavor == .classic, let refusal = refusal(of: request, to: route) { return refusal }
+        if flavor == .classic, let rejection = rejection(of: request, to: route) { return rejection }
         switch (route.controller, request.method) {
         case (.register, "POST"): return reserve(request, query)
         case (.register, "PUT"): return upsert(request, id: id(route, query), user: user)
         case (.register, "DELETE"): return delete(request, id: id(route, query))
         case (.notifications, "POST"): return send(request, query, user: user)
-        default: return BackendAnswer(404)
+        default: return BackendResponse(404)
         }
     }
 
     private struct AuthenticationRefused: Error {
-        let answer: BackendAnswer
+        let answer: BackendResponse
     }
 
     private func authenticate(_ request: BackendRequest) -> Result<String, AuthenticationRefused> {
         do throws(BasicCredential.Fault) {
             let credential = try BasicCredential(authorization: request.authorization, flavor: flavor)
             if credential.isValid { return .success(credential.user) }
-            return .failure(.init(answer: BackendAnswer(flavor == .classic ? 403 : 401)))
+            return .failure(.init(answer: BackendResponse(flavor == .classic ? 403 : 401)))
         } catch {
             switch (flavor, error) {
             // The tutorial's handler throws an exception in these cases, which becomes a server error.
             case (.classic, .absent), (.classic, .malformed): return .failure(.init(answer: serverError))
-            case (.classic, .otherScheme): return .failure(.init(answer: BackendAnswer(403)))
-            case (.core, _), (.net6, _): return .failure(.init(answer: BackendAnswer(401)))
+            case (.classic, .otherScheme): return .failure(.init(answer: BackendResponse(403)))
+            case (.core, _), (.net6, _): return .failure(.init(answer: BackendResponse(401)))
             }
         }
     }
 
     /// Returns the 404 or 405 for a request that the flavour does not route; nil for other requests.
-    private func refusal(of request: BackendRequest, to route: BackendRoute) -> BackendAnswer? {
+    private func rejection(of request: BackendRequest, to route: BackendRoute) -> BackendResponse? {
         let methods: [String]
         switch (route.controller, route.id != nil) {
         case (.unknown(let name), _):
-            guard flavor == .classic else { return BackendAnswer(404) }
+            guard flavor == .classic else { return BackendResponse(404) }
             return notFound(request, detail: "No type was found that matches the controller named '\(name)'.")
         case (.register, false): methods = flavor == .net6 ? ["POST"] : ["POST", "PUT", "DELETE"]
         case (.register, true):
-            guard flavor.takesIDInPath else { return BackendAnswer(404) }
+            guard flavor.takesIDInPath else { return BackendResponse(404) }
             methods = flavor == .net6 ? ["PUT", "DELETE"] : ["POST", "PUT", "DELETE"]
         case (.notifications, false): methods = ["POST"]
         case (.notifications, true):
-            guard flavor == .classic, request.method == "POST" else { return BackendAnswer(404) }
+            guard flavor == .classic, request.method == "POST" else { return BackendResponse(404) }
             methods = ["POST"]
         }
         guard !methods.contains(request.method) else { return nil }
         let allow = methods.joined(separator: ", ")
-        guard flavor == .classic else { return BackendAnswer(405, allow: allow) }
+        guard flavor == .classic else { return BackendResponse(405, allow: allow) }
         let message = "The requested resource does not support http method '\(request.method)'."
         return .message(405, message, allow: allow)
     }
@@ -77,12 +77,12 @@ struct NotifyUsersAPI: Sendable {
     }
 
     /// The 500 of an unhandled exception.
-    var serverError: BackendAnswer {
-        flavor == .classic ? .message(500, "An error has occurred.") : BackendAnswer(500)
+    var serverError: BackendResponse {
+        flavor == .classic ? .message(500, "An error has occurred.") : BackendResponse(500)
     }
 
     /// Returns Web API's 404, which contains the URI.
-    func notFound(_ request: BackendRequest, detail: String) -> BackendAnswer {
+    func notFound(_ request: BackendRequest, detail: String) -> BackendResponse {
         let uri = "http://" + request.host + request.target
         return .message(404, "No HTTP resource was found that matches the request URI '\(uri)'.", detail: detail)
     }

@@ -23,7 +23,7 @@ struct BackendResponder: HTTPResponder {
         let credential = try? BasicCredential(authorization: authorization, flavor: api.flavor)
         onRequest?(RequestSummary(method: request.method.rawValue, target: target, user: credential?.user))
         guard let body = try await collect(request.body) else {
-            return Response(BackendAnswer(413))
+            return Response(BackendResponse(413))
         }
         let answer = api.answer(
             to: BackendRequest(
@@ -37,7 +37,7 @@ struct BackendResponder: HTTPResponder {
             )
         )
         context.logger.debug(
-            "answered a backend call",
+            "Backend call answered",
             metadata: ["method": "\(request.method)", "status": "\(answer.status)"]
         )
         let response = Response(answer)
@@ -58,7 +58,7 @@ struct BackendResponder: HTTPResponder {
 
 extension Response {
     /// Creates a Hummingbird response with a `Content-Length`.
-    init(_ answer: BackendAnswer) {
+    init(_ answer: BackendResponse) {
         let body = ByteBuffer(string: answer.body)
         var headers: HTTPFields = [.contentLength: String(body.readableBytes)]
         headers[.contentType] = answer.contentType

@@ -12,12 +12,12 @@ public import ServiceLifecycle
 public struct EmbeddedBackend: Service {
     let flavor: BackendFlavor
     let hub: NotificationHub
-    private let place: Place
+    private let place: Address
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
     private let onRequest: (@Sendable (RequestSummary) -> Void)?
 
-    private enum Place {
+    private enum Address {
         case address(host: String, port: Int)
         case socket(path: String)
     }

@@ -13,7 +13,7 @@ struct InspectionEndpoints: Sendable {
     /// Returns the response to an inspection; nil if the target is not an inspection endpoint.
     func response(method: String, target: String, accept: String?) -> Response? {
         guard let resource = Self.resource(target) else { return nil }
-        guard method == "GET" else { return Response(BackendAnswer(405, allow: "GET")) }
+        guard method == "GET" else { return Response(BackendResponse(405, allow: "GET")) }
         switch resource {
         case .registrations:
             return json(InspectionJSON.text(hub.registrations()))
@@ -34,7 +34,7 @@ struct InspectionEndpoints: Sendable {
     }
 
     private func json(_ text: String) -> Response {
-        Response(BackendAnswer(200, contentType: "application/json; charset=utf-8", body: text))
+        Response(BackendResponse(200, contentType: "application/json; charset=utf-8", body: text))
     }
 
     private static func resource(_ target: String) -> Resource? {

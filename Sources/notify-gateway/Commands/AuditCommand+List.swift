@@ -39,7 +39,7 @@ extension AuditCommand {
             let configuration = try file.load()
             var query = try filter.query(by: configuration.names, now: Clocks.system.wall())
             let rows = rows ?? filter.limit?.rows ?? 1000
-            let (count, isMore) = try AuditQuestion.ask(configuration) { trail in
+            let (count, isMore) = try AuditJournal.query(configuration) { trail in
                 if records || csv {
                     return try Self.printRecords(query, of: trail, json ? .json : csv ? .csv : .table, rows)
                 }
@@ -106,7 +106,7 @@ extension AuditCommand {
         func run() async throws {
             let configuration = try file.load()
             let query = try filter.query(by: configuration.names, now: Clocks.system.wall())
-            let count = try AuditQuestion.ask(configuration) { trail in
+            let count = try AuditJournal.query(configuration) { trail in
                 var printer = AuditPrinter(json ? .json : .csv)
                 try trail.lines(query) { try printer.add($0) }
                 try printer.end()

@@ -32,7 +32,7 @@ extension AuditCommand {
             var query = AuditQuery()
             query.call = call
             var lines: [[UInt8]] = []
-            try AuditQuestion.ask(configuration) { trail in try trail.lines(query) { lines.append($0) } }
+            try AuditJournal.query(configuration) { trail in try trail.lines(query) { lines.append($0) } }
             guard !lines.isEmpty else { throw CommandFailure.refused("The journal has no call \(call.printable).") }
             if json {
                 for line in lines { try Console.say(String(decoding: line, as: UTF8.self)) }

@@ -34,7 +34,7 @@ extension AuditCommand {
             let configuration = try file.load()
             let user = try configuration.names.user(name)
             let since = since.time(before: Clocks.system.wall())
-            let senders = try AuditQuestion.ask(configuration) { try $0.senders(to: user, since: since) }
+            let senders = try AuditJournal.query(configuration) { try $0.senders(to: user, since: since) }
             try results.say(
                 senders.map { sender in
                     .object([

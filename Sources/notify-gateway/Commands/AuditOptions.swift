@@ -92,12 +92,12 @@ enum LimitOrRows: ExpressibleByArgument {
 }
 
 /// The journal of a configuration, with its index brought up to date.
-enum AuditQuestion {
+enum AuditJournal {
     /// Asks the journal; where its files cannot be read the command ends. Without an index that can be used the segments are read.
     @discardableResult
-    static func ask<Answer>(
-        _ configuration: ServerConfiguration, _ body: (AuditTrail) throws -> Answer
-    ) throws -> Answer {
+    static func query<Response>(
+        _ configuration: ServerConfiguration, _ body: (AuditTrail) throws -> Response
+    ) throws -> Response {
         // The index lies beside the journal, and the gateway must be able to go on with it.
         try StoresOwner(of: configuration).assumeForCommand()
         let trail = AuditTrail(directory: configuration.journal.directory)

@@ -29,7 +29,7 @@ struct BackendCommand: AsyncParsableCommand {
         do {
             try ListenAddress.tcp(host: "127.0.0.1", port: port).requireFree()
             try await EmbeddedBackendRun(backend, logger: logger).run()
-        } catch let fault as AddressFault {
+        } catch let fault as ListenAddressError {
             throw CommandFailure.refused(fault.description)
         } catch {
             throw CommandFailure.unavailable("The backend stopped: \(OperatorMessage.of(error))")

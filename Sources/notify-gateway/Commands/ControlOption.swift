@@ -27,7 +27,7 @@ struct ControlOption: ParsableArguments {
         do {
             let fault = try await ControlClient(path: socket).ask(request, isStream: isStream, onItem: onItem)
             return fault.map(CommandFailure.init)
-        } catch let fault as ControlClientFault {
+        } catch let fault as ControlClientError {
             throw CommandFailure(fault)
         }
     }
@@ -43,8 +43,8 @@ struct ControlOption: ParsableArguments {
         if let socket = ConfigurationFile.control(in: file.config).socket {
             do {
                 return try await ControlClient(path: socket).ask(request, onItem: onItem).map(CommandFailure.init)
-            } catch ControlClientFault.noGateway {
-            } catch let fault as ControlClientFault {
+            } catch ControlClientError.noGateway {
+            } catch let fault as ControlClientError {
                 throw CommandFailure(fault)
             }
         }
@@ -88,14 +88,14 @@ extension StoresOwner {
 }
 
 extension CommandFailure {
-    fileprivate init(_ fault: ControlFault) {
+    fileprivate init(_ fault: ControlError) {
         switch fault.kind {
         case .refused, .malformed: self = .refused(fault.reason.printable)
         case .unavailable: self = .unavailable(fault.reason.printable)
         }
     }
 
-    fileprivate init(_ fault: ControlClientFault) {
+    fileprivate init(_ fault: ControlClientError) {
         switch fault {
         case .notAllowed, .tooLong: self = .refused(fault.description)
         case .noGateway, .unusable, .silent, .brokenOff: self = .unavailable(fault.description)

@@ -32,9 +32,9 @@ struct ExplainCommand: AsyncParsableCommand {
             .init("call", .string(call)),
         ]
         if let body { arguments.append(.init("body", .string(body))) }
-        var isRefused = false
+        var isRejected = false
         let fault = try await gateway.askEither(ControlRequest("explain", arguments), readingOnly: true) { item in
-            isRefused = item["end"]?.string == "refused"
+            isRejected = item["end"]?.string == "refused"
             if gateway.results.json {
                 try gateway.results.say(item)
             } else {
@@ -42,6 +42,6 @@ struct ExplainCommand: AsyncParsableCommand {
             }
         }
         if let fault { throw fault }
-        if isRefused { throw ExitCode(1) }
+        if isRejected { throw ExitCode(1) }
     }
 }

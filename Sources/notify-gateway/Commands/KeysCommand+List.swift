@@ -27,7 +27,7 @@ extension KeysCommand {
             guard !keys.keys.isEmpty else { throw CommandFailure.refused("\(settings.keys) has no keys.") }
             let now = Clocks.system.wall()
             try results.say(
-                keys.standings(at: now).map(Self.item),
+                keys.statuses(at: now).map(Self.item),
                 columns: [
                     .init("id", "ID"), .init("algorithm", "ALGORITHM"), .init("state", "STATE"),
                     .init("not-before", "NOT BEFORE"), .init("not-after", "NOT AFTER"), .init("issue", "ISSUES"),
@@ -36,10 +36,10 @@ extension KeysCommand {
             if keys.signingKey(at: now) == nil { Console.complain("No key signs at present.") }
         }
 
-        private static func item(_ key: TokenKey, _ standing: TokenKeyStanding) -> JSONValue {
+        private static func item(_ key: TokenKey, _ status: TokenKeyStatus) -> JSONValue {
             var members = [
                 JSONValue.Member("id", .string(key.id)), .init("algorithm", .string(key.algorithm.rawValue)),
-                .init("state", .string(standing.rawValue)),
+                .init("state", .string(status.rawValue)),
             ]
             if let time = key.notBefore { members.append(.init("not-before", .string(time.inSeconds))) }
             if let time = key.notAfter { members.append(.init("not-after", .string(time.inSeconds))) }

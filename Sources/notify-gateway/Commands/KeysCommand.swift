@@ -31,7 +31,7 @@ struct KeysCommand: AsyncParsableCommand {
             let settings = try file.settings(of: HMACTokenPlugin.self)
             let edited: (fresh: TokenKey, weak: [String])
             do {
-                edited = try TokenKeysFile.edit(settings.keys, dropsWeakKeys: true) { keys throws(ConfigurationFault) in
+                edited = try TokenKeysFile.edit(settings.keys, dropsWeakKeys: true) { keys throws(ConfigurationError) in
                     let fresh = try keys.rotate(
                         now: Clocks.system.wall(),
                         overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),

@@ -13,7 +13,7 @@ struct LimitsCommand: AsyncParsableCommand {
         subcommands: [Show.self, Reset.self])
 
     /// What is asked about.
-    struct Pick: ParsableArguments {
+    struct Selector: ParsableArguments {
         @Option(help: "Of the limit of this name.") var limit: String?
         @Option(help: "For this caller.") var user: String?
         @Option(help: "For this group of callers.") var group: String?
@@ -41,16 +41,16 @@ struct LimitsCommand: AsyncParsableCommand {
                 Example: notify-gateway limits show --user alice --recipient bob --config gateway.yaml
                 """)
 
-        @OptionGroup var pick: Pick
+        @OptionGroup var selector: Selector
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
             try await gateway.print(
-                ControlRequest("limits show", pick.arguments),
+                ControlRequest("limits show", selector.arguments),
                 columns: [
                     .init("limit", "LIMIT"), .init("user", "USER"), .init("group", "GROUP"),
                     .init("recipient", "RECIPIENT"), .init("pns", "PNS"), .init("address", "ADDRESS"),
-                    .init("left", "LEFT"), .init("burst", "BURST"), .init("seconds", "WAIT"), .init("shadow", "TRIAL"),
+                    .init("left", "LEFT"), .init("burst", "BURST"), .init("seconds", "WAIT"), .init("shadow", "SHADOW"),
                 ])
         }
     }
@@ -65,16 +65,16 @@ struct LimitsCommand: AsyncParsableCommand {
                 Example: notify-gateway limits reset --user alice --config gateway.yaml
                 """)
 
-        @OptionGroup var pick: Pick
+        @OptionGroup var selector: Selector
         @Flag(help: "All there is.") var all = false
         @OptionGroup var gateway: ControlOption
 
         func validate() throws {
-            guard pick.arguments.isEmpty == all else { throw ValidationError("Give --all, or what to reset.") }
+            guard selector.arguments.isEmpty == all else { throw ValidationError("Give --all, or what to reset.") }
         }
 
         func run() async throws {
-            let arguments = all ? [JSONValue.Member("all", .bool(true))] : pick.arguments
+            let arguments = all ? [JSONValue.Member("all", .bool(true))] : selector.arguments
             var reset: Int64 = 0
             let fault = try await gateway.ask(ControlRequest("limits reset", arguments)) { item in
                 if gateway.results.json { try gateway.results.say(item) }

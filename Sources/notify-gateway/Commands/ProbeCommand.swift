@@ -38,8 +38,8 @@ struct ProbeCommand: AsyncParsableCommand {
                 .init("evidence", "SEEN"),
             ])
         for finding in report.findings {
-            if let hole = finding["hole"]?.string, let reason = finding["reason"]?.string {
-                Console.complain("\(hole): \(reason).".printable)
+            if let vulnerability = finding["hole"]?.string, let reason = finding["reason"]?.string {
+                Console.complain("\(vulnerability): \(reason).".printable)
             }
         }
         for remark in report.remarks { Console.complain(remark.printable) }

@@ -69,7 +69,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
                 """)
 
         @Argument(help: "The export; the gateway must be able to read it.") var file: String
-        @Flag(help: "Have unsound registrations deleted at the backend.") var purge = false
+        @Flag(help: "Have rejected registrations deleted at the backend.") var purge = false
         @Flag(
             help: ArgumentHelp(
                 "Vouch for every sound registration of the export: none of them is deleted for want of confirmation.",
@@ -97,7 +97,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
                     .init("result", "RESULT"), .init("reason", "REASON"),
                 ])
             if let fault { throw fault }
-            let counts = ["bound", "known", "unsound", "purged", "left-alone", "confirmed"].map { name in
+            let counts = ["bound", "known", "rejected", "purged", "skipped", "confirmed"].map { name in
                 "\(name) \(summary?[name]?.integer ?? 0)"
             }
             Console.complain("Registrations: \(counts.joined(separator: ", ")).")

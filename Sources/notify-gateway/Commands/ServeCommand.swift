@@ -41,9 +41,9 @@ extension GatewayServer {
     func runReportingProblems() async throws {
         do {
             try await run()
-        } catch let problems as ConfigurationFault {
+        } catch let problems as ConfigurationError {
             throw CommandFailure.refused(problems.description)
-        } catch let fault as AddressFault {
+        } catch let fault as ListenAddressError {
             throw CommandFailure.refused(fault.description)
         } catch {
             throw CommandFailure.unavailable("The gateway stopped: \(OperatorMessage.of(error))")

@@ -25,12 +25,12 @@ struct UsersCommand: AsyncParsableCommand {
 
         func load() throws -> UsersFile {
             let path = try path()
-            return try refusing { () throws(ConfigurationFault) in try UsersFile.load(path, names: names) }
+            return try refusing { () throws(ConfigurationError) in try UsersFile.load(path, names: names) }
         }
 
         /// Changes the file as it stands now, whatever other commands have changed since it was loaded.
-        func edit(_ path: String, _ change: (inout UsersFile) throws(ConfigurationFault) -> Void) throws {
-            try refusing { () throws(ConfigurationFault) in try UsersFile.edit(path, names: names, change) }
+        func edit(_ path: String, _ change: (inout UsersFile) throws(ConfigurationError) -> Void) throws {
+            try refusing { () throws(ConfigurationError) in try UsersFile.edit(path, names: names, change) }
         }
 
         func path() throws -> String { try file ?? configuration.settings(of: StaticUsersPlugin.self).file }
@@ -56,8 +56,8 @@ struct UsersCommand: AsyncParsableCommand {
             guard !users.users.contains(where: { file.names.canonical($0.name) == user }) else {
                 throw CommandFailure.refused("\(users.path) has the user \(user) already.")
             }
-            let hash = try hash(of: PasswordPrompt.ask(for: user))
-            try file.edit(users.path) { users throws(ConfigurationFault) in
+            let hash = try hash(of: PasswordPrompt.read(for: user))
+            try file.edit(users.path) { users throws(ConfigurationError) in
                 try users.add(name, passwordHash: hash, groups: group)
             }
             Console.complain("\(user) was added to \(users.path).")
@@ -108,7 +108,7 @@ struct UsersCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = try file.path()
-            try file.edit(path) { users throws(ConfigurationFault) in try users.remove(name) }
+            try file.edit(path) { users throws(ConfigurationError) in try users.remove(name) }
             Console.complain("\(name) was removed from \(path).")
         }
     }
@@ -125,15 +125,15 @@ struct UsersCommand: AsyncParsableCommand {
             guard let user = file.names.canonical(name),
                 users.users.contains(where: { file.names.canonical($0.name) == user })
             else { throw CommandFailure.refused("\(users.path) has no user \"\(name)\".") }
-            let hash = try hash(of: PasswordPrompt.ask(for: user))
-            try file.edit(users.path) { users throws(ConfigurationFault) in try users.setHash(hash, for: name) }
+            let hash = try hash(of: PasswordPrompt.read(for: user))
+            try file.edit(users.path) { users throws(ConfigurationError) in try users.setHash(hash, for: name) }
             Console.complain("\(user) has another password.")
         }
     }
 }
 
 /// What a users file says no to, as a line for a person.
-private func refusing<Result>(_ work: () throws(ConfigurationFault) -> Result) throws -> Result {
+private func refusing<Result>(_ work: () throws(ConfigurationError) -> Result) throws -> Result {
     do { return try work() } catch { throw CommandFailure.refused(error.description) }
 }
 

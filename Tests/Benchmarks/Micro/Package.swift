@@ -24,7 +24,7 @@ let package = Package(
     targets: [
         .target(name: "CAllocations"),
         .executableTarget(
-            name: "WayOfACall",
+            name: "RequestPipeline",
             dependencies: [
                 "CAllocations",
                 .product(name: "Benchmark", package: "benchmark"),
@@ -34,7 +34,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Benchmarks/WayOfACall",
+            path: "Benchmarks/RequestPipeline",
             swiftSettings: strict,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
     ]

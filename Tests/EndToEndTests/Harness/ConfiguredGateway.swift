@@ -43,7 +43,7 @@ enum ConfiguredGateway {
         // What the test puts in its place later is what a reload reads.
         let source = ConfigurationSource(file: try directory.write(text, to: "gateway.yaml"), catalog: catalog)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return try await Running.run { started in
+        return try await ServiceRunner.run { started in
             try await GatewayServer(configuration: configuration, from: source, logger: logger, clocks: clocks) {
                 started($0)
             }

@@ -76,7 +76,7 @@ struct GatewayUnderTest {
         _ body: (Int) async throws -> Result
     ) async throws -> Result {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return try await Running.run { started in
+        return try await ServiceRunner.run { started in
             let backend = EmbeddedBackend(
                 flavor: flavor, hub: hub, logger: logger, onListening: { started($0) }, onRequest: { seen.add($0) })
             try await backend.run()

@@ -37,10 +37,10 @@ struct Guarantee: Sendable {
             "JournalRetentionTests.wrongClock", "JournalRetentionTests.jumpingClock", "JournalRetentionTests.atAStart",
             "JournalRetentionTests.byAge", "RetentionClockTests.disagreeing"),
         Guarantee(
-            "Failed logins and bans are on record, and a flood of them fills no disk", "LoginRecordingTests.alike",
-            "LoginRecordingTests.bans", "LoginRecordingTests.flood", "LoginRecordTests.fail2ban"),
+            "Failed logins and bans are on record, and a flood of them fills no disk", "FailedLoginRecorderTests.alike",
+            "FailedLoginRecorderTests.bans", "FailedLoginRecorderTests.flood", "LoginRecordTests.fail2ban"),
         Guarantee(
-            "Refused calls are counted in a bounded log", "RefusalLogTests.million", "RefusalLogTests.rhythm"),
+            "Refused calls are counted in a bounded log", "RejectionLogTests.million", "RejectionLogTests.rhythm"),
         Guarantee(
             "`audit list` filters by every word of the journal, and says where it finds nothing",
             "AuditQueryTests.options", "AuditQueryTests.times", "AuditQueryTests.nothing"),
@@ -77,10 +77,10 @@ struct Guarantee: Sendable {
     private static let accounts = [
         Guarantee(
             "A group that is lost is lost for tokens within a second", "TokenCallTests.lostGroup",
-            "AccountWatchTests.groups", "AccountReviewTests.lostGroups", "ChangedAccountTests.losesGroup"),
+            "AccountMonitorTests.groups", "AccountRecheckTests.lostGroups", "ChangedAccountTests.losesGroup"),
         Guarantee(
-            "What accounts without status were granted ends with time", "AccountReviewTests.oldGrants",
-            "TokenCallTests.sessionWithoutStatus", "ReviewedAccountTests.withoutStatus"),
+            "What accounts without status were granted ends with time", "AccountRecheckTests.oldGrants",
+            "TokenCallTests.sessionWithoutStatus", "RecheckedAccountTests.withoutStatus"),
         Guarantee(
             "A token that ends while it registers leaves no registration without an account",
             "EndedTokenRaceTests.race", "RevokedRegistrationTests.endedBeforeTheRecord",
@@ -89,10 +89,10 @@ struct Guarantee: Sendable {
             "A flood of wrong passwords does not delay a revocation", "ChangedAccountTests.underFlood",
             "BusyThreadTests.reads"),
         Guarantee(
-            "A slow call or deletion holds up no revocation", "AccountWatchTests.slowSweeps", "AttemptTests.ahead"),
+            "A slow call or deletion holds up no revocation", "AccountMonitorTests.slowSweeps", "AttemptTests.ahead"),
         Guarantee(
             "A clock that jumps ahead and back brings no revoked token back", "SessionRegisterTests.clockJumps",
-            "AgreedTimeTests.ahead"),
+            "ConfirmedTimeTests.ahead"),
         Guarantee(
             "What PAM modules start or change ends with their worker", "ChangedWorkerTests.daemons",
             "ChangedWorkerTests.killed", "ChangedWorkerTests.misleading", "LeftProcessTests.ends"),
@@ -109,11 +109,12 @@ struct Guarantee: Sendable {
             "Requests that are not complete hold no more memory than is meant for them",
             "RequestMemoryTests.manyConnections", "RequestMemoryTests.heldStreams", "RequestMemoryTests.wholeRequests"),
         Guarantee(
-            "Calls in flight are bounded per user and address, and others are served", "CallsInFlightTests.user",
-            "CallsInFlightTests.address", "CallsInFlightTests.ends"),
+            "Calls in flight are bounded per user and address, and others are served",
+            "CallerConcurrencyLimitTests.user",
+            "CallerConcurrencyLimitTests.address", "CallerConcurrencyLimitTests.ends"),
         Guarantee(
-            "Refused sends push nobody's idempotency key out", "RefusedKeyedSendTests.million",
-            "RefusedKeyedSendTests.refusedByLimit", "RefusedKeyedSendTests.together"),
+            "Refused sends push nobody's idempotency key out", "RejectedIdempotentSendTests.million",
+            "RejectedIdempotentSendTests.refusedByLimit", "RejectedIdempotentSendTests.together"),
         Guarantee(
             "A listed proxy's word on http decides on every listener", "ForwardingTests.localListener",
             "ProxyProtocolTests.localListener"),
@@ -122,7 +123,7 @@ struct Guarantee: Sendable {
             "ClientHelloTests.nothingTraps"),
         Guarantee(
             "A gateway that refuses calls for want of a place is not ready", "ReadinessTests.overload",
-            "StoreCheckTests.hanging"),
+            "StoreHealthCheckTests.hanging"),
     ]
 
     private static let operators = [

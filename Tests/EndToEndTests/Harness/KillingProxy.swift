@@ -66,7 +66,7 @@ final class KillingProxy: Sendable {
     }
 
     /// Which point of this request is the last thing that the victim lives to see, if any.
-    private func take(_ request: SeenRequest) -> Point? {
+    private func take(_ request: CapturedRequest) -> Point? {
         state.withLock { state in
             state.seen.append("\(request.method) \(request.target)")
             guard state.victim != nil else { return nil }
@@ -86,7 +86,7 @@ final class KillingProxy: Sendable {
         if let victim { Foundation.kill(victim, SIGKILL) }
     }
 
-    private func serve(_ request: SeenRequest, on channel: any Channel) async {
+    private func serve(_ request: CapturedRequest, on channel: any Channel) async {
         let point = take(request)
         if point == .arrived { return strike() }
         guard let answer = try? await RawClient(port: backend).send(request.bytes) else { return }
@@ -111,7 +111,7 @@ final class KillingProxy: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
             // Nil until the request is complete: the gateway never sends a second one before the answer.
-            guard let request = SeenRequest(received) else { return }
+            guard let request = CapturedRequest(received) else { return }
             received.clear()
             let (proxy, channel) = (proxy, context.channel)
             Task { await proxy.serve(request, on: channel) }

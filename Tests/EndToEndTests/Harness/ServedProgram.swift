@@ -105,7 +105,7 @@ struct ServedProgram {
                     log.add(String(decoding: data, as: UTF8.self))
                     if serves { continue }
                     let text = log.text
-                    serves = text.contains("The gateway serves") && text.hasSuffix("\n")
+                    serves = text.contains("Gateway started") && text.hasSuffix("\n")
                     if serves { continuation.resume(returning: text) }
                 }
                 if !serves { continuation.resume(returning: log.text) }

@@ -33,7 +33,7 @@ final class SingleFilePort: Sendable {
     /// Loses all registrations.
     func forget() { state.withLock { ($0.reserved, $0.registrations) = ([], [:]) } }
 
-    private func answer(_ request: SeenRequest) -> (status: String, body: String) {
+    private func answer(_ request: CapturedRequest) -> (status: String, body: String) {
         state.withLock { state in
             state.seen.append("\(request.method) \(request.target)")
             guard request.values("X-Port-Secret") == ["correct-horse"], request.values("Authorization").isEmpty,
@@ -59,7 +59,7 @@ final class SingleFilePort: Sendable {
     }
 
     private static func register(
-        _ request: SeenRequest, id: String, _ user: String, _ state: inout State
+        _ request: CapturedRequest, id: String, _ user: String, _ state: inout State
     ) -> (String, String) {
         let object = (try? JSONSerialization.jsonObject(with: Data(request.body))) as? [String: Any]
         guard let platform = object?["Platform"] as? String, let handle = object?["Handle"] as? String,
@@ -72,7 +72,7 @@ final class SingleFilePort: Sendable {
     }
 
     private static func send(
-        _ request: SeenRequest, _ parameters: [String: String], _ user: String, _ state: inout State
+        _ request: CapturedRequest, _ parameters: [String: String], _ user: String, _ state: inout State
     ) -> (String, String) {
         guard let pns = parameters["pns"], ["ios", "android"].contains(pns), let recipient = parameters["to_tag"],
             let text = (try? JSONSerialization.jsonObject(with: Data(request.body), options: .fragmentsAllowed))
@@ -122,7 +122,7 @@ extension SingleFilePort {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
             // Nil until the request is complete: the gateway never sends a second one before the answer.
-            guard let request = SeenRequest(received) else { return }
+            guard let request = CapturedRequest(received) else { return }
             received.clear()
             let (status, body) = port.answer(request)
             let length = status.hasPrefix("204") ? "" : "Content-Length: \(body.utf8.count)\r\n"

@@ -26,7 +26,7 @@ struct ExpiredAccountTests {
                     authenticators:
                       - pam: { service: \(PAMStack.service), service-directory: \(stack.path) }
                     """
-            let catalog = PluginCatalog([PAMOfTests.self])
+            let catalog = PluginCatalog([TestPAMPlugin.self])
             try await ConfiguredGateway.start(text, in: directory, catalog: catalog) { gateway in
                 guard case .tcp(_, let port) = gateway.listeners.first else {
                     throw GatewayUnderTest.StartFailure(description: "no listener")

@@ -36,7 +36,7 @@ struct SharedAddressTests {
             connections: { per-address: 1000 }
             """
         let asked = try await ConfiguredGateway.run(
-            text, in: try TestFiles(), catalog: PluginCatalog([PAMOfTests.self])
+            text, in: try TestFiles(), catalog: PluginCatalog([TestPAMPlugin.self])
         ) {
             port in
             let client = try RawClient(port: port)

@@ -122,7 +122,7 @@ log: {{ level: notice }}
         log = ""
         while line := (await self.process.stderr.readline()).decode():
             log += line
-            if "The gateway serves" in line:
+            if "Gateway started" in line:
                 listeners = re.search(r'"listeners":"([^"]*)"', line)[1]
                 self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", listeners)]
                 self.port = self.ports[0]

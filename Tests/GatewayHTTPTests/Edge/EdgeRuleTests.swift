@@ -28,11 +28,11 @@ struct EdgeRuleTests {
     }
 
     private static func request(_ line: String, _ fields: String = "", host: String = "gateway.test") -> String {
-        "\(line) HTTP/1.1\r\nHost: \(host)\r\n\(EdgeBench.token)Connection: close\r\n\(fields)"
+        "\(line) HTTP/1.1\r\nHost: \(host)\r\n\(EdgeFixture.token)Connection: close\r\n\(fields)"
     }
 
     private static func send(_ target: String) -> String {
-        request("POST \(target)", "Content-Type: application/json\r\n" + EdgeBench.message)
+        request("POST \(target)", "Content-Type: application/json\r\n" + EdgeFixture.message)
     }
 
     private static func put(_ body: String, id: String = "1-2-3") -> [UInt8] { put(Array(body.utf8), id: id) }
@@ -115,7 +115,7 @@ struct EdgeRuleTests {
         ]
 
     @Test(arguments: routes + bodies) func isRefusedAndTheBackendHearsNothing(_ example: Case) async throws {
-        try await EdgeBench.run { bench in
+        try await EdgeFixture.run { bench in
             let answers = try await bench.exchange(example.bytes)
             #expect(answers.statuses == [example.status])
             if !example.code.isEmpty { #expect(answers.problem == example.code) }
@@ -125,7 +125,7 @@ struct EdgeRuleTests {
     }
 
     @Test func whatIsGoodIsCarriedOut() async throws {
-        try await EdgeBench.run { bench in
+        try await EdgeFixture.run { bench in
             for target in [
                 "/api/notifications?pns=apns&to_tag=bob", "http://GATEWAY.test/api/notifications?PNS=apns&To_Tag=b%6fb",
             ] {
@@ -140,21 +140,21 @@ struct EdgeRuleTests {
 
     /// One answer, then the end, and nothing behind the fault is interpreted: not with it, and not later.
     @Test(
-        arguments: FramingFaultTests.requestLines + FramingFaultTests.fields + FramingFaultTests.chunks
-            + FramingFaultTests.limits)
-    func aFramingFaultEndsTheConnection(_ fault: FramingFaultTests.Case) async throws {
+        arguments: FramingErrorTests.requestLines + FramingErrorTests.fields + FramingErrorTests.chunks
+            + FramingErrorTests.limits)
+    func aFramingFaultEndsTheConnection(_ fault: FramingErrorTests.Case) async throws {
         let status = [
-            RefusalCode.malformedRequest: 400, .uriTooLong: 414, .headersTooLarge: 431, .payloadTooLarge: 413,
+            RejectionCode.malformedRequest: 400, .uriTooLong: 414, .headersTooLarge: 431, .payloadTooLarge: 413,
             .expectationFailed: 417,
         ][fault.code, default: 0]
-        try await EdgeBench.run { bench in
-            let smuggled = "\r\n\r\n" + EdgeBench.send()
+        try await EdgeFixture.run { bench in
+            let smuggled = "\r\n\r\n" + EdgeFixture.send()
             let answers = try await bench.exchange(fault.bytes + smuggled)
             #expect(answers.statuses == [status])
             #expect(answers.problem == fault.code.rawValue)
             #expect(answers.field("Connection") == "close")
             // Behind a good request, which has its answer first.
-            let keep = EdgeBench.send().replacing("Connection: close\r\n", with: "")
+            let keep = EdgeFixture.send().replacing("Connection: close\r\n", with: "")
             let behind = try await bench.exchange(keep + fault.bytes + smuggled)
             #expect(behind.statuses == [200, status])
             #expect(bench.gateway.backend.requests.count == 1)
@@ -173,18 +173,18 @@ struct EdgeRuleTests {
         for listed in [[], ["192.0.2.0/24", "127.0.0.2", "unix"]] {
             let configure: (inout ListenerConfiguration) -> Void = {
                 $0.address = .tcp(host: "0.0.0.0", port: 0)
-                $0.trust = ProxyTrust(proxies: listed.compactMap(AddressRange.init))
+                $0.trust = TrustedProxies(proxies: listed.compactMap(AddressRange.init))
             }
-            try await EdgeBench.run(configure: configure) { bench in
+            try await EdgeFixture.run(configure: configure) { bench in
                 let address = try SocketAddress(ipAddress: "127.0.0.1", port: bench.listener.port ?? 0)
-                let answers = try await bench.exchange(Array(EdgeBench.send(fields).utf8), to: address)
+                let answers = try await bench.exchange(Array(EdgeFixture.send(fields).utf8), to: address)
                 #expect(answers.statuses == [403])
                 #expect(answers.problem == "insecure-transport")
                 #expect(bench.gateway.backend.requests == [])
             }
         }
-        try await EdgeBench.run { bench in
-            let answers = try await bench.exchange(EdgeBench.send(fields))
+        try await EdgeFixture.run { bench in
+            let answers = try await bench.exchange(EdgeFixture.send(fields))
             #expect(answers.statuses == [200])
             #expect(bench.gateway.journal.records.allSatisfy { !"\($0)".contains("192.0.2") })
         }
@@ -194,16 +194,16 @@ struct EdgeRuleTests {
     @Test func aListedProxyIsBelieved() async throws {
         let configure: (inout ListenerConfiguration) -> Void = {
             $0.address = .tcp(host: "0.0.0.0", port: 0)
-            $0.trust = ProxyTrust(proxies: ["127.0.0.1"].compactMap(AddressRange.init))
+            $0.trust = TrustedProxies(proxies: ["127.0.0.1"].compactMap(AddressRange.init))
         }
-        try await EdgeBench.run(configure: configure) { bench in
+        try await EdgeFixture.run(configure: configure) { bench in
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: bench.listener.port ?? 0)
             for (fields, status) in [
                 ("X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\n", 200),
                 ("X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: http\r\n", 403),
                 ("X-Forwarded-For: 192.0.2.7\r\n", 403),
             ] {
-                let answers = try await bench.exchange(Array(EdgeBench.send(fields).utf8), to: address)
+                let answers = try await bench.exchange(Array(EdgeFixture.send(fields).utf8), to: address)
                 #expect(answers.statuses == [status])
             }
             #expect(bench.gateway.backend.requests.count == 1)
@@ -219,8 +219,8 @@ struct EdgeRuleTests {
         ("Authorization:\r\n", "credentials-rejected"), ("Authorization: Basic !!!\r\n", "credentials-rejected"),
     ])
     func refusedCredentialsAreChallenged(_ field: String, _ code: String) async throws {
-        try await EdgeBench.run { bench in
-            let text = EdgeBench.send().replacing(EdgeBench.token, with: field)
+        try await EdgeFixture.run { bench in
+            let text = EdgeFixture.send().replacing(EdgeFixture.token, with: field)
             let answers = try await bench.exchange(text)
             #expect(answers.statuses == [401])
             #expect(answers.problem == code || answers.problem == "credentials-missing")
@@ -236,10 +236,10 @@ struct EdgeRuleTests {
     }
 
     @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
-        try await EdgeBench.run { bench in
-            let keep = EdgeBench.send().replacing("Connection: close\r\n", with: "")
+        try await EdgeFixture.run { bench in
+            let keep = EdgeFixture.send().replacing("Connection: close\r\n", with: "")
             let missing = "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"
-            let text = keep + missing + keep + missing + missing + EdgeBench.send()
+            let text = keep + missing + keep + missing + missing + EdgeFixture.send()
             let answers = try await bench.exchange(text)
             #expect(answers.statuses == [200, 404, 200, 404, 404, 200])
             #expect(bench.gateway.backend.requests.count == 3)
@@ -247,9 +247,9 @@ struct EdgeRuleTests {
     }
 
     @Test func leaveToSendABodyIsGivenOnce() async throws {
-        try await EdgeBench.run { bench in
-            let text = EdgeBench.send("Expect: 100-continue\r\n")
-            let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeBench.group)
+        try await EdgeFixture.run { bench in
+            let text = EdgeFixture.send("Expect: 100-continue\r\n")
+            let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeFixture.group)
             try await client.send(text.replacing("\"hi\"", with: ""))
             #expect(await client.receive(endingWith: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
             try await client.send("\"hi\"")

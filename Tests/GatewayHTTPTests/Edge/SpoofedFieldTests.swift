@@ -109,7 +109,7 @@ struct SpoofedFieldTests {
     }
 
     private func check(
-        _ request: SeenRequest, _ credential: UpstreamCredential, call: String?, _ comment: String
+        _ request: CapturedRequest, _ credential: UpstreamCredential, call: String?, _ comment: String
     ) throws {
         let text = String(decoding: request.bytes, as: UTF8.self)
         let evil = ["evil", "zxzpb", "0af7651916cd"]
@@ -129,7 +129,7 @@ struct SpoofedFieldTests {
     @Test func noneArrivesByHTTP1() async throws {
         var tried = 0
         for credential in Self.credentials {
-            try await EdgeBench.run { _ in
+            try await EdgeFixture.run { _ in
             } adjust: {
                 $0.credential = credential
             } _: { bench in
@@ -137,11 +137,11 @@ struct SpoofedFieldTests {
                     for way in Way.allCases {
                         tried += 1
                         try await spoof(
-                            bench, credential, EdgeBench.send(way.fields(name, evil)), "\(name) \(way)")
+                            bench, credential, EdgeFixture.send(way.fields(name, evil)), "\(name) \(way)")
                     }
                     tried += 2
-                    let chunked = EdgeBench.send().replacing(
-                        EdgeBench.message, with: "Transfer-Encoding: chunked\r\n\r\n")
+                    let chunked = EdgeFixture.send().replacing(
+                        EdgeFixture.message, with: "Transfer-Encoding: chunked\r\n\r\n")
                     try await spoof(
                         bench, credential, chunked + "4\r\n\"hi\"\r\n0\r\n\(name): \(evil)\r\n\r\n",
                         "\(name) in trailers")
@@ -156,7 +156,7 @@ struct SpoofedFieldTests {
 
     /// One answer at the most says 200, and then exactly one request has reached the backend, as the gateway writes it.
     private func spoof(
-        _ bench: EdgeBench, _ credential: UpstreamCredential, _ text: String, _ comment: String
+        _ bench: EdgeFixture, _ credential: UpstreamCredential, _ text: String, _ comment: String
     ) async throws {
         let before = bench.gateway.backend.requests.count
         let answers = try await bench.exchange(text)
@@ -169,13 +169,14 @@ struct SpoofedFieldTests {
 
     @Test func noneArrivesByHTTP2() async throws {
         for credential in Self.credentials {
-            try await EdgeBench.run {
+            try await EdgeFixture.run {
                 $0.speaksHTTP2 = true
             } adjust: {
                 $0.credential = credential
             } _: { bench in
                 for (name, evil) in Self.names {
-                    let client = try await FrameClient.connect(to: bench.listener.localAddress, group: EdgeBench.group)
+                    let client = try await FrameClient.connect(
+                        to: bench.listener.localAddress, group: EdgeFixture.group)
                     for (index, way) in StreamWay.allCases.enumerated() {
                         let stream = UInt32(2 * index + 1)
                         try await spoof(
@@ -190,12 +191,12 @@ struct SpoofedFieldTests {
     }
 
     private func spoof(
-        _ bench: EdgeBench, _ credential: UpstreamCredential, _ client: FrameClient, _ stream: UInt32,
+        _ bench: EdgeFixture, _ credential: UpstreamCredential, _ client: FrameClient, _ stream: UInt32,
         _ more: [(String, String)], _ trailers: [(String, String)], _ comment: String
     ) async throws {
         let before = bench.gateway.backend.requests.count
         let fields =
-            HTTP2Bench.post("/api/notifications?pns=apns&to_tag=bob")
+            HTTP2Fixture.post("/api/notifications?pns=apns&to_tag=bob")
             + [("authorization", "Bearer alices-token"), ("content-type", "application/json")] + more
         try await client.send(.headers(stream, fields, end: false), .data(stream, "\"hi\"", end: trailers.isEmpty))
         if !trailers.isEmpty { try await client.send(.headers(stream, trailers)) }

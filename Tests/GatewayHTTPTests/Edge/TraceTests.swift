@@ -15,7 +15,7 @@ struct TraceTests {
     private static let valid = "00-\(trace)-\(span)-01"
 
     /// Who the peer is to the listener.
-    enum Standing: CaseIterable {
+    enum Trust: CaseIterable {
         /// Listed, and speaks for others by `X-Forwarded-For`.
         case listed
         /// The same, by `Forwarded`.
@@ -24,7 +24,7 @@ struct TraceTests {
         case announcedAndListed
         case unknown, announced, announcedAsUnknown, announcedAsNobody
 
-        var isBelieved: Bool {
+        var isTrusted: Bool {
             switch self {
             case .listed, .listedByTheStandard, .announcedAndListed: true
             case .unknown, .announced, .announcedAsUnknown, .announcedAsNobody: false
@@ -61,23 +61,23 @@ struct TraceTests {
 
     /// What the backend was told by a call that is answered 200.
     private func told(
-        _ bench: EdgeBench, _ standing: Standing, _ spoken: Spoken, _ fields: [(String, String)]
+        _ bench: EdgeFixture, _ status: Trust, _ spoken: Spoken, _ fields: [(String, String)]
     ) async throws -> (trace: String, span: String, flags: String, state: [String], call: String) {
         let before = bench.gateway.backend.requests.count
         let call: String?
         switch spoken {
         case .http1:
             let lines = fields.map { "\($0): \($1)\r\n" }.joined()
-            let answers = try await bench.exchange(standing.announcement + Array(EdgeBench.send(lines).utf8))
+            let answers = try await bench.exchange(status.announcement + Array(EdgeFixture.send(lines).utf8))
             #expect(answers.statuses == [200])
             call = answers.field("X-Request-Id")
         case .http2:
             let client = try await FrameClient.connect(
-                to: bench.listener.localAddress, group: EdgeBench.group, saysPreface: false)
+                to: bench.listener.localAddress, group: EdgeFixture.group, saysPreface: false)
             try await client.send(
-                bytes: standing.announcement + FrameClient.preface + FrameClient.Frame.settings.bytes)
+                bytes: status.announcement + FrameClient.preface + FrameClient.Frame.settings.bytes)
             let head =
-                HTTP2Bench.post("/api/notifications?pns=apns&to_tag=bob")
+                HTTP2Fixture.post("/api/notifications?pns=apns&to_tag=bob")
                 + [("authorization", "Bearer alices-token"), ("content-type", "application/json")]
             try await client.send(.headers(1, head + fields, end: false), .data(1, "\"hi\""))
             let answer = await client.answer(on: 1)
@@ -93,24 +93,24 @@ struct TraceTests {
         return (parts[1], parts[2], parts[3], request.values("tracestate"), try #require(call))
     }
 
-    private func run(_ standing: Standing, _ body: (EdgeBench) async throws -> Void) async throws {
-        try await EdgeBench.run {
-            standing.configure(&$0)
+    private func run(_ status: Trust, _ body: (EdgeFixture) async throws -> Void) async throws {
+        try await EdgeFixture.run {
+            status.configure(&$0)
         } _: {
             try await body($0)
         }
     }
 
-    @Test(arguments: Standing.allCases, Spoken.allCases)
-    func thatOfWhoIsBelievedGoesOn(_ standing: Standing, _ spoken: Spoken) async throws {
-        try await run(standing) { bench in
+    @Test(arguments: Trust.allCases, Spoken.allCases)
+    func thatOfWhoIsBelievedGoesOn(_ status: Trust, _ spoken: Spoken) async throws {
+        try await run(status) { bench in
             let fields = [
                 ("traceparent", Self.valid), ("tracestate", "rojo=1"), ("tracestate", "congo=t61 , lila=3"),
             ]
-            let told = try await told(bench, standing, spoken, fields)
+            let told = try await told(bench, status, spoken, fields)
             #expect(told.span != Self.span)
             #expect(told.span != "0000000000000000")
-            if standing.isBelieved {
+            if status.isTrusted {
                 #expect(told.trace == Self.trace)
                 #expect(told.flags == "01")
                 #expect(told.state == ["rojo=1,congo=t61,lila=3"])
@@ -166,9 +166,9 @@ struct TraceTests {
     /// A request says nothing of the trace of the next one.
     @Test func theTraceOfTheLastRequestIsForgotten() async throws {
         try await run(.listed) { bench in
-            let first = EdgeBench.send("traceparent: \(Self.valid)\r\ntracestate: rojo=1\r\n")
+            let first = EdgeFixture.send("traceparent: \(Self.valid)\r\ntracestate: rojo=1\r\n")
                 .replacing("Connection: close\r\n", with: "")
-            let answers = try await bench.exchange(first + EdgeBench.send())
+            let answers = try await bench.exchange(first + EdgeFixture.send())
             #expect(answers.statuses == [200, 200])
             let requests = bench.gateway.backend.requests
             #expect(requests.map { $0.values("traceparent")[0].contains(Self.trace) } == [true, false])

@@ -17,14 +17,15 @@ struct EvictionTests {
 
     /// Runs a listener with places for so many connections.
     private func run(
-        total: Int, tls: TestCertificate? = nil, http2: Bool = false, _ serving: any CallServing = ClosureServing.echo,
-        _ body: (Listener, ConnectionCaps) async throws -> Void
+        total: Int, tls: TestCertificate? = nil, http2: Bool = false,
+        _ serving: any RequestResponder = ClosureResponder.echo,
+        _ body: (Listener, ConnectionLimit) async throws -> Void
     ) async throws {
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
         configuration.connections.total = total
         configuration.tls = try tls.map { try ServerTLS($0.identity()) }
         configuration.speaksHTTP2 = http2
-        let caps = ConnectionCaps(configuration.connections)
+        let caps = ConnectionLimit(configuration.connections)
         let listener = try await Listener.start(
             configuration: configuration, serving: serving, group: Self.group, caps: caps)
         do {
@@ -61,15 +62,15 @@ struct EvictionTests {
     @Test(arguments: [TestCertificate?.none, .one])
     func anIdleConnectionOfHTTP2GetsGoAway(_ tls: TestCertificate?) async throws {
         try await run(total: 1, tls: tls, http2: true) { listener, caps in
-            let bench = HTTP2Bench(listener: listener)
+            let bench = HTTP2Fixture(listener: listener)
             func connect() async throws -> FrameClient {
                 tls == nil ? try await bench.connect() : try await bench.connectByTLS(protocols: ["h2"])
             }
             let first = try await connect()
-            try await first.send(.headers(1, HTTP2Bench.get("/first")))
+            try await first.send(.headers(1, HTTP2Fixture.get("/first")))
             #expect(await first.answer(on: 1).status == 200)
             let second = try await connect()
-            try await second.send(.headers(1, HTTP2Bench.get("/second")))
+            try await second.send(.headers(1, HTTP2Fixture.get("/second")))
             #expect(await second.answer(on: 1).status == 200)
             #expect(await first.goAwayAtEnd() == 0)
             #expect(caps.evicted.value == 1)
@@ -79,16 +80,16 @@ struct EvictionTests {
     @Test(arguments: [false, true])
     func aConnectionWithACallIsNotClosedForANewcomer(_ http2: Bool) async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
-        let serving = ClosureServing { _ in
+        let serving = ClosureResponder { _ in
             arrived.raise()
             await mayAnswer.wait()
-            return Answer(status: 200, body: Array("done".utf8))
+            return Response(status: 200, body: Array("done".utf8))
         }
         try await run(total: 1, http2: http2, serving) { listener, caps in
             let (first, second): (RawClient?, FrameClient?)
             if http2 {
-                (first, second) = (nil, try await HTTP2Bench(listener: listener).connect())
-                try await second?.send(.headers(1, HTTP2Bench.get("/")))
+                (first, second) = (nil, try await HTTP2Fixture(listener: listener).connect())
+                try await second?.send(.headers(1, HTTP2Fixture.get("/")))
             } else {
                 (first, second) = (try await connect(listener, tls: nil), nil)
                 try await first?.send(Self.get("/"))
@@ -117,7 +118,7 @@ struct EvictionTests {
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 1
         limits.total = 1
-        let caps = ConnectionCaps(limits)
+        let caps = ConnectionLimit(limits)
         let peer = Peer(address: .v4(1), text: "")
         #expect(caps.admit(peer) == .admittedNearlyFull)
         #expect(caps.admit(peer) == .tooManyOfPeer)
@@ -127,7 +128,7 @@ struct EvictionTests {
     @Test func aPlaceThatIsBeingFreedCountsAsFree() {
         var limits = ListenerConfiguration.Connections()
         limits.total = 10
-        let caps = ConnectionCaps(limits)
+        let caps = ConnectionLimit(limits)
         let peers = (0..<11).map { Peer(address: .v4($0), text: "") }
         for peer in peers[..<9] { #expect(caps.admit(peer) == .admitted) }
         #expect(!caps.isNearlyFull)
@@ -147,7 +148,7 @@ struct EvictionTests {
     @Test func anIdleConnectionHasAQuarterOfTheTimeWhereThereAreNearlyTooMany() throws {
         var limits = ListenerConfiguration.Connections()
         limits.total = 1
-        let caps = ConnectionCaps(limits)
+        let caps = ConnectionLimit(limits)
         let get = Self.get("/a")
         func seconds(_ connection: EmbeddedConnection) throws -> Int {
             try connection.send(get)
@@ -164,7 +165,7 @@ struct EvictionTests {
         #expect(try seconds(EmbeddedConnection { $0.caps = caps }) == 15)
         let http2 = try EmbeddedHTTP2Connection { $0.caps = caps }
         try http2.begin()
-        try http2.send(.headers(1, HTTP2Bench.get("/a")))
+        try http2.send(.headers(1, HTTP2Fixture.get("/a")))
         #expect(try http2.written() == ["200 on 1", "/a on 1"])
         http2.loop.advanceTime(by: .seconds(14))
         #expect(http2.isOpen)

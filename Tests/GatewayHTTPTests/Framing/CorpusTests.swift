@@ -39,13 +39,13 @@ import Testing
     @Test(.enabled(if: CorpusTests.folder != nil, "no llhttp fixtures: set NOTIFY_GATEWAY_CORPORA"))
     func fixturesReachNoBackend() async throws {
         let fixtures = try Self.fixtures()
-        try await EdgeBench.run { bench in
+        try await EdgeFixture.run { bench in
             for fixture in fixtures {
-                let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeBench.group)
+                let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeFixture.group)
                 // Cut off by a fault, or complete and answered: after the end of the input the gateway closes.
                 try? await client.channel.writeAndFlush(ByteBuffer(bytes: fixture.bytes))
                 try? await client.closeOutput()
-                let answers = EdgeBench.Answers(text: await client.receiveToEnd())
+                let answers = EdgeFixture.Answers(text: await client.receiveToEnd())
                 try? await client.channel.close()
                 #expect(answers.statuses.allSatisfy { $0 >= 400 }, "\(fixture.name): \(answers.text)")
                 let framed = frame([fixture.bytes[...]])
@@ -57,7 +57,7 @@ import Testing
                 }
             }
             #expect(bench.gateway.backend.requests == [] && bench.gateway.backend.unreadable.isEmpty)
-            let good = try await bench.exchange(EdgeBench.send())
+            let good = try await bench.exchange(EdgeFixture.send())
             #expect(good.statuses == [200])
         }
     }
@@ -88,8 +88,8 @@ import Testing
                     fixtures.append(Fixture(name: name, bytes: unescape(content), isInvalid: false))
                 } else if open == "log", let last = fixtures.indices.last {
                     let isStrict = meta.contains("\"type\": \"request\"")
-                    let isRefused = content.contains { $0.contains("error code=") && !isNoFault($0) }
-                    fixtures[last].isInvalid = isStrict && isRefused
+                    let isRejected = content.contains { $0.contains("error code=") && !isNoFault($0) }
+                    fixtures[last].isInvalid = isStrict && isRejected
                 }
                 fence = nil
             } else if line.hasPrefix("```") {

@@ -122,10 +122,10 @@ import Testing
     }
 
     @Test func whatIsAtTheLimitIsFramed() {
-        #expect(frame(FramingFaultTests.longLine(8192)).map(\.code) == [nil])
-        #expect(frame(FramingFaultTests.longHeader(16_384)).map(\.code) == [nil])
-        #expect(frame(FramingFaultTests.manyFields(100)).map(\.code) == [nil])
-        let body = FramingFaultTests.manyAs(16_384)
+        #expect(frame(FramingErrorTests.longLine(8192)).map(\.code) == [nil])
+        #expect(frame(FramingErrorTests.longHeader(16_384)).map(\.code) == [nil])
+        #expect(frame(FramingErrorTests.manyFields(100)).map(\.code) == [nil])
+        let body = FramingErrorTests.manyAs(16_384)
         #expect(frame("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 16384\r\n\r\n\(body)").map(\.code) == [nil])
         let chunk = "4000\r\n\(body)\r\n0\r\n\r\n"
         #expect(frame("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)").map(\.code) == [nil])

@@ -14,7 +14,7 @@ import Testing
 
     /// Requests on streams of their own, from the given one on.
     private static func gets(_ streams: Range<UInt32>, by client: String = "") -> [UInt8] {
-        streams.flatMap { Frame.headers(2 * $0 + 1, HTTP2Bench.get("/\(client)\($0)")).bytes }
+        streams.flatMap { Frame.headers(2 * $0 + 1, HTTP2Fixture.get("/\(client)\($0)")).bytes }
     }
 
     private static func statuses(_ connection: EmbeddedHTTP2Connection) throws -> [String] {
@@ -25,14 +25,14 @@ import Testing
     private final class Calls: Sendable {
         private let paths = Mutex<[String]>([])
 
-        var serving: ClosureServing {
-            ClosureServing { request in
+        var serving: ClosureResponder {
+            ClosureResponder { request in
                 self.paths.withLock { $0.append(String(buffer: request.path)) }
-                return Answer(status: 200)
+                return Response(status: 200)
             }
         }
 
-        func take() -> [String] {
+        func process() -> [String] {
             paths.withLock { paths in
                 defer { paths = [] }
                 return paths
@@ -46,9 +46,9 @@ import Testing
         let connection = try EmbeddedHTTP2Connection(calls.serving)
         try connection.begin()
         try connection.receive(Self.gets(0..<100))
-        #expect(calls.take() == (0..<Self.most.turn).map { "/\($0)" })
+        #expect(calls.process() == (0..<Self.most.turn).map { "/\($0)" })
         connection.loop.run()
-        #expect(calls.take() == (Self.most.turn..<100).map { "/\($0)" })
+        #expect(calls.process() == (Self.most.turn..<100).map { "/\($0)" })
         #expect(try Self.statuses(connection) == (0..<100).map { "200 on \(2 * $0 + 1)" })
         #expect(connection.shared.frames.waitingBytes == 0)
     }
@@ -66,7 +66,7 @@ import Testing
 
     @Test("Connections take turns, and together they handle a bounded number of frames a tick")
     func manyConnections() throws {
-        let (calls, turn) = (Calls(), LoopTurn())
+        let (calls, turn) = (Calls(), EventLoopTick())
         func endTick() { turn.end(at: .now(), tasksBegan: .now()) }
         let first = try EmbeddedHTTP2Connection(calls.serving, turn: turn)
         let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
@@ -77,17 +77,17 @@ import Testing
         for (number, connection) in ([first] + others).enumerated() {
             try connection.receive(Self.gets(0..<40, by: "\(number)-"))
         }
-        #expect(calls.take().count == Self.most.turn)
+        #expect(calls.process().count == Self.most.turn)
         first.loop.run()
-        #expect(calls.take().count == Self.most.tick - Self.most.turn)
+        #expect(calls.process().count == Self.most.tick - Self.most.turn)
         // The tick has not ended, and its tasks are run again.
         first.loop.advanceTime(by: FrameScheduler.pause)
-        #expect(calls.take().isEmpty)
+        #expect(calls.process().isEmpty)
         var ticks: [[String]] = []
         while first.shared.frames.waitingBytes > 0 {
             endTick()
             first.loop.advanceTime(by: FrameScheduler.pause)
-            ticks.append(calls.take())
+            ticks.append(calls.process())
         }
         #expect(ticks.allSatisfy { $0.count <= Self.most.tick })
         #expect(ticks.joined().count == 20 * 40 - Self.most.tick)
@@ -100,7 +100,7 @@ import Testing
 
     @Test("While others wait for their turn, a connection of HTTP/1.1 on the same loop is answered")
     func otherCalls() throws {
-        let turn = LoopTurn()
+        let turn = EventLoopTick()
         let first = try EmbeddedHTTP2Connection(turn: turn)
         let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
         for connection in [first] + others {
@@ -170,7 +170,7 @@ import Testing
         try connection.begin()
         connection.shared.frames.addWaiting(bytes: FrameScheduler.waitingBytesLimit)
         try connection.receive(Self.gets(0..<60))
-        #expect(calls.take().count == 60)
+        #expect(calls.process().count == 60)
         connection.shared.frames.addWaiting(bytes: -FrameScheduler.waitingBytesLimit)
     }
 

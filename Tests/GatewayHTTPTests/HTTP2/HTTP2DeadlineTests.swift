@@ -14,7 +14,7 @@ struct HTTP2DeadlineTests {
         _ configure: @escaping (inout ListenerConfiguration.Deadlines) -> Void,
         _ body: (FrameClient) async throws -> Void
     ) async throws {
-        try await HTTP2Bench.run {
+        try await HTTP2Fixture.run {
             configure(&$0.deadlines)
         } _: { bench in
             try await body(bench.connect())
@@ -33,7 +33,7 @@ struct HTTP2DeadlineTests {
         try await run {
             $0.idle = .milliseconds(100)
         } _: { client in
-            try await client.send(.headers(1, HTTP2Bench.get("/")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/")))
             #expect(await client.answer(on: 1).status == 200)
             #expect(await client.goAwayAtEnd() == 0)
         }
@@ -44,9 +44,9 @@ struct HTTP2DeadlineTests {
         try await run {
             $0.head = .milliseconds(300)
         } _: { client in
-            try await client.send(.headers(1, HTTP2Bench.get("/")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/")))
             #expect(await client.answer(on: 1).status == 200)
-            let whole = Frame.headers(3, HTTP2Bench.get("/"), endsHead: false).bytes
+            let whole = Frame.headers(3, HTTP2Fixture.get("/"), endsHead: false).bytes
             switch kind {
             case "half a frame": try await client.send(bytes: Array(whole.dropLast(3)))
             case "half a head": try await client.send(bytes: whole)
@@ -60,9 +60,9 @@ struct HTTP2DeadlineTests {
         try await run {
             $0.body = .milliseconds(300)
         } _: { client in
-            try await client.send(.headers(1, HTTP2Bench.post("/"), end: false), .data(1, "abc", end: false))
+            try await client.send(.headers(1, HTTP2Fixture.post("/"), end: false), .data(1, "abc", end: false))
             #expect(await client.answer(on: 1).status == 408)
-            try await client.send(.headers(3, HTTP2Bench.get("/")))
+            try await client.send(.headers(3, HTTP2Fixture.get("/")))
             #expect(await client.answer(on: 3).status == 200)
         }
     }
@@ -72,7 +72,7 @@ struct HTTP2DeadlineTests {
             $0.body = .milliseconds(300)
         } _: { client in
             // A window of nothing for each stream.
-            try await client.send(.setting(4, 0), .headers(1, HTTP2Bench.get("/")))
+            try await client.send(.setting(4, 0), .headers(1, HTTP2Fixture.get("/")))
             let reset = await client.frame { $0.type == 3 }
             #expect(reset?.stream == 1)
         }

@@ -15,10 +15,10 @@ import Testing
     private final class Slow {
         let gate = Gate()
 
-        var serving: ClosureServing {
-            ClosureServing { [gate] request in
+        var serving: ClosureResponder {
+            ClosureResponder { [gate] request in
                 if request.path.readableBytesView.elementsEqual("/slow".utf8) { await gate.pass() }
-                return Answer(status: 200, body: Array(request.path.readableBytesView))
+                return Response(status: 200, body: Array(request.path.readableBytesView))
             }
         }
     }
@@ -27,7 +27,7 @@ import Testing
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
-        try connection.send(.headers(1, HTTP2Bench.get("/slow")), .headers(3, HTTP2Bench.get("/slow")))
+        try connection.send(.headers(1, HTTP2Fixture.get("/slow")), .headers(3, HTTP2Fixture.get("/slow")))
         #expect(slow.gate.count == 2)
         connection.shared.announceEnd()
         #expect(try connection.written() == ["goaway after 3 by 0"])
@@ -45,14 +45,14 @@ import Testing
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
-        try connection.send(.headers(1, HTTP2Bench.get("/slow")))
+        try connection.send(.headers(1, HTTP2Fixture.get("/slow")))
         connection.shared.announceEnd()
         #expect(try connection.written() == ["goaway after 1 by 0"])
-        try connection.send(.headers(3, HTTP2Bench.get("/late")))
-        try connection.send(.headers(5, HTTP2Bench.post("/late"), end: false), .data(5, "body", end: false))
+        try connection.send(.headers(3, HTTP2Fixture.get("/late")))
+        try connection.send(.headers(5, HTTP2Fixture.post("/late"), end: false), .data(5, "body", end: false))
         try connection.send(.windowUpdate(5, 1000), .data(5, "body"), .windowUpdate(3, 1000))
         try connection.send(.reset(3), .reset(5), .windowUpdate(0, 1000))
-        try connection.send(.headers(7, HTTP2Bench.get("/late"), end: true, endsHead: false))
+        try connection.send(.headers(7, HTTP2Fixture.get("/late"), end: true, endsHead: false))
         try connection.send(.continuation(7, [("a", "b")], endsHead: true))
         #expect(try connection.written() == [])
         #expect(connection.isOpen)
@@ -65,7 +65,7 @@ import Testing
     @Test func aBodyThatIsOnItsWayIsWaitedFor() throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
-        try connection.send(.headers(1, HTTP2Bench.post("/body"), end: false), .data(1, "a", end: false))
+        try connection.send(.headers(1, HTTP2Fixture.post("/body"), end: false), .data(1, "a", end: false))
         connection.shared.announceEnd()
         #expect(try connection.written() == ["goaway after 1 by 0"])
         try connection.send(.data(1, "b"))
@@ -79,10 +79,10 @@ import Testing
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
         if kind == "idle" {
-            try connection.send(.headers(1, HTTP2Bench.get("/")))
+            try connection.send(.headers(1, HTTP2Fixture.get("/")))
             #expect(try connection.written() == ["200 on 1", "/ on 1"])
         } else {
-            try connection.send(.headers(1, HTTP2Bench.get("/slow")), .reset(1))
+            try connection.send(.headers(1, HTTP2Fixture.get("/slow")), .reset(1))
         }
         connection.shared.announceEnd()
         #expect(try connection.written() == ["goaway after 1 by 0"])
@@ -102,9 +102,9 @@ import Testing
         try connection.begin()
         if moment != "before the preface" { connection.shared.announceEnd() }
         #expect(try connection.written() == [])
-        try connection.send(.headers(1, HTTP2Bench.post("/first"), end: false))
+        try connection.send(.headers(1, HTTP2Fixture.post("/first"), end: false))
         #expect(try connection.written() == ["goaway after 1 by 0"])
-        try connection.send(.data(1, "x"), .headers(3, HTTP2Bench.get("/second")))
+        try connection.send(.data(1, "x"), .headers(3, HTTP2Fixture.get("/second")))
         #expect(try connection.written() == ["200 on 1", "/first on 1"])
         #expect(!connection.isOpen)
     }
@@ -124,7 +124,7 @@ import Testing
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
-        try connection.send(.headers(1, HTTP2Bench.get("/slow")))
+        try connection.send(.headers(1, HTTP2Fixture.get("/slow")))
         connection.shared.announceEnd()
         connection.shared.announceEnd()
         let drained = connection.shared.drain(until: .distantFuture)
@@ -139,7 +139,7 @@ import Testing
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
-        try connection.send(.headers(1, HTTP2Bench.get("/slow")))
+        try connection.send(.headers(1, HTTP2Fixture.get("/slow")))
         let drained = connection.shared.drain(until: connection.loop.now + .seconds(70))
         connection.loop.advanceTime(by: .seconds(69))
         #expect(connection.isOpen)

@@ -8,10 +8,10 @@ import Testing
 
 /// From the fields of a stream to a request: the rules of HTTP/1.1, and those of RFC 9113.
 @Suite struct HTTP2RequestTests {
-    private static let good = HTTP2Bench.post("/api/notifications?pns=apns")
+    private static let good = HTTP2Fixture.post("/api/notifications?pns=apns")
 
-    private func code(_ fields: [(String, String)]) -> RefusalCode? {
-        do throws(FramingFault) {
+    private func code(_ fields: [(String, String)]) -> RejectionCode? {
+        do throws(FramingError) {
             _ = try HTTP2RequestReader(HPACKHeaders(fields), limits: .init())
             return nil
         } catch {
@@ -36,7 +36,7 @@ import Testing
                     ("idempotency-key", "k"), ("x-anything", "é"))), limits: .init())
         let request = FramedRequest(head: reader.head, headBytes: reader.bytes, body: ByteBuffer())
             .received(
-                id: CallID(process: 0, number: 0), peer: Peer(address: .local, text: "unix"), credentialsMayTravel: true
+                id: CallID(process: 0, number: 0), peer: Peer(address: .local, text: "unix"), allowsCredentials: true
             )
         #expect(request.method == .post)
         #expect(String(buffer: request.path) == "/api/notifications")

@@ -15,9 +15,9 @@ struct ListenerHTTP2Tests {
     typealias Frame = FrameClient.Frame
 
     @Test func aRequestIsAnsweredInTheClear() async throws {
-        try await HTTP2Bench.run { bench in
+        try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
-            try await client.send(.headers(1, HTTP2Bench.get("/one")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/one")))
             let answer = await client.answer(on: 1)
             #expect(answer.status == 200)
             #expect(answer.body == "GET /one - ")
@@ -29,22 +29,22 @@ struct ListenerHTTP2Tests {
     }
 
     @Test func aRequestIsAnsweredBehindTLS() async throws {
-        try await HTTP2Bench.run(tls: .one) { bench in
+        try await HTTP2Fixture.run(tls: .one) { bench in
             let client = try await bench.connectByTLS(protocols: ["h2", "http/1.1"])
-            try await client.send(.headers(1, HTTP2Bench.get("/one")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/one")))
             #expect(await client.answer(on: 1).body == "GET /one - ")
         }
     }
 
     @Test(arguments: [TestCertificate?.none, .one])
     func theOlderProtocolIsSpokenBesideIt(_ certificate: TestCertificate?) async throws {
-        try await HTTP2Bench.run(tls: certificate) { bench in
+        try await HTTP2Fixture.run(tls: certificate) { bench in
             let client: RawClient
             if certificate == nil {
-                client = try await RawClient.connect(to: bench.listener.localAddress, group: HTTP2Bench.group)
+                client = try await RawClient.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
             } else {
                 client = try await RawClient.connect(
-                    to: bench.listener.localAddress, offering: TLSOffer(), group: HTTP2Bench.group
+                    to: bench.listener.localAddress, offering: TLSOffer(), group: HTTP2Fixture.group
                 ).client
             }
             for piece in ["P", "OST / HTTP/1.1\r\nHost: a\r\nContent-", "Length: 3\r\n\r\na", "bc"] {
@@ -55,18 +55,18 @@ struct ListenerHTTP2Tests {
     }
 
     @Test func theOlderProtocolAloneIsSpokenWhereNothingElseIsConfigured() async throws {
-        try await HTTP2Bench.run(speaksHTTP2: false) { bench in
-            let client = try await RawClient.connect(to: bench.listener.localAddress, group: HTTP2Bench.group)
+        try await HTTP2Fixture.run(speaksHTTP2: false) { bench in
+            let client = try await RawClient.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
             try await client.send(String(decoding: FrameClient.preface, as: UTF8.self))
             #expect(await client.receiveToEnd().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
         }
     }
 
     @Test func thePrefaceMayComeInPieces() async throws {
-        try await HTTP2Bench.run { bench in
+        try await HTTP2Fixture.run { bench in
             let client = try await FrameClient.connect(
-                to: bench.listener.localAddress, group: HTTP2Bench.group, saysPreface: false)
-            let frames = Frame.settings.bytes + Frame.headers(1, HTTP2Bench.get("/")).bytes
+                to: bench.listener.localAddress, group: HTTP2Fixture.group, saysPreface: false)
+            let frames = Frame.settings.bytes + Frame.headers(1, HTTP2Fixture.get("/")).bytes
             for byte in FrameClient.preface + frames { try await client.send(bytes: [byte]) }
             #expect(await client.answer(on: 1).status == 200)
         }
@@ -76,7 +76,7 @@ struct ListenerHTTP2Tests {
         "A connection that closes behind bytes that are no frames harms nobody",
         arguments: [TestCertificate?.none, .one])
     func abruptEndBehindNoFrames(_ certificate: TestCertificate?) async throws {
-        try await HTTP2Bench.run(tls: certificate) { bench in
+        try await HTTP2Fixture.run(tls: certificate) { bench in
             func connect() async throws -> FrameClient {
                 if certificate == nil { return try await bench.connect() }
                 return try await bench.connectByTLS(protocols: ["h2"])
@@ -87,16 +87,16 @@ struct ListenerHTTP2Tests {
                 try? await client.channel.close()
             }
             let client = try await connect()
-            try await client.send(.headers(1, HTTP2Bench.get("/after")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/after")))
             #expect(await client.answer(on: 1).body == "GET /after - ")
         }
     }
 
     @Test func bodiesArriveWholeAndStreamsAreIndependent() async throws {
-        try await HTTP2Bench.run { bench in
+        try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
-            try await client.send(.headers(1, HTTP2Bench.post("/slow"), end: false))
-            try await client.send(.headers(3, HTTP2Bench.post("/fast"), end: false))
+            try await client.send(.headers(1, HTTP2Fixture.post("/slow"), end: false))
+            try await client.send(.headers(3, HTTP2Fixture.post("/fast"), end: false))
             try await client.send(.data(3, "b"))
             #expect(await client.answer(on: 3).body == "POST /fast - b")
             for piece in ["a", "bc", ""] { try await client.send(.data(1, piece, end: piece.isEmpty)) }
@@ -106,31 +106,31 @@ struct ListenerHTTP2Tests {
 
     @Test func manyBodiesGoThroughTheConnectionsWindow() async throws {
         // Nothing comes back that would need a window of the client's.
-        try await HTTP2Bench.run(ClosureServing { _ in Answer(status: 200) }) { bench in
+        try await HTTP2Fixture.run(ClosureResponder { _ in Response(status: 200) }) { bench in
             let client = try await bench.connect()
             let body = String(repeating: "x", count: 16_000)
             for number in 0..<20 {
                 let stream = UInt32(2 * number + 1)
-                try await client.send(.headers(stream, HTTP2Bench.post("/"), end: false), .data(stream, body))
+                try await client.send(.headers(stream, HTTP2Fixture.post("/"), end: false), .data(stream, body))
                 #expect(await client.answer(on: stream).status == 200)
             }
         }
     }
 
     @Test func trailersDecideNothing() async throws {
-        try await HTTP2Bench.run { bench in
+        try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             try await client.send(
-                .headers(1, HTTP2Bench.post("/"), end: false), .data(1, "abc", end: false),
+                .headers(1, HTTP2Fixture.post("/"), end: false), .data(1, "abc", end: false),
                 .headers(1, [("authorization", "Basic x"), ("content-type", "text/evil")]))
             #expect(await client.answer(on: 1).body == "POST / - abc")
         }
     }
 
     @Test func aClientThatAsksIsToldToGoOn() async throws {
-        try await HTTP2Bench.run { bench in
+        try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
-            try await client.send(.headers(1, HTTP2Bench.post("/") + [("expect", "100-continue")], end: false))
+            try await client.send(.headers(1, HTTP2Fixture.post("/") + [("expect", "100-continue")], end: false))
             let interim = await client.frame { $0.type == 1 }
             #expect(interim?.stream == 1)
             try await client.send(.data(1, "abc"))
@@ -139,53 +139,53 @@ struct ListenerHTTP2Tests {
     }
 
     @Test func answersToHEADHaveNoBody() async throws {
-        try await HTTP2Bench.run { bench in
+        try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
-            try await client.send(.headers(1, [(":method", "HEAD")] + HTTP2Bench.get("/").dropFirst()))
+            try await client.send(.headers(1, [(":method", "HEAD")] + HTTP2Fixture.get("/").dropFirst()))
             let answer = await client.answer(on: 1)
             #expect(answer.status == 200 && answer.body.isEmpty && answer.fields["content-length"] != "0")
-            try await client.send(.headers(3, HTTP2Bench.get("/after")))
+            try await client.send(.headers(3, HTTP2Fixture.get("/after")))
             #expect(await client.answer(on: 3).body == "GET /after - ")
         }
     }
 
     @Test func whatIsTooMuchIsRefusedOnItsStreamAlone() async throws {
-        try await HTTP2Bench.run { bench in
+        try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             // Settings count from when they are acknowledged.
             _ = await client.frame { $0.type == 4 && $0.flags == 0 }
             try await client.send(.settingsAck)
             let long = String(repeating: "x", count: 17_000)
             try await client.send(
-                .headers(1, HTTP2Bench.post("/"), end: false), .data(1, String(long.prefix(16_384)), end: false))
+                .headers(1, HTTP2Fixture.post("/"), end: false), .data(1, String(long.prefix(16_384)), end: false))
             try await client.send(.data(1, "x", end: false))
             #expect(await client.answer(on: 1).status == 413)
-            try await client.send(.headers(3, HTTP2Bench.post("/") + [("content-length", "99999")], end: false))
+            try await client.send(.headers(3, HTTP2Fixture.post("/") + [("content-length", "99999")], end: false))
             #expect(await client.answer(on: 3).status == 413)
-            try await client.send(.headers(5, HTTP2Bench.get("/" + String(long.prefix(8200)))))
+            try await client.send(.headers(5, HTTP2Fixture.get("/" + String(long.prefix(8200)))))
             #expect(await client.answer(on: 5).status == 414)
             let many = (0..<101).map { ("x-\($0)", "v") }
-            try await client.send(.headers(7, HTTP2Bench.get("/") + many))
+            try await client.send(.headers(7, HTTP2Fixture.get("/") + many))
             #expect(await client.answer(on: 7).status == 431)
             try await client.send(
-                .headers(9, HTTP2Bench.get("/"), endsHead: false),
+                .headers(9, HTTP2Fixture.get("/"), endsHead: false),
                 .continuation(9, [("x-long", String(long.prefix(8200)))], endsHead: false),
                 .continuation(9, [("y-long", String(long.prefix(8200)))], endsHead: true))
             #expect(await client.answer(on: 9).status == 431)
-            try await client.send(.headers(11, HTTP2Bench.get("/still")))
+            try await client.send(.headers(11, HTTP2Fixture.get("/still")))
             #expect(await client.answer(on: 11).body == "GET /still - ")
         }
     }
 
     @Test func onlySoManyStreamsAreOpenAtOnce() async throws {
         let mayAnswer = Signal()
-        let serving = ClosureServing { _ in
+        let serving = ClosureResponder { _ in
             await mayAnswer.wait()
-            return Answer(status: 200)
+            return Response(status: 200)
         }
-        try await HTTP2Bench.run(serving) { bench in
+        try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
-            for number in 0..<101 { try await client.send(.headers(UInt32(2 * number + 1), HTTP2Bench.get("/"))) }
+            for number in 0..<101 { try await client.send(.headers(UInt32(2 * number + 1), HTTP2Fixture.get("/"))) }
             // REFUSED_STREAM, or the end of a connection that is told about the bound and goes beyond it.
             let answer = await client.answer(on: 201)
             #expect(answer.status == nil)
@@ -196,22 +196,22 @@ struct ListenerHTTP2Tests {
     @Test func aStreamThatIsResetTellsItsCall() async throws {
         let (arrived, told) = (Signal(), Signal())
         let wasCancelled = Mutex(false)
-        let serving = ClosureServing { request in
+        let serving = ClosureResponder { request in
             if String(buffer: request.path) == "/reset" {
-                request.departure?.watch { told.raise() }
+                request.clientDisconnect?.watch { told.raise() }
                 arrived.raise()
                 await told.wait()
                 wasCancelled.withLock { $0 = Task.isCancelled }
             }
-            return Answer(status: 200)
+            return Response(status: 200)
         }
-        try await HTTP2Bench.run(serving) { bench in
+        try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
-            try await client.send(.headers(1, HTTP2Bench.get("/reset")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/reset")))
             await arrived.wait()
             try await client.send(.reset(1))
             await told.wait()
-            try await client.send(.headers(3, HTTP2Bench.get("/")))
+            try await client.send(.headers(3, HTTP2Fixture.get("/")))
             #expect(await client.answer(on: 3).status == 200)
         }
         #expect(!wasCancelled.withLock { $0 })
@@ -219,15 +219,15 @@ struct ListenerHTTP2Tests {
 
     @Test func aLostConnectionTellsItsCalls() async throws {
         let (arrived, told) = (Signal(), Signal())
-        let serving = ClosureServing { request in
-            request.departure?.watch { told.raise() }
+        let serving = ClosureResponder { request in
+            request.clientDisconnect?.watch { told.raise() }
             arrived.raise()
             await told.wait()
-            return Answer(status: 200)
+            return Response(status: 200)
         }
-        try await HTTP2Bench.run(serving) { bench in
+        try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
-            try await client.send(.headers(1, HTTP2Bench.get("/")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/")))
             await arrived.wait()
             try await client.channel.close()
             await told.wait()
@@ -236,22 +236,22 @@ struct ListenerHTTP2Tests {
 
     @Test func drainSaysSoAndAnswersWhatIsUnderWay() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
-        let serving = ClosureServing { request in
+        let serving = ClosureResponder { request in
             if String(buffer: request.path) == "/slow" {
                 arrived.raise()
                 await mayAnswer.wait()
             }
-            return Answer(status: 200, body: Array(request.path.readableBytesView))
+            return Response(status: 200, body: Array(request.path.readableBytesView))
         }
-        try await HTTP2Bench.run(serving) { bench in
+        try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
-            try await client.send(.headers(1, HTTP2Bench.get("/slow")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/slow")))
             await arrived.wait()
             async let drained: Void = bench.listener.drain(deadline: .now() + .seconds(30))
             let goAway = await client.frame { $0.type == 7 }
             #expect(goAway?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
             // What was opened before the client could know is not looked at, and may be sent again elsewhere.
-            try await client.send(.headers(3, HTTP2Bench.get("/late")))
+            try await client.send(.headers(3, HTTP2Fixture.get("/late")))
             mayAnswer.raise()
             #expect(await client.answer(on: 1).body == "/slow")
             #expect(await client.goAwayAtEnd() == 0)

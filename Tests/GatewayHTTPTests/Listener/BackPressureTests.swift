@@ -23,9 +23,9 @@ import Testing
     @Test func nothingIsReadWhileACallIsServedAndMoreHasCome() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
-            ClosureServing { _ in
+            ClosureResponder { _ in
                 await gate.pass()
-                return Answer(status: 200)
+                return Response(status: 200)
             })
         let counter = ReadCounter()
         try connection.channel.pipeline.syncOperations.addHandler(counter, position: .first)

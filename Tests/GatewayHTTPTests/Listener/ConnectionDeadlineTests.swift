@@ -70,9 +70,9 @@ import Testing
     @Test func aServedCallHasNoDeadlineHere() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
-            ClosureServing { _ in
+            ClosureResponder { _ in
                 await gate.pass()
-                return Answer(status: 200)
+                return Response(status: 200)
             })
         try connection.send(Self.get + "GET")
         connection.loop.advanceTime(by: .hours(1))

@@ -12,8 +12,8 @@ import Testing
 
     @Test func anAnswerIsWrittenWhole() throws {
         let connection = try EmbeddedConnection(
-            ClosureServing { _ in
-                Answer(
+            ClosureResponder { _ in
+                Response(
                     status: 429, contentType: "text/plain", fields: [.init("Retry-After", "7")], body: Array("no".utf8))
             })
         try connection.send(Self.get)
@@ -31,7 +31,7 @@ import Testing
 
     @Test func theIDIsThatOfTheCall() throws {
         let connection = try EmbeddedConnection(
-            ClosureServing { request in Answer(status: 200, body: Array(request.id.text.utf8)) })
+            ClosureResponder { request in Response(status: 200, body: Array(request.id.text.utf8)) })
         try connection.send(Self.get + Self.get)
         let answers = try connection.written().split(separator: "X-Request-Id: ").dropFirst()
         #expect(answers.count == 2)
@@ -45,9 +45,9 @@ import Testing
     @Test func requestsAreAnsweredOneAtATimeInOrder() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
-            ClosureServing { request in
+            ClosureResponder { request in
                 await gate.pass()
-                return Answer(status: 200, body: Array(request.path.readableBytesView))
+                return Response(status: 200, body: Array(request.path.readableBytesView))
             })
         try connection.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\nGET /3 HTTP/1.1\r\nHo")
         for path in ["/1", "/2"] {
@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: [204, 304])
     func statusesWithoutABodyHaveNoLength(_ status: Int) throws {
-        let connection = try EmbeddedConnection(ClosureServing { _ in Answer(status: status, body: [1]) })
+        let connection = try EmbeddedConnection(ClosureResponder { _ in Response(status: status, body: [1]) })
         try connection.send(Self.get)
         let written = try connection.written()
         #expect(!written.contains("Content-Length"))
@@ -124,13 +124,13 @@ import Testing
     }
 
     @Test func theRequestSaysWhoAndHow() throws {
-        for mayTravel in [true, false] {
+        for allowsCredentials in [true, false] {
             let connection = try EmbeddedConnection(
-                ClosureServing { request in
-                    Answer(status: 200, body: Array("\(request.peer) \(request.credentialsMayTravel)".utf8))
-                }, credentialsMayTravel: mayTravel)
+                ClosureResponder { request in
+                    Response(status: 200, body: Array("\(request.peer) \(request.allowsCredentials)".utf8))
+                }, allowsCredentials: allowsCredentials)
             try connection.send(Self.get)
-            #expect(try connection.answers() == ["200 127.0.0.1 \(mayTravel)"])
+            #expect(try connection.answers() == ["200 127.0.0.1 \(allowsCredentials)"])
         }
     }
 
@@ -188,9 +188,9 @@ import Testing
     @Test func drainWaitsForACallWhoseClientLeft() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
-            ClosureServing { _ in
+            ClosureResponder { _ in
                 await gate.pass()
-                return Answer(status: 200)
+                return Response(status: 200)
             })
         try connection.send(Self.get)
         connection.channel.close(promise: nil)
@@ -207,9 +207,9 @@ import Testing
     @Test func drainCutsWhatIsLeftAtTheDeadline() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
-            ClosureServing { _ in
+            ClosureResponder { _ in
                 await gate.pass()
-                return Answer(status: 200)
+                return Response(status: 200)
             })
         try connection.send(Self.get)
         var isDrained = false

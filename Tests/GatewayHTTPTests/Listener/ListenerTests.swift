@@ -15,7 +15,8 @@ struct ListenerTests {
     private static let close = "Connection: close\r\n"
 
     private func withListener(
-        _ serving: any CallServing = ClosureServing.echo, configure: (inout ListenerConfiguration) -> Void = { _ in },
+        _ serving: any RequestResponder = ClosureResponder.echo,
+        configure: (inout ListenerConfiguration) -> Void = { _ in },
         _ body: (Listener) async throws -> Void
     ) async throws {
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
@@ -77,7 +78,7 @@ struct ListenerTests {
     }
 
     @Test func aLargeBodyInPiecesArrivesWhole() async throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array($0.body.readableBytesView)) }
+        let serving = ClosureResponder { Response(status: 200, body: Array($0.body.readableBytesView)) }
         try await withListener(serving) { listener in
             let client = try await connect(listener)
             let body = String((0..<16_384).map { Character(UnicodeScalar(UInt8(97 + $0 % 26))) })
@@ -91,18 +92,18 @@ struct ListenerTests {
 
     @Test func serveStaysOnTheLoopOfItsConnection() async throws {
         let wrong = Mutex<[String]>([])
-        let serving = ClosureServing { request in
+        let serving = ClosureResponder { request in
             guard let loop = MultiThreadedEventLoopGroup.currentEventLoop else {
                 wrong.withLock { $0.append("not on a loop at first") }
-                return Answer(status: 200)
+                return Response(status: 200)
             }
-            for turn in 0..<3 {
+            for tick in 0..<3 {
                 await withCheckedContinuation { continuation in
                     Thread.detachNewThread { continuation.resume() }
                 }
-                if !loop.inEventLoop { wrong.withLock { $0.append("left its loop after await \(turn)") } }
+                if !loop.inEventLoop { wrong.withLock { $0.append("left its loop after await \(tick)") } }
             }
-            return Answer(status: 200, body: Array(request.path.readableBytesView))
+            return Response(status: 200, body: Array(request.path.readableBytesView))
         }
         try await withListener(serving) { listener in
             for path in ["/1", "/2", "/3", "/4"] {
@@ -117,12 +118,12 @@ struct ListenerTests {
     @Test func aClientThatLeavesChangesNothingForItsCall() async throws {
         let (arrived, left, ended) = (Signal(), Signal(), Signal())
         let wasCancelled = Mutex(false)
-        let serving = ClosureServing { _ in
+        let serving = ClosureResponder { _ in
             arrived.raise()
             await left.wait()
             wasCancelled.withLock { $0 = Task.isCancelled }
             ended.raise()
-            return Answer(status: 200)
+            return Response(status: 200)
         }
         try await withListener(serving) { listener in
             let client = try await connect(listener)
@@ -159,12 +160,12 @@ struct ListenerTests {
 
     @Test func drainAnswersWhatIsInFlightAndEndsTheRest() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
-        let serving = ClosureServing { request in
+        let serving = ClosureResponder { request in
             if String(buffer: request.path) == "/slow" {
                 arrived.raise()
                 await mayAnswer.wait()
             }
-            return Answer(status: 200, body: Array(request.path.readableBytesView))
+            return Response(status: 200, body: Array(request.path.readableBytesView))
         }
         try await withListener(serving) { listener in
             let (idle, busy) = (try await connect(listener), try await connect(listener))
@@ -186,11 +187,11 @@ struct ListenerTests {
     @Test func theEndOfCallsThatWereCutCanBeAwaited() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let hasEnded = Mutex(false)
-        let serving = ClosureServing { _ in
+        let serving = ClosureResponder { _ in
             arrived.raise()
             await mayAnswer.wait()
             hasEnded.withLock { $0 = true }
-            return Answer(status: 200)
+            return Response(status: 200)
         }
         try await withListener(serving) { listener in
             let client = try await connect(listener)
@@ -211,7 +212,7 @@ struct ListenerTests {
         ("127.0.0.1", false, true), ("0.0.0.0", false, false), ("0.0.0.0", true, true), ("::1", false, true),
     ])
     func credentialsTravelOnThisMachineOnly(_ host: String, _ allowed: Bool, _ expected: Bool) async throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.credentialsMayTravel) \($0.peer)".utf8)) }
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials) \($0.peer)".utf8)) }
         let configure: (inout ListenerConfiguration) -> Void = {
             $0.address = .tcp(host: host, port: 0)
             $0.plaintextCredentials = allowed

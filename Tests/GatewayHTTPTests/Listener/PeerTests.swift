@@ -32,7 +32,7 @@ import Testing
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 1
         limits.total = 4
-        let caps = ConnectionCaps(limits)
+        let caps = ConnectionLimit(limits)
         let first = Peer(address: .v6(1, 1), text: "")
         let sameNetwork = Peer(address: .v6(1, 2), text: "")
         let local = Peer(address: .local, text: "")
@@ -47,7 +47,7 @@ import Testing
     @Test func anIPv6NetworkHasAsManyConnectionsAsFourPeers() {
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 2
-        let caps = ConnectionCaps(limits)
+        let caps = ConnectionLimit(limits)
         func peer(_ subnetwork: UInt64) -> Peer { Peer(address: .v6(0x2001_0DB8_0000_0000 + subnetwork, 1), text: "") }
         for subnetwork in UInt64(0)..<8 { #expect(caps.admit(peer(subnetwork)) == .admitted) }
         #expect(caps.admit(peer(8)) == .tooManyOfPeer)

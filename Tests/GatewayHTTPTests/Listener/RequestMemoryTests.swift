@@ -48,7 +48,7 @@ import Testing
 
     @Test("What has become free is returned to the system after a peak")
     func returning() {
-        var watch = PeakWatch(least: 10)
+        var watch = PeakDetector(least: 10)
         let levels = [5, 20, 11, 10, 9, 30, 100, 80, 75, 60]
         var fallen: [Int] = []
         for level in levels where watch.hasFallen(to: level) { fallen.append(level) }
@@ -58,12 +58,12 @@ import Testing
     @Test("Of the fields of HTTP/2 only those in use are kept")
     func fieldsInUse() throws {
         let long = String(repeating: "x", count: 3900)
-        let fields = HTTP2Bench.post("/a") + (0..<4).map { ("x-\($0)", long) } + [("authorization", "Basic YTpi")]
+        let fields = HTTP2Fixture.post("/a") + (0..<4).map { ("x-\($0)", long) } + [("authorization", "Basic YTpi")]
         let reader = try HTTP2RequestReader(HPACKHeaders(fields), limits: .init())
         #expect(reader.bytes.storageCapacity <= 1024)
         let request = FramedRequest(head: reader.head, headBytes: reader.bytes, body: ByteBuffer())
             .received(
-                id: CallID(process: 0, number: 0), peer: Peer(address: .local, text: "unix"), credentialsMayTravel: true
+                id: CallID(process: 0, number: 0), peer: Peer(address: .local, text: "unix"), allowsCredentials: true
             )
         #expect(String(buffer: request.path) == "/a")
         #expect(request.authorization == .single(ByteBuffer(string: "Basic YTpi")))
@@ -72,7 +72,9 @@ import Testing
     /// Streams that are held open with a long field that is used.
     private func held(_ streams: Range<UInt32>) -> [Frame] {
         let value = String(repeating: "x", count: 3900)
-        return streams.map { .headers(2 * $0 + 1, HTTP2Bench.post("/\($0)") + [("authorization", value)], end: false) }
+        return streams.map {
+            .headers(2 * $0 + 1, HTTP2Fixture.post("/\($0)") + [("authorization", value)], end: false)
+        }
     }
 
     @Test("Beyond its part of the memory the newest requests of HTTP/2 are refused, and those before them go on")
@@ -106,7 +108,7 @@ import Testing
         let refused = memory.refused.value
         let second = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
         try second.begin()
-        try second.send(.headers(1, HTTP2Bench.post("/a"), end: false), .data(1, "whole"))
+        try second.send(.headers(1, HTTP2Fixture.post("/a"), end: false), .data(1, "whole"))
         #expect(try second.written().contains("200 on 1"))
         let first = try EmbeddedConnection { $0.requestMemory = memory }
         try first.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab")
@@ -138,7 +140,7 @@ import Testing
         let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
         try connection.begin()
         let piece = [("x", String(repeating: "x", count: 8000))]
-        try connection.send(.headers(1, HTTP2Bench.post("/"), end: false, endsHead: false))
+        try connection.send(.headers(1, HTTP2Fixture.post("/"), end: false, endsHead: false))
         try connection.send(.continuation(1, piece, endsHead: false))
         #expect(memory.bytes >= 16_000)
         for _ in 0..<8 where connection.isOpen { try connection.send(.continuation(1, piece, endsHead: false)) }

@@ -15,7 +15,7 @@ struct UnixSocketTests {
         var configuration = ListenerConfiguration(address: .unix(path: path, mode: mode))
         // Unix sockets are exempt.
         configuration.connections.perPeer = 0
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.peer) \($0.credentialsMayTravel)".utf8)) }
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
         return try await Listener.start(configuration: configuration, serving: serving, group: Self.group)
     }
 

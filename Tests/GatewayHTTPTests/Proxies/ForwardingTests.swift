@@ -11,13 +11,13 @@ import Testing
     private static let proxies = ["10.0.0.0/8", "2001:db8:aaaa::/48"].compactMap(AddressRange.init)
 
     private func origin(
-        _ source: ProxyTrust.Source, _ fields: String, from proxy: String = "10.0.0.1"
+        _ source: TrustedProxies.Source, _ fields: String, from proxy: String = "10.0.0.1"
     ) throws -> String {
-        var framer = RequestFramer(limits: .init(), believes: source)
+        var framer = RequestFramer(limits: .init(), trustedProxy: source)
         framer.feed(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"))
         guard case .request(let request) = framer.next() else { return "no request" }
         let peer = try #require(Peer(ipAddress: proxy))
-        let trust = ProxyTrust(proxies: Self.proxies, source: source)
+        let trust = TrustedProxies(proxies: Self.proxies, source: source)
         guard let origin = request.origin(behind: peer, trust) else { return "itself" }
         return origin.peer.text + (origin.isEncrypted ? " https" : "")
     }
@@ -89,7 +89,7 @@ import Testing
     @Test func mutatedFieldsAreFollowedOrNot() throws {
         var random = SeededGenerator(seed: 7)
         let bytes = Array("\"\\,;=[]: .0aF%_-\t".utf8)
-        for source in [ProxyTrust.Source.xForwardedFor, .forwarded] {
+        for source in [TrustedProxies.Source.xForwardedFor, .forwarded] {
             let name = source == .forwarded ? "Forwarded" : "X-Forwarded-For"
             let value =
                 source == .forwarded ? "for=\"[2001:db8::1]:80\";proto=https, for=10.0.0.2" : "192.0.2.1, 10.0.0.2"
@@ -108,14 +108,14 @@ import Testing
 
     /// The whole way: whether the peer is listed decides, and so does what the listener goes by.
     @Test(arguments: [
-        (["127.0.0.1"], ProxyTrust.Source.xForwardedFor, "192.0.2.1 true"),
+        (["127.0.0.1"], TrustedProxies.Source.xForwardedFor, "192.0.2.1 true"),
         (["127.0.0.1"], .forwarded, "198.51.100.1 false"),
         (["127.0.0.2", "10.0.0.0/8"], .xForwardedFor, "127.0.0.1 false"), ([], .xForwardedFor, "127.0.0.1 false"),
     ])
-    func onlyAListedPeerIsBelieved(_ listed: [String], _ source: ProxyTrust.Source, _ expected: String) throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.peer) \($0.credentialsMayTravel)".utf8)) }
-        let connection = try EmbeddedConnection(serving, credentialsMayTravel: false) {
-            $0.trust = ProxyTrust(proxies: listed.compactMap(AddressRange.init), source: source)
+    func onlyAListedPeerIsBelieved(_ listed: [String], _ source: TrustedProxies.Source, _ expected: String) throws {
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
+        let connection = try EmbeddedConnection(serving, allowsCredentials: false) {
+            $0.trust = TrustedProxies(proxies: listed.compactMap(AddressRange.init), source: source)
         }
         try connection.send(
             "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n"
@@ -131,9 +131,9 @@ import Testing
             ("X-Forwarded-Proto: http\r\n", true, "true"),
         ])
     func localListener(_ fields: String, _ allowsPlaintext: Bool, _ expected: String) throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.credentialsMayTravel)".utf8)) }
-        let connection = try EmbeddedConnection(serving, credentialsMayTravel: true) {
-            $0.trust = ProxyTrust(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials)".utf8)) }
+        let connection = try EmbeddedConnection(serving, allowsCredentials: true) {
+            $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
             $0.plaintextCredentials = allowsPlaintext
         }
         try connection.send("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\(fields)\r\n")
@@ -142,7 +142,7 @@ import Testing
 
     @Test("Calls count by the address of the client behind a proxy, and never by a proxy's")
     func countedAddress() throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.peer) \($0.countsByAddress)".utf8)) }
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.countsByAddress)".utf8)) }
         for (listed, fields, expected) in [
             (["127.0.0.1"], "X-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1 true"),
             (["127.0.0.1"], "", "127.0.0.1 false"),
@@ -150,7 +150,7 @@ import Testing
             ([], "X-Forwarded-For: 192.0.2.1\r\n", "127.0.0.1 true"),
         ] {
             let connection = try EmbeddedConnection(serving) {
-                $0.trust = ProxyTrust(proxies: listed.compactMap(AddressRange.init))
+                $0.trust = TrustedProxies(proxies: listed.compactMap(AddressRange.init))
             }
             try connection.send("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")
             #expect(try connection.answers() == ["200 \(expected)"])
@@ -158,9 +158,9 @@ import Testing
     }
 
     @Test func fieldsOfTheLastRequestAreForgotten() throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.peer) \($0.credentialsMayTravel)".utf8)) }
-        let connection = try EmbeddedConnection(serving, credentialsMayTravel: false) {
-            $0.trust = ProxyTrust(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
+        let connection = try EmbeddedConnection(serving, allowsCredentials: false) {
+            $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
         }
         try connection.send(
             "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n\r\n")
@@ -169,9 +169,9 @@ import Testing
     }
 
     @Test func trailersSayNothing() throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.peer)".utf8)) }
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer)".utf8)) }
         let connection = try EmbeddedConnection(serving) {
-            $0.trust = ProxyTrust(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
+            $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
         }
         try connection.send(
             "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")

@@ -72,7 +72,7 @@ import Testing
     ]
 
     @Test(arguments: bad)
-    func isRefused(_ bytes: [UInt8]) { #expect(read(bytes).words == "malformed") }
+    func isRejected(_ bytes: [UInt8]) { #expect(read(bytes).words == "malformed") }
 
     @Test func nothingTraps() {
         var random = SeededGenerator(seed: 3)

@@ -15,8 +15,8 @@ struct ProxyProtocolTests {
     private static let header = "PROXY TCP4 192.0.2.1 10.0.0.1 4711 443\r\n"
     private static let request =
         "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 198.51.100.1\r\nConnection: close\r\n\r\n"
-    private static let serving = ClosureServing {
-        Answer(status: 200, body: Array("\($0.peer) \($0.credentialsMayTravel)".utf8))
+    private static let serving = ClosureResponder {
+        Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8))
     }
 
     private func run(
@@ -24,7 +24,7 @@ struct ProxyProtocolTests {
         _ body: (Listener) async throws -> Void
     ) async throws {
         var configuration = ListenerConfiguration(address: .tcp(host: "0.0.0.0", port: 0))
-        configuration.trust = ProxyTrust(proxies: [AddressRange(listed)].compactMap(\.self), source: .proxyProtocol)
+        configuration.trust = TrustedProxies(proxies: [AddressRange(listed)].compactMap(\.self), source: .proxyProtocol)
         configure(&configuration)
         let listener = try await Listener.start(
             configuration: configuration, serving: Self.serving, group: Self.group)
@@ -121,7 +121,7 @@ struct ProxyProtocolTests {
                     try NIOSSLClientHandler(context: context, serverHostname: "localhost"),
                 ])
             }
-            try await client.send(.headers(1, HTTP2Bench.get("/")))
+            try await client.send(.headers(1, HTTP2Fixture.get("/")))
             #expect(await client.answer(on: 1).body == "192.0.2.1 true")
         }
     }

@@ -13,7 +13,7 @@ final class EmbeddedConnection {
     let channel: EmbeddedChannel
 
     init(
-        _ serving: any CallServing = ClosureServing.echo, credentialsMayTravel: Bool = true,
+        _ serving: any RequestResponder = ClosureResponder.echo, allowsCredentials: Bool = true,
         configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
@@ -21,10 +21,10 @@ final class EmbeddedConnection {
         let clocks = Clocks(monotonic: { .init(nanoseconds: 0) }, wall: { WallTime(seconds: 784_111_777) })
         shared = ListenerLoop(
             eventLoop: loop, serving: serving, configuration: configuration,
-            credentialsMayTravel: credentialsMayTravel, clocks: clocks)
+            allowsCredentials: allowsCredentials, clocks: clocks)
         let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
         channel = EmbeddedChannel(
-            handler: ConnectionHandler(loop: shared, peer: peer, believes: shared.believes(peer)), loop: loop)
+            handler: ConnectionHandler(loop: shared, peer: peer, trustedProxy: shared.trustedProxy(peer)), loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 

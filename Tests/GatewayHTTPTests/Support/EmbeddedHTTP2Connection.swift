@@ -21,7 +21,7 @@ final class EmbeddedHTTP2Connection {
     ///
     /// - Parameter turn: Counts the ticks of the loop, which the test ends.
     convenience init(
-        _ serving: any CallServing = ClosureServing.echo, turn: LoopTurn? = nil,
+        _ serving: any RequestResponder = ClosureResponder.echo, turn: EventLoopTick? = nil,
         configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws {
         let loop = EmbeddedEventLoop()
@@ -30,7 +30,7 @@ final class EmbeddedHTTP2Connection {
         configure(&configuration)
         let clocks = Clocks(monotonic: { .init(nanoseconds: 0) }, wall: { WallTime(seconds: 784_111_777) })
         let shared = ListenerLoop(
-            eventLoop: loop, serving: serving, configuration: configuration, credentialsMayTravel: true, clocks: clocks,
+            eventLoop: loop, serving: serving, configuration: configuration, allowsCredentials: true, clocks: clocks,
             turn: turn)
         try self.init(loop, shared, ownsLoop: true)
     }
@@ -45,7 +45,7 @@ final class EmbeddedHTTP2Connection {
         channel = EmbeddedChannel(loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
-        try ConnectionOpening(channel: channel, loop: shared, peer: peer, caps: ConnectionCaps(.init())).start()
+        try ConnectionSetup(channel: channel, loop: shared, peer: peer, caps: ConnectionLimit(.init())).start()
     }
 
     deinit {

@@ -80,7 +80,7 @@ final class FrameClient: Sendable {
     }
 
     /// What became of a stream.
-    struct Answer: Sendable, Equatable {
+    struct Response: Sendable, Equatable {
         var status: Int?
         var fields: [String: String] = [:]
         var body = ""
@@ -124,7 +124,7 @@ final class FrameClient: Sendable {
     func send(bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
     /// The answer on a stream, complete or cut off by the end of the connection.
-    func answer(on stream: UInt32) async -> Answer { await inbox.answer(on: stream) }
+    func answer(on stream: UInt32) async -> Response { await inbox.answer(on: stream) }
 
     /// The next frame that fits, or nil at the end of the connection. Frames before it are forgotten.
     func frame(_ fits: @escaping @Sendable (Frame) -> Bool) async -> Frame? { await inbox.frame(fits) }
@@ -137,7 +137,7 @@ final class FrameClient: Sendable {
 private actor Inbox {
     private var rest: [UInt8] = []
     private var frames: [FrameClient.Frame] = []
-    private var answers: [UInt32: (answer: FrameClient.Answer, isComplete: Bool)] = [:]
+    private var answers: [UInt32: (answer: FrameClient.Response, isComplete: Bool)] = [:]
     private var goAway: UInt32?
     private var hasEnded = false
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
@@ -154,9 +154,9 @@ private actor Inbox {
         wake()
     }
 
-    func answer(on stream: UInt32) async -> FrameClient.Answer {
+    func answer(on stream: UInt32) async -> FrameClient.Response {
         while answers[stream]?.isComplete != true, !hasEnded { await change() }
-        return answers[stream]?.answer ?? FrameClient.Answer()
+        return answers[stream]?.answer ?? FrameClient.Response()
     }
 
     func frame(_ fits: @Sendable (FrameClient.Frame) -> Bool) async -> FrameClient.Frame? {
@@ -177,7 +177,7 @@ private actor Inbox {
 
     private func take(_ frame: FrameClient.Frame) {
         frames.append(frame)
-        var (answer, isComplete) = answers[frame.stream] ?? (FrameClient.Answer(), false)
+        var (answer, isComplete) = answers[frame.stream] ?? (FrameClient.Response(), false)
         switch frame.type {
         case 0:
             answer.body += String(decoding: frame.payload, as: UTF8.self)

@@ -8,7 +8,7 @@ import NIOCore
 enum Framed: Equatable, CustomStringConvertible {
     case request(String)
     case continueExpected
-    case fault(RefusalCode, String)
+    case fault(RejectionCode, String)
 
     var description: String {
         switch self {
@@ -18,7 +18,7 @@ enum Framed: Equatable, CustomStringConvertible {
         }
     }
 
-    var code: RefusalCode? {
+    var code: RejectionCode? {
         if case .fault(let code, _) = self { code } else { nil }
     }
 }
@@ -50,7 +50,7 @@ func frame(_ text: String, limits: ListenerConfiguration.Limits = .init()) -> [F
 
 private func describe(_ request: FramedRequest) -> String {
     let peer = Peer(address: .local, text: "unix")
-    let received = request.received(id: CallID(process: 0, number: 0), peer: peer, credentialsMayTravel: true)
+    let received = request.received(id: CallID(process: 0, number: 0), peer: peer, allowsCredentials: true)
     let head = request.head
     return [
         received.method?.rawValue ?? (head.isHead ? "HEAD" : "other"), String(buffer: received.path),

@@ -15,7 +15,7 @@ struct ListenerTLSTests {
     private static let close = "Connection: close\r\n"
 
     private func withListener(
-        _ certificate: TestCertificate = .one, _ serving: any CallServing = ClosureServing.echo,
+        _ certificate: TestCertificate = .one, _ serving: any RequestResponder = ClosureResponder.echo,
         configure: (inout ListenerConfiguration) -> Void = { _ in },
         _ body: (Listener, ServerTLS) async throws -> Void
     ) async throws {
@@ -112,7 +112,7 @@ struct ListenerTLSTests {
     }
 
     @Test func credentialsMayTravelAnywhere() async throws {
-        let serving = ClosureServing { Answer(status: 200, body: Array("\($0.credentialsMayTravel)".utf8)) }
+        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials)".utf8)) }
         let configure: (inout ListenerConfiguration) -> Void = { $0.address = .tcp(host: "0.0.0.0", port: 0) }
         try await withListener(.one, serving, configure: configure) { listener, _ in
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: listener.port ?? 0)

@@ -19,7 +19,7 @@ struct TLSIdentityTests {
     @Test(
         "What is no pair is refused, and why is said",
         arguments: [
-            (TestCertificate.one.certificate, TestCertificate.two.key, TLSFault.mismatch),
+            (TestCertificate.one.certificate, TestCertificate.two.key, TLSConfigurationError.mismatch),
             (TestCertificate.authority + TestCertificate.one.certificate, TestCertificate.one.key, .mismatch),
             ("", TestCertificate.one.key, .noCertificate),
             (TestCertificate.one.key, TestCertificate.one.key, .noCertificate),
@@ -31,14 +31,14 @@ struct TLSIdentityTests {
                 TestCertificate.one.key.replacing("PRIVATE KEY", with: "ENCRYPTED PRIVATE KEY"), .encryptedKey
             ),
         ])
-    func noPair(_ certificates: String, _ key: String, _ fault: TLSFault) {
+    func noPair(_ certificates: String, _ key: String, _ fault: TLSConfigurationError) {
         #expect(throws: fault) { try TLSIdentity(certificates: certificates, key: key) }
     }
 
     @Test("Authorities that are none are refused")
     func authorities() {
         for text in ["", "no certificate", TestCertificate.one.key] {
-            #expect(throws: TLSFault.noAuthority) { try ClientTLS.Settings(authorities: text) }
+            #expect(throws: TLSConfigurationError.noAuthority) { try ClientTLS.Settings(authorities: text) }
         }
     }
 }

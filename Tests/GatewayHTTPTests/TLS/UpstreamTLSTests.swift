@@ -14,7 +14,7 @@ struct UpstreamTLSTests {
     private func answer(
         of certificate: TestCertificate, trusting authorities: String? = TestCertificate.authority,
         as client: TestCertificate? = nil, asked: Bool = false, host: String = "localhost", name: String? = nil
-    ) async throws -> (answer: BackendAnswer, requests: Int) {
+    ) async throws -> (answer: BackendResult, requests: Int) {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         var server = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8))
@@ -45,11 +45,11 @@ struct UpstreamTLSTests {
     }
 
     /// What is not verified never gets a byte of a request, and says so: `.unreachable`, not `.broken`.
-    private func isUnreachable(_ result: (answer: BackendAnswer, requests: Int)) -> Bool {
+    private func isUnreachable(_ result: (answer: BackendResult, requests: Int)) -> Bool {
         if case .unreachable = result.answer { result.requests == 0 } else { false }
     }
 
-    private func isAnswered(_ result: (answer: BackendAnswer, requests: Int)) -> Bool {
+    private func isAnswered(_ result: (answer: BackendResult, requests: Int)) -> Bool {
         if case .answered(let response) = result.answer { response.status == 200 } else { false }
     }
 

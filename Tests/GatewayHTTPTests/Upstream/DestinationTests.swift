@@ -45,7 +45,7 @@ struct DestinationTests {
             try await ScriptedServer.start { _ in [.write(Self.ok)] },
         ]
         try await withUpstream(to: servers.map(\.port)) { upstream in
-            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
+            for _ in 0..<10 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(servers.map(\.seen.count) == [5, 5])
             #expect(servers.map(\.connections) == [1, 1])
         }
@@ -60,9 +60,9 @@ struct DestinationTests {
         }
         let quick = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         try await withUpstream(to: [slow.port, quick.port]) { upstream in
-            async let first = UpstreamBench.send(upstream)
+            async let first = UpstreamFixture.send(upstream)
             await arrived.wait()
-            for _ in 0..<5 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
+            for _ in 0..<5 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(quick.seen.count == 5)
             mayAnswer.raise()
             #expect(await first == "200 yes")
@@ -74,7 +74,7 @@ struct DestinationTests {
         let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         let closed = try await closedPort()
         try await withUpstream(to: [closed, server.port]) { upstream in
-            for _ in 0..<10 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
+            for _ in 0..<10 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             let reading = await upstream.reading()
             // After three failures it is left alone.
             #expect(reading.failed == 3)
@@ -88,7 +88,7 @@ struct DestinationTests {
         let other = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         try await withUpstream(to: [dying.port, other.port]) { upstream in
             var words: [String] = []
-            for _ in 0..<12 { words.append(await UpstreamBench.send(upstream)) }
+            for _ in 0..<12 { words.append(await UpstreamFixture.send(upstream)) }
             #expect(words.count { $0.hasPrefix("broken") } == 3)
             #expect(words.count { $0 == "200 yes" } == 9)
             // Each was written once.
@@ -101,23 +101,23 @@ struct DestinationTests {
     @Test func whereNothingCanBeReachedTheAnswerIsAtOnce() async throws {
         let closed = try await closedPort()
         try await withUpstream(to: [closed]) { upstream in
-            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream).hasPrefix("unreachable")) }
+            for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream).hasPrefix("unreachable")) }
             #expect(await upstream.reading().failed == 3)
-            for _ in 0..<100 { #expect(await UpstreamBench.send(upstream) == "suspended") }
+            for _ in 0..<100 { #expect(await UpstreamFixture.send(upstream) == "suspended") }
         }
     }
 
     @Test func anAddressThatComesBackIsFoundWithoutACall() async throws {
         let closed = try await closedPort()
         try await withUpstream(to: [closed]) { upstream in
-            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream).hasPrefix("unreachable")) }
+            for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream).hasPrefix("unreachable")) }
             let server = try await ScriptedServer.start(at: SocketAddress(ipAddress: "127.0.0.1", port: closed)) { _ in
                 [.write(Self.ok)]
             }
             try await waitUntil { server.connections > 0 }
             #expect(server.seen.isEmpty)
             try await waitUntil { await upstream.reading().destinations.allSatisfy(\.isAvailable) }
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
             await server.stop()
         }
     }
@@ -136,7 +136,7 @@ struct DestinationTests {
             $0.check = .init(path: "/health", period: .milliseconds(20))
         } _: { upstream in
             try await waitUntil { await upstream.reading().destinations.first?.isAvailable == false }
-            for _ in 0..<6 { #expect(await UpstreamBench.send(upstream, "/call") == "200 yes") }
+            for _ in 0..<6 { #expect(await UpstreamFixture.send(upstream, "/call") == "200 yes") }
             #expect(sick.seen.count { $0.target == "/call" } == 0)
             #expect(well.seen.count { $0.target == "/call" } == 6)
             let before = well.seen.count
@@ -150,7 +150,7 @@ struct DestinationTests {
         try await withUpstream(to: [server.port]) {
             $0.age = .nanoseconds(1)
         } _: { upstream in
-            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
+            for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.seen.map(\.connection) == [1, 2, 3])
         }
         await server.stop()

@@ -11,10 +11,10 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct KeptConnectionTests {
     @Test func aConnectionIsKeptAndUsedAgain() async throws {
-        try await UpstreamBench.run { _ in
-            [.write(UpstreamBench.ok)]
+        try await UpstreamFixture.run { _ in
+            [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
-            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
+            for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.connections == 1)
             #expect(server.seen.map(\.request) == [1, 2, 3])
         }
@@ -27,10 +27,10 @@ struct KeptConnectionTests {
         ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc", "200 a"),
     ])
     func aConnectionThatMustNotBeKeptIsNot(_ answer: String, _ word: String) async throws {
-        try await UpstreamBench.run { _ in
+        try await UpstreamFixture.run { _ in
             [.write(answer)]
         } _: { upstream, server in
-            for _ in 0..<2 { #expect(await UpstreamBench.send(upstream) == word) }
+            for _ in 0..<2 { #expect(await UpstreamFixture.send(upstream) == word) }
             #expect(server.connections == 2)
         }
     }
@@ -71,7 +71,7 @@ struct KeptConnectionTests {
         func channelActive(context: ChannelHandlerContext) { context.read() }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            context.channel.writeAndFlush(ByteBuffer(string: UpstreamBench.ok), promise: nil)
+            context.channel.writeAndFlush(ByteBuffer(string: UpstreamFixture.ok), promise: nil)
             // What comes after a short request is the next one.
             if unwrapInboundIn(data).readableBytes == 100 { context.read() }
         }
@@ -82,53 +82,53 @@ struct KeptConnectionTests {
     @Test func bytesOnAnIdleConnectionEndIt() async throws {
         let mayFollow = Signal()
         let late = ScriptedServer.ok("forged")
-        try await UpstreamBench.run { seen in
+        try await UpstreamFixture.run { seen in
             seen.connection == 1
-                ? [.write(UpstreamBench.ok), .wait(mayFollow), .write(late)] : [.write(UpstreamBench.ok)]
+                ? [.write(UpstreamFixture.ok), .wait(mayFollow), .write(late)] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
             mayFollow.raise()
             try await waitUntil { server.closedConnections == 1 }
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
             #expect(server.connections == 2)
         }
     }
 
     @Test func aSendTakesNoConnectionThatWasIdleForLong() async throws {
-        try await UpstreamBench.run { _ in
-            [.write(UpstreamBench.ok)]
+        try await UpstreamFixture.run { _ in
+            [.write(UpstreamFixture.ok)]
         } configure: {
             $0.freshness = .nanoseconds(0)
         } _: {
             upstream, server in
-            for _ in 0..<2 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
+            for _ in 0..<2 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.seen.map(\.connection) == [1, 2])
             // What may be repeated takes any, the last used first.
-            #expect(await UpstreamBench.send(upstream, repeatable: true) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream, repeatable: true) == "200 yes")
             #expect(server.seen.map(\.connection) == [1, 2, 2])
         }
     }
 
     @Test func aFullPoolGivesUpAnOldConnectionForANewOne() async throws {
-        try await UpstreamBench.run { _ in
-            [.write(UpstreamBench.ok)]
+        try await UpstreamFixture.run { _ in
+            [.write(UpstreamFixture.ok)]
         } configure: {
             $0.freshness = .nanoseconds(0)
             $0.connections = 1
         } _: { upstream, server in
-            for _ in 0..<3 { #expect(await UpstreamBench.send(upstream) == "200 yes") }
+            for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.connections == 3)
         }
     }
 
     @Test func anIdleConnectionIsClosedInTheEnd() async throws {
-        try await UpstreamBench.run { _ in
-            [.write(UpstreamBench.ok)]
+        try await UpstreamFixture.run { _ in
+            [.write(UpstreamFixture.ok)]
         } configure: {
             $0.idle = .milliseconds(1)
         } _: {
             upstream, server in
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
             try await waitUntil { server.closedConnections == 1 }
         }
     }
@@ -136,14 +136,14 @@ struct KeptConnectionTests {
     @Test func aConnectionFoundClosedIsReplaced() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server = try await ScriptedServer.start { seen in
-            seen.connection == 1 ? [.write(UpstreamBench.ok), .close] : [.write(UpstreamBench.ok)]
+            seen.connection == 1 ? [.write(UpstreamFixture.ok), .close] : [.write(UpstreamFixture.ok)]
         }
         let upstream = try await Upstream.start(
             configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group)
-        #expect(await UpstreamBench.send(upstream) == "200 yes")
+        #expect(await UpstreamFixture.send(upstream) == "200 yes")
         // That the server has closed it does not say that the loop has read so; a send on a connection that is closed is not repeated.
         try await waitUntil { await upstream.reading().open == 0 }
-        #expect(await UpstreamBench.send(upstream) == "200 yes")
+        #expect(await UpstreamFixture.send(upstream) == "200 yes")
         #expect(server.seen.map(\.connection) == [1, 2])
         await upstream.shutdown()
         await server.stop()

@@ -7,64 +7,64 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct RepeatedRequestTests {
     @Test func aSendThatDiedIsNotSentAgain() async throws {
-        try await UpstreamBench.run { seen in
-            seen.request == 2 ? [.close] : [.write(UpstreamBench.ok)]
+        try await UpstreamFixture.run { seen in
+            seen.request == 2 ? [.close] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
-            #expect(await UpstreamBench.send(upstream).hasPrefix("broken"))
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream).hasPrefix("broken"))
             #expect(server.seen.map(\.connection) == [1, 1])
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
         }
     }
 
     @Test func whatMayBeRepeatedIsRepeatedOnceOnANewConnection() async throws {
-        try await UpstreamBench.run { seen in
-            seen.request == 2 ? [.close] : [.write(UpstreamBench.ok)]
+        try await UpstreamFixture.run { seen in
+            seen.request == 2 ? [.close] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
-            #expect(await UpstreamBench.send(upstream, repeatable: true) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream, repeatable: true) == "200 yes")
             #expect(server.seen.map(\.connection) == [1, 1, 2])
         }
     }
 
     @Test func aSecondDeathIsTheEnd() async throws {
-        try await UpstreamBench.run { seen in
-            seen.connection == 1 && seen.request == 1 ? [.write(UpstreamBench.ok)] : [.close]
+        try await UpstreamFixture.run { seen in
+            seen.connection == 1 && seen.request == 1 ? [.write(UpstreamFixture.ok)] : [.close]
         } _: { upstream, server in
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
-            #expect(await UpstreamBench.send(upstream, repeatable: true).hasPrefix("broken"))
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream, repeatable: true).hasPrefix("broken"))
             #expect(server.seen.map(\.connection) == [1, 1, 2])
         }
     }
 
     @Test func aNewConnectionThatDiesIsNoReasonToRepeat() async throws {
-        try await UpstreamBench.run { _ in
+        try await UpstreamFixture.run { _ in
             [.close]
         } _: { upstream, server in
-            #expect(await UpstreamBench.send(upstream, repeatable: true).hasPrefix("broken"))
+            #expect(await UpstreamFixture.send(upstream, repeatable: true).hasPrefix("broken"))
             #expect(server.seen.count == 1)
         }
     }
 
     @Test(arguments: [false, true])
     func anAnswerThatBreaksOffIsBroken(_ repeatable: Bool) async throws {
-        try await UpstreamBench.run { seen in
+        try await UpstreamFixture.run { seen in
             seen.request == 1
-                ? [.write(UpstreamBench.ok)] : [.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"), .close]
+                ? [.write(UpstreamFixture.ok)] : [.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"), .close]
         } _: { upstream, server in
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
-            #expect(await UpstreamBench.send(upstream, repeatable: repeatable).hasPrefix("broken"))
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream, repeatable: repeatable).hasPrefix("broken"))
             #expect(server.seen.count == 2)
         }
     }
 
     @Test func aRefusedConnectionIsUnreachable() async throws {
-        try await UpstreamBench.run { _ in
+        try await UpstreamFixture.run { _ in
             []
         } _: { upstream, server in
             await server.stop()
             for repeatable in [false, true] {
-                #expect(await UpstreamBench.send(upstream, repeatable: repeatable).hasPrefix("unreachable"))
+                #expect(await UpstreamFixture.send(upstream, repeatable: repeatable).hasPrefix("unreachable"))
             }
         }
     }

@@ -19,5 +19,5 @@ import Testing
         "http://a/b", "http://a?b", "http://u@a", "http://a b", "http://[::1", "http://[]:1", "http://[a/b]", "unix:",
         "unix:relative", "unix:/" + String(repeating: "x", count: 107), "http://a:+1",
     ])
-    func isRefused(_ text: String) { #expect(UpstreamAddress(text) == nil) }
+    func isRejected(_ text: String) { #expect(UpstreamAddress(text) == nil) }
 }

@@ -10,18 +10,18 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct UpstreamTests {
     @Test func theRequestIsWrittenAsItIs() async throws {
-        try await UpstreamBench.run { seen in
+        try await UpstreamFixture.run { seen in
             [.write(ScriptedServer.ok(seen.target))]
         } _: { upstream, _ in
-            #expect(await UpstreamBench.send(upstream, "/a?b=c") == "200 /a?b=c")
+            #expect(await UpstreamFixture.send(upstream, "/a?b=c") == "200 /a?b=c")
         }
     }
 
     @Test func anAnswerThatEndsWithTheConnectionIsWhole() async throws {
-        try await UpstreamBench.run { _ in
+        try await UpstreamFixture.run { _ in
             [.write("HTTP/1.1 200 OK\r\n\r\nall"), .close]
         } _: { upstream, _ in
-            #expect(await UpstreamBench.send(upstream) == "200 all")
+            #expect(await UpstreamFixture.send(upstream) == "200 all")
         }
     }
 
@@ -34,24 +34,24 @@ struct UpstreamTests {
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
     ])
     func anAnswerThatIsNoneIsBroken(_ answer: String) async throws {
-        try await UpstreamBench.run { _ in
+        try await UpstreamFixture.run { _ in
             [.write(answer)]
         } _: { upstream, server in
-            #expect(await UpstreamBench.send(upstream).hasPrefix("broken"))
+            #expect(await UpstreamFixture.send(upstream).hasPrefix("broken"))
             try await waitUntil { server.closedConnections == 1 }
         }
     }
 
     @Test func anExchangeReturnsOnTheLoopOfItsCall() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        let server = try await ScriptedServer.start { _ in [.write(UpstreamBench.ok)] }
+        let server = try await ScriptedServer.start { _ in [.write(UpstreamFixture.ok)] }
         let upstream = try await Upstream.start(
             configuration: UpstreamConfiguration(address: .tcp(host: "localhost", port: server.port)), group: group)
         for loop in group.makeIterator() {
-            let executor = try await loop.submit { LoopExecutor(on: loop) }.get()
+            let executor = try await loop.submit { EventLoopExecutor(on: loop) }.get()
             let words = await Task(executorPreference: executor) {
                 let before = loop.inEventLoop
-                let answer = await UpstreamBench.send(upstream)
+                let answer = await UpstreamFixture.send(upstream)
                 return "\(before) \(answer) \(loop.inEventLoop)"
             }.value
             #expect(words == "true 200 yes true")
@@ -67,12 +67,12 @@ struct UpstreamTests {
         try await withTemporaryDirectory { directory in
             let path = directory + "/backend"
             let server = try await ScriptedServer.start(at: SocketAddress(unixDomainSocketPath: path)) { _ in
-                [.write(UpstreamBench.ok)]
+                [.write(UpstreamFixture.ok)]
             }
             let address = try #require(UpstreamAddress("unix:\(path)"))
             let upstream = try await Upstream.start(
                 configuration: UpstreamConfiguration(address: address), group: MultiThreadedEventLoopGroup.singleton)
-            #expect(await UpstreamBench.send(upstream) == "200 yes")
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
             await upstream.shutdown()
             await server.stop()
         }
@@ -80,15 +80,15 @@ struct UpstreamTests {
 
     @Test func shutdownCutsOffWhatIsUnderWay() async throws {
         let (arrived, never) = (Signal(), Signal())
-        try await UpstreamBench.run { _ in
+        try await UpstreamFixture.run { _ in
             arrived.raise()
             return [.wait(never)]
         } _: { upstream, _ in
-            async let answer = UpstreamBench.send(upstream, repeatable: true)
+            async let answer = UpstreamFixture.send(upstream, repeatable: true)
             await arrived.wait()
             await upstream.shutdown()
             #expect(await answer == "cut off")
-            #expect(await UpstreamBench.send(upstream).hasPrefix("unreachable"))
+            #expect(await UpstreamFixture.send(upstream).hasPrefix("unreachable"))
             never.raise()
         }
     }

@@ -5,7 +5,7 @@ import GatewayTesting
 enum FixedPlugin: AuthenticatorPlugin {
     static let name: PluginName = "fixed"
     static let takes: Set<CredentialKind> = [.password]
-    static let accountKnowledge = AccountKnowledge.status
+    static let accountKnowledge = AccountStatusSupport.status
 
     static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }
     static func problems(in settings: Bool, context: PluginContext) async -> [ConfigurationProblem] { [] }

@@ -15,7 +15,7 @@ struct BanOperationsTests {
     private let lines = Lines()
 
     private final class Lines: Sendable {
-        let all = Mutex<[ControlAnswer?]>([])
+        let all = Mutex<[ControlResponse?]>([])
     }
 
     init() {
@@ -28,11 +28,11 @@ struct BanOperationsTests {
 
     private func ask(
         _ operation: String, _ arguments: [JSONValue.Member] = []
-    ) async -> (items: [JSONValue], end: ControlAnswer) {
+    ) async -> (items: [JSONValue], end: ControlResponse) {
         lines.all.withLock { $0 = [] }
         let end = await operations.carryOut(ControlRequest(operation, arguments), by: 1234) {
-            [lines] line throws(ControlFault) in
-            lines.all.withLock { $0.append(ControlAnswer(line: Array(line.dropLast()))) }
+            [lines] line throws(ControlError) in
+            lines.all.withLock { $0.append(ControlResponse(line: Array(line.dropLast()))) }
         }
         let items = lines.all.withLock(\.self).map { answer -> JSONValue in
             if case .item(let item) = answer { item } else { .null }
@@ -88,7 +88,7 @@ struct BanOperationsTests {
     @Test("What cannot be recorded is not done")
     func unrecorded() async throws {
         try ban("alice", from: .v4(0xC000_0201))
-        journal.refuse(JournalUnavailable("the disk is full"))
+        journal.reject(JournalUnavailable("the disk is full"))
         for arguments: [JSONValue.Member] in [
             [.init("user", .string("alice"))], [.init("address", .string("192.0.2.1"))], [.init("all", .bool(true))],
         ] {
@@ -103,7 +103,7 @@ struct BanOperationsTests {
 
     @Test("What is to be lifted is said once, and in its grammar")
     func mistakes() async {
-        let wrong: [([JSONValue.Member], ControlFault.Kind)] = [
+        let wrong: [([JSONValue.Member], ControlError.Kind)] = [
             ([], .malformed), ([.init("all", .bool(false))], .malformed),
             ([.init("all", .bool(true)), .init("user", .string("alice"))], .malformed),
             ([.init("user", .string("alice")), .init("address", .string("::1"))], .malformed),

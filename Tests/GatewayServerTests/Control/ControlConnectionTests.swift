@@ -29,9 +29,9 @@ struct ControlConnectionTests {
         func pass(_ time: TimeAmount) async { await channel.testingEventLoop.advanceTime(by: time) }
 
         /// The next line of the answer.
-        func line() async throws -> ControlAnswer? {
+        func line() async throws -> ControlResponse? {
             let bytes = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
-            return ControlAnswer(line: Array(bytes.readableBytesView.dropLast()))
+            return ControlResponse(line: Array(bytes.readableBytesView.dropLast()))
         }
 
         /// Returns once the connection is closed and its operation has ended.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The control protocol")
 struct ControlProtocolTests {
-    private func request(_ text: String) throws(ControlFault) -> ControlRequest {
+    private func request(_ text: String) throws(ControlError) -> ControlRequest {
         try ControlRequest(line: Array(text.utf8))
     }
 
@@ -17,11 +17,11 @@ struct ControlProtocolTests {
             #expect(sent.line.count { $0 == UInt8(ascii: "\n") } == 1)
             #expect(try ControlRequest(line: Array(sent.line.dropLast())) == sent)
         }
-        let answers: [ControlAnswer] = [
+        let answers: [ControlResponse] = [
             .item(.array([.string("x\n"), .null])), .item(.null), .done,
             .failed(.refused("no")), .failed(.malformed("what?")), .failed(.unavailable("later\nmore")),
         ]
-        for answer in answers { #expect(ControlAnswer(line: Array(answer.line.dropLast())) == answer) }
+        for answer in answers { #expect(ControlResponse(line: Array(answer.line.dropLast())) == answer) }
     }
 
     @Test(
@@ -42,13 +42,13 @@ struct ControlProtocolTests {
             "\u{FEFF}{}",
         ])
     func malformed(text: String) {
-        #expect { try request(text) } throws: { ($0 as? ControlFault)?.kind == .malformed }
+        #expect { try request(text) } throws: { ($0 as? ControlError)?.kind == .malformed }
     }
 
     @Test("Bytes that are not UTF-8 are malformed")
     func notUnicode() {
         let line = Array(#"{"control":1,"operation":"a"#.utf8) + [0xFF] + Array("\"}".utf8)
-        #expect { try ControlRequest(line: line) } throws: { ($0 as? ControlFault)?.kind == .malformed }
+        #expect { try ControlRequest(line: line) } throws: { ($0 as? ControlError)?.kind == .malformed }
     }
 
     @Test("Lines come out the same, however the bytes are split")
@@ -99,7 +99,7 @@ struct ControlProtocolTests {
                 }
             }
             _ = try? ControlRequest(line: bytes)
-            _ = ControlAnswer(line: bytes)
+            _ = ControlResponse(line: bytes)
         }
     }
 }

@@ -92,7 +92,7 @@ struct ControlSocketTests {
     @Test("A directory that others may write to is refused, sticky or not", arguments: [0o777, 0o775, 0o1777, 0o702])
     func directory(mode: Int) async throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files.path)
-        await #expect(throws: ControlFault.self) { try await open() }
+        await #expect(throws: ControlError.self) { try await open() }
         #expect(ControlSocketPath.obstacle(inDirectoryOf: path)?.contains("can be written to by others") == true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: files.path)
         #expect(ControlSocketPath.obstacle(inDirectoryOf: path) == nil)
@@ -110,7 +110,7 @@ struct ControlSocketTests {
         try await serving([held, Echo()], settings: settings) { () async throws in
             async let first = ControlClient(path: path).ask(ControlRequest("held")) { _ in }
             await held.begun.wait()
-            let busy = ControlFault.unavailable("Too many commands are under way.")
+            let busy = ControlError.unavailable("Too many commands are under way.")
             for _ in 0..<20 {
                 #expect(try await ControlClient(path: path).ask(ControlRequest("echo")) { _ in } == busy)
             }
@@ -200,7 +200,7 @@ struct ControlSocketTests {
         let answer = Task { [path] in try await ControlClient(path: path).ask(ControlRequest("held")) { _ in } }
         await held.begun.wait()
         await server.stop()
-        await #expect(throws: ControlClientFault.brokenOff) { try await answer.value }
+        await #expect(throws: ControlClientError.brokenOff) { try await answer.value }
         held.release.raise()
     }
 
@@ -210,17 +210,17 @@ struct ControlSocketTests {
         func ask(_ path: String, patience: TimeAmount = .seconds(60)) async throws {
             _ = try await ControlClient(path: path, patience: patience).ask(request) { _ in }
         }
-        await #expect(throws: ControlClientFault.noGateway(path: path)) { try await ask(path) }
+        await #expect(throws: ControlClientError.noGateway(path: path)) { try await ask(path) }
         try files.write("", to: "file")
-        await #expect(throws: ControlClientFault.noGateway(path: "\(files.path)/file")) {
+        await #expect(throws: ControlClientError.noGateway(path: "\(files.path)/file")) {
             try await ask("\(files.path)/file")
         }
         let held = Held()
         try await serving([held]) { () async throws in
-            await #expect(throws: ControlClientFault.silent) { try await ask(path, patience: .milliseconds(20)) }
+            await #expect(throws: ControlClientError.silent) { try await ask(path, patience: .milliseconds(20)) }
             held.release.raise()
             let long = ControlRequest("held", [.init("x", .string(String(repeating: "x", count: 20_000)))])
-            await #expect(throws: ControlClientFault.tooLong) {
+            await #expect(throws: ControlClientError.tooLong) {
                 try await ControlClient(path: path).ask(long) { _ in }
             }
         }
@@ -231,7 +231,7 @@ struct ControlSocketTests {
                     return child.eventLoop.makeSucceededVoidFuture()
                 }
                 .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
-            await #expect(throws: ControlClientFault.brokenOff, "\(nonsense)") { try await ask(path) }
+            await #expect(throws: ControlClientError.brokenOff, "\(nonsense)") { try await ask(path) }
             try await channel.close()
         }
     }

@@ -14,7 +14,7 @@ struct LimitOperationsTests {
     private let lines = Lines()
 
     private final class Lines: Sendable {
-        let all = Mutex<[ControlAnswer?]>([])
+        let all = Mutex<[ControlResponse?]>([])
     }
 
     init() {
@@ -35,13 +35,13 @@ struct LimitOperationsTests {
 
     private func ask(
         _ operation: String, _ arguments: [String: String] = [:], all: Bool = false
-    ) async -> (items: [JSONValue], end: ControlAnswer) {
+    ) async -> (items: [JSONValue], end: ControlResponse) {
         lines.all.withLock { $0 = [] }
         var members = arguments.map { JSONValue.Member($0.key, .string($0.value)) }
         if all { members.append(.init("all", .bool(true))) }
         let end = await operations.carryOut(ControlRequest(operation, members), by: 1234) {
-            [lines] line throws(ControlFault) in
-            lines.all.withLock { $0.append(ControlAnswer(line: Array(line.dropLast()))) }
+            [lines] line throws(ControlError) in
+            lines.all.withLock { $0.append(ControlResponse(line: Array(line.dropLast()))) }
         }
         let items = lines.all.withLock(\.self).map { answer -> JSONValue in
             if case .item(let item) = answer { item } else { .null }
@@ -114,7 +114,7 @@ struct LimitOperationsTests {
             return
         }
         #expect(journal.records.isEmpty)
-        journal.refuse(JournalUnavailable("disk full"))
+        journal.reject(JournalUnavailable("disk full"))
         guard case .failed(let fault) = await ask("limits reset", all: true).end else {
             Issue.record("it was reset without a record")
             return

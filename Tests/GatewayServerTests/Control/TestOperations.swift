@@ -10,7 +10,7 @@ struct Echo: ControlOperation {
     static let name = "echo"
     static let arguments: Set<String> = ["text", "times"]
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let text = try arguments.text("text") ?? ""
         for _ in 0..<(try arguments.number("times") ?? 1) { try await context.send(.string(text)) }
     }
@@ -23,7 +23,7 @@ struct Ticks: ControlOperation {
 
     let cancelled = Signal()
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         try await context.send(.string("tick"))
         await withTaskCancellationHandler {
             await cancelled.wait()
@@ -41,7 +41,7 @@ struct Held: ControlOperation {
     let release = Signal()
     let ended = Signal()
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         begun.raise()
         await release.wait()
         ended.raise()
@@ -53,7 +53,7 @@ struct Held: ControlOperation {
 struct Recorded: ControlOperation {
     static let name = "recorded"
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         try await context.record(.operatorReload, target: "nothing")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayServer
 
 @Suite("What an export is judged by") struct RegistrationImportTests {
-    private let judge = ExportJudge(names: NameRules(suffixes: ["@example.com"]), handles: HandleRules())
+    private let judge = ExportValidator(names: NameRules(suffixes: ["@example.com"]), handles: HandleRules())
 
     private func judged(_ lines: [String]) -> [RegistrationImport.Line] {
         RegistrationImport(Data(lines.joined(separator: "\n").utf8), judge: judge).lines
@@ -32,7 +32,7 @@ import Testing
     func tags(tags: String, reason: String?) throws {
         let line = try #require(judged([ExportLine.apple("1-2-3", Self.token(1), tags: tags)]).first)
         #expect(line.reason == reason)
-        if reason == nil { #expect(line.judgement == .sound(try #require(UserName(canonical: "alice")))) }
+        if reason == nil { #expect(line.assessment == .sound(try #require(UserName(canonical: "alice")))) }
         // All of these are known well enough to be deleted.
         #expect(line.entry?.id.text == "1-2-3")
     }

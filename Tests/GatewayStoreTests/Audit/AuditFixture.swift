@@ -30,7 +30,7 @@ struct AuditFixture {
         }
         var refused = JournalFixture.facts(sends, to: "bob")
         refused.limit = "sends"
-        file.note(JournalRecord(.refusal, facts: refused, result: RefusalCode.rateLimited.rawValue, count: 7))
+        file.note(JournalRecord(.rejection, facts: refused, result: RejectionCode.rateLimited.rawValue, count: 7))
         await file.close()
     }
 
@@ -80,7 +80,7 @@ struct AuditFixture {
             ("to bob", asking { $0.to = bob }), ("since", asking { $0.since = late }),
             ("until", asking { $0.until = late }), ("call", asking { $0.call = JournalFixture.call(7) }),
             ("accepted", asking { $0.result = "accepted" }), ("rule", asking { $0.rule = "send[0]" }),
-            ("would-refuse", asking { $0.result = AuditQuery.wouldRefuse }),
+            ("would-refuse", asking { $0.result = AuditQuery.wouldReject }),
             ("would-limit", asking { $0.result = AuditQuery.wouldLimit }), ("limit", asking { $0.limit = "inbox" }),
             ("refused by", asking { $0.limit = "sends" }), ("peer", asking { $0.peer = "192.0.2.1" }),
             ("nothing", asking { $0.result = "banned" }),
@@ -116,7 +116,7 @@ struct AuditFixture {
 
     /// Writes a clean shutdown marker for the index as it is now.
     func vouch() throws {
-        let end = CleanEnd(database: indexPath)
+        let end = CleanShutdownMarker(database: indexPath)
         try end.remove()
         try end.write()
     }

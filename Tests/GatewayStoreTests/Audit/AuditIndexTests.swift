@@ -53,8 +53,8 @@ struct AuditIndexTests {
         }
         try await journal.record(send(30, "alice", "carol"))
         try await journal.record(send(31, "carol", "bob", result: .backendUnreachable))
-        journal.note(record(.refusal, 32, "eve", "bob", result: "rate-limited", count: 7))
-        journal.note(record(.refusal, 33, "carol", "bob", result: "send-not-allowed"))
+        journal.note(record(.rejection, 32, "eve", "bob", result: "rate-limited", count: 7))
+        journal.note(record(.rejection, 33, "carol", "bob", result: "send-not-allowed"))
         await journal.close()
     }
 

@@ -23,7 +23,7 @@ struct DamagedIndexTests {
             let (answers, obstacle) = try fixture.asked(isBrief: true)
             #expect(answers == expected, "round \(round)")
             #expect(obstacle == nil, "round \(round)")
-            #expect(CleanEnd(database: fixture.indexPath).isValid, "round \(round)")
+            #expect(CleanShutdownMarker(database: fixture.indexPath).isValid, "round \(round)")
         }
     }
 
@@ -149,7 +149,7 @@ struct DamagedIndexTests {
             try change()
             let (answers, obstacle) = try fixture.asked()
             #expect(answers == expected && obstacle == nil, "\(name): \(String(describing: obstacle))")
-            #expect(CleanEnd(database: path).isValid, "\(name)")
+            #expect(CleanShutdownMarker(database: path).isValid, "\(name)")
         }
         // Invalid values with a matching clean shutdown marker.
         for text in [
@@ -187,7 +187,7 @@ struct DamagedIndexTests {
     func cleanEnd() async throws {
         let fixture = try await AuditFixture()
         _ = try fixture.asked()
-        let end = CleanEnd(database: fixture.indexPath)
+        let end = CleanShutdownMarker(database: fixture.indexPath)
         let (statement, database) = (
             try fixture.directory.bytes("index.clean"), try fixture.directory.bytes(AuditIndex.fileName)
         )
@@ -271,6 +271,6 @@ struct DamagedIndexTests {
             let attributes = try FileManager.default.attributesOfItem(atPath: fixture.directory(name))
             #expect(attributes[.ownerAccountID] as? Int == 12_345, "\(name)")
         }
-        #expect(CleanEnd(database: fixture.indexPath).isValid)
+        #expect(CleanShutdownMarker(database: fixture.indexPath).isValid)
     }
 }

@@ -33,7 +33,7 @@ struct RecordedHistoryTests {
         try await journal.record(Self.send(10, to: "bob", result: .backendUnreachable))
         try await journal.record(Self.send(11, to: "bob", result: .overloaded))
         try await journal.record(Self.send(12, to: "carol"))
-        journal.note(Fixture.refusal(13))
+        journal.note(Fixture.rejection(13))
         try await journal.record([Fixture.intent(14)])
 
         let history = RecordedHistory(
@@ -55,21 +55,23 @@ struct RecordedHistoryTests {
 
         // The account ends, and another person gets the name.
         let plugin = PluginName("static-users")
-        let marks = try (1...3).map { try #require(AccountMark([UInt8](repeating: $0, count: AccountMark.byteCount))) }
-        try await sessions.settle(AccountChanges(from: [:], to: [bob: marks[0]]), of: plugin)
+        let marks = try (1...3).map {
+            try #require(AccountFingerprint([UInt8](repeating: $0, count: AccountFingerprint.byteCount)))
+        }
+        try await sessions.reconcile(AccountChanges(from: [:], to: [bob: marks[0]]), of: plugin)
         #expect(await ask().isEmpty)
         fixture.hands.pass(seconds: 60)
         try await journal.record(Self.send(20, to: "bob"))
         #expect(await ask().count == 1)
-        try await sessions.settle(AccountChanges(from: [bob: marks[0]], to: [:]), of: plugin)
+        try await sessions.reconcile(AccountChanges(from: [bob: marks[0]], to: [:]), of: plugin)
         fixture.hands.pass(seconds: 60)
-        try await sessions.settle(AccountChanges(from: [:], to: [bob: marks[1]]), of: plugin)
+        try await sessions.reconcile(AccountChanges(from: [:], to: [bob: marks[1]]), of: plugin)
         #expect(await ask().isEmpty)
         #expect(await ask(since: WallTime(microseconds: 0)).isEmpty)
         // A new password does not start a new account.
         fixture.hands.pass(seconds: 60)
         try await journal.record(Self.send(21, to: "bob"))
-        try await sessions.settle(
+        try await sessions.reconcile(
             AccountChanges(from: [bob: marks[1]], to: [bob: marks[2]]), of: plugin)
         #expect(await ask().count == 1)
 

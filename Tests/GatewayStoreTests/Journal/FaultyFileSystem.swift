@@ -17,7 +17,7 @@ final class FaultyFileSystem: JournalFileSystem {
         /// The maximum length of a file in bytes. Beyond it writes and file creation fail, as on a full disk.
         var capacity = Int.max
         /// The number of times that the disk was full.
-        var refusals = 0
+        var rejections = 0
         var longestWrite = Int.max
         var free = UInt64.max
         /// The change time of every file; nil for the system's.
@@ -61,7 +61,7 @@ final class FaultyFileSystem: JournalFileSystem {
 
     func create(_ path: String) throws(FileFailure) -> CInt {
         try mayFail(path)
-        let isFull = state.withLock { $0.capacity < .max && $0.refusals > 0 }
+        let isFull = state.withLock { $0.capacity < .max && $0.rejections > 0 }
         if isFull { throw FileFailure("injected", path, code: ENOSPC) }
         return try files.create(path)
     }
@@ -87,7 +87,7 @@ final class FaultyFileSystem: JournalFileSystem {
         let isFilling = bytes.first == 0x0A
         let (longest, capacity) = state.withLock { (isFilling ? .max : $0.longestWrite, $0.capacity - offset) }
         guard capacity > 0 else {
-            state.withLock { $0.refusals += 1 }
+            state.withLock { $0.rejections += 1 }
             throw FileFailure("injected", path, code: ENOSPC)
         }
         let part = UnsafeRawBufferPointer(rebasing: bytes[..<min(bytes.count, longest, capacity)])

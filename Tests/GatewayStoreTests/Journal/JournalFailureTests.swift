@@ -170,7 +170,7 @@ struct JournalFailureTests {
         while (try? await journal.record([Fixture.intent(done)])) != nil { done += 1 }
         #expect(journal.outage?.detail.contains("No space left") == true)
         // Once for preallocation and once for the required room, but not before each line.
-        #expect(fixture.files.state.withLock { $0.refusals } == 2)
+        #expect(fixture.files.state.withLock { $0.rejections } == 2)
         let name = try #require(try JournalReading.segments(in: fixture.directory).first)
         // All of the disk was used before a call was rejected.
         #expect(JournalContent.end(of: try fixture.directory.bytes(name)) > 99_000)

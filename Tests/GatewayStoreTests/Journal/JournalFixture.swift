@@ -104,8 +104,8 @@ struct JournalFixture {
             milliseconds: 3)
     }
 
-    static func refusal(_ number: Int) -> JournalRecord {
-        JournalRecord(.refusal, facts: facts(number), result: RefusalCode.rateLimited.rawValue)
+    static func rejection(_ number: Int) -> JournalRecord {
+        JournalRecord(.rejection, facts: facts(number), result: RejectionCode.rateLimited.rawValue)
     }
 }
 

@@ -56,6 +56,6 @@ struct JournalInjectionTests {
         facts.authenticator = PluginName(stringLiteral: text)
         facts.audience = text
         facts.rule = text
-        return JournalRecord(.refusal, facts: facts, result: text, target: text)
+        return JournalRecord(.rejection, facts: facts, result: text, target: text)
     }
 }

@@ -118,10 +118,10 @@ struct JournalRecoveryTests {
         for _ in 0..<2 { await (try crashed.open()).close() }
         let lines = try crashed.lines()
         Self.expectOneOutcomeEach(lines)
-        let settled = lines.filter { $0.result == "unknown-after-crash" }
-        #expect(settled.map(\.call) == [Fixture.call(4), Fixture.call(17)])
-        #expect(settled.map(\.recipient) == ["ann", "ben"])
-        #expect(settled.allSatisfy { $0.members["user"] as? String == "alice" && $0.kind == "outcome" })
+        let completed = lines.filter { $0.result == "unknown-after-crash" }
+        #expect(completed.map(\.call) == [Fixture.call(4), Fixture.call(17)])
+        #expect(completed.map(\.recipient) == ["ann", "ben"])
+        #expect(completed.allSatisfy { $0.members["user"] as? String == "alice" && $0.kind == "outcome" })
     }
 
     @Test("A crash during recovery loses no outcome")

@@ -35,7 +35,7 @@ struct JournalRetentionTests {
     private static func passHour(_ fixture: JournalFixture, _ journal: JournalFile) async throws {
         fixture.hands.pass(seconds: 3600)
         // The check follows a batch, so the second call ends after the check.
-        for number in 1000..<1002 { try await journal.record([Fixture.refusal(number)]) }
+        for number in 1000..<1002 { try await journal.record([Fixture.rejection(number)]) }
         // The second may have begun a segment, and then there is another look behind it. A look that would read one clock before the
         // next hour passes and the other behind it would take the clock for set. Behind a batch without lines there is no such look.
         #expect(await journal.check() == nil)

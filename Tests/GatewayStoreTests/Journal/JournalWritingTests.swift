@@ -79,7 +79,7 @@ struct JournalWritingTests {
             async let admitted: Void = journal.record((100..<130).map { Fixture.intent($0) })
             while journal.queue.load.queued < 30 { await Task.yield() }
             await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(200)]) }
-            journal.note(Fixture.refusal(300))
+            journal.note(Fixture.rejection(300))
             for number in 1..<40 { journal.note(Fixture.outcome(number)) }
             for number in 100..<130 { journal.note(Fixture.outcome(number)) }
             #expect(journal.queue.load == (99, 0))
@@ -109,7 +109,7 @@ struct JournalWritingTests {
         #expect(fixture.log.lines(.error).contains { $0.contains("Journal is short of disk space") })
         #expect(fixture.configuration.metrics.freeBytes.value == 999)
         journal.note(Fixture.outcome(1))
-        journal.note(Fixture.refusal(5))
+        journal.note(Fixture.rejection(5))
         try await journal.record([Fixture.outcome(2)])
         #expect(fixture.files.state.withLock { $0.spaceLooks } < 5)
         fixture.files.state.withLock { $0.free = 1000 }
@@ -127,7 +127,7 @@ struct JournalWritingTests {
     func close() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
-        for number in 0..<1000 { journal.note(Fixture.refusal(number)) }
+        for number in 0..<1000 { journal.note(Fixture.rejection(number)) }
         await journal.close()
         await journal.close()
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(1)]) }

@@ -36,7 +36,7 @@ struct AttemptTests {
 
     private func sweep(_ id: Int, _ change: LedgerChange? = nil, at time: WallTime) async throws -> Bool {
         let claim = try await fixture.ledger.begin(.sweep(Fixture.id(id)), now: time)
-        guard case .doomed = claim.decision else { return true }
+        guard case .pendingDeletion = claim.decision else { return true }
         return try await fixture.ledger.finish(claim, with: change ?? .deleted(Fixture.id(id)), now: time)
     }
 
@@ -44,14 +44,14 @@ struct AttemptTests {
     func first() async throws {
         try await attempt(alice, 9, 1, under: 1)
         #expect(try await fixture.content() == ["1-1-1 alice unknown"])
-        #expect(try await fixture.look(.create(user: bob, handle: Fixture.handle(1))) == .askWithoutHandle)
+        #expect(try await fixture.look(.create(user: bob, handle: Fixture.handle(1))) == .queryWithoutHandle)
         try await register.revoke(alice)
         #expect(try await fixture.content() == ["1-1-1 alice deleting"])
-        #expect(try await fixture.ledger.doomed(limit: 9) == [Fixture.id(1)])
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(1)])
     }
 
     @Test("An interrupted transfer belongs to both owners: a revocation of either deletes it")
-    func handOver() async throws {
+    func ownershipTransfer() async throws {
         for revoked in [alice, bob] {
             let fixture = try LedgerFixture()
             let register = try SessionRegister(fixture.ledger, clocks: ManualClock(wall: Fixture.noon).clocks)
@@ -85,7 +85,7 @@ struct AttemptTests {
     }
 
     @Test("The user's own next update resolves it")
-    func settled() async throws {
+    func completed() async throws {
         try await attempt(alice, 9, 1, under: 1, ending: .unresolved(Fixture.id(1)))
         #expect(try await fixture.update(alice, Fixture.id(9), Fixture.handle(1)) == .own(Fixture.id(1)))
         #expect(try await fixture.content() == ["1-1-1 alice live"])
@@ -166,7 +166,7 @@ struct AttemptTests {
         let orphan = LedgerChange.unconfirmed(Fixture.id(2))
         #expect(try await !sweep(2, orphan, at: Fixture.noon))
         #expect(try await sweep(2, orphan, at: Fixture.noon.adding(SQLiteLedger.confirmationPeriod)))
-        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
     }
 
     @Test("A sweep waits for no call, and deletes the registration of a call whose caller is revoked")
@@ -178,7 +178,7 @@ struct AttemptTests {
             isRevoked: { isRevoked.load(ordering: .relaxed) })
         _ = try await fixture.ledger.revoke(Fixture.id(1))
         // A user who registers it now keeps it.
-        #expect(try await fixture.look(.sweep(Fixture.id(1))) == .spared)
+        #expect(try await fixture.look(.sweep(Fixture.id(1))) == .notMarked)
         isRevoked.store(true, ordering: .relaxed)
         #expect(fixture.ledger.isClaimed(Fixture.id(1)))
         #expect(try await !sweep(1, at: Fixture.noon))
@@ -194,10 +194,10 @@ struct AttemptTests {
     func imported() async throws {
         let claim = try await fixture.ledger.begin(
             .update(user: alice, label: Fixture.id(9), handle: Fixture.handle(1)), now: Fixture.noon)
-        #expect(claim.decision == .unplaced)
+        #expect(claim.decision == .notRegistered)
         let entry = try ImportEntry(
-            id: Fixture.id(1), judgement: .sound(owner: bob, Fixture.handle(1)), content: [1])
-        #expect(try await fixture.ledger.take([entry], purging: false, now: Fixture.noon) == [.bound])
+            id: Fixture.id(1), assessment: .sound(owner: bob, Fixture.handle(1)), content: [1])
+        #expect(try await fixture.ledger.importEntries([entry], purging: false, now: Fixture.noon) == [.bound])
         for id in 1...2 {
             let error = await #expect(throws: LedgerUnavailable.self) {
                 _ = try await fixture.ledger.prepare(
@@ -217,7 +217,8 @@ struct AttemptTests {
         #expect(try await fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: Fixture.handle(2)))
         try await fixture.ledger.dropOutdated(Fixture.id(1), now: Fixture.noon)
         #expect(
-            try await fixture.look(.sweep(Fixture.id(1))) == .doomed(Fixture.id(1), owner: alice, because: .superseded))
+            try await fixture.look(.sweep(Fixture.id(1)))
+                == .pendingDeletion(Fixture.id(1), owner: alice, because: .superseded))
     }
 
     @Test("An id of a failed attempt stays marked when the device is registered under another")
@@ -229,7 +230,8 @@ struct AttemptTests {
         try await fixture.ledger.finish(claim, with: .registered(Fixture.id(2), replacing: nil), now: Fixture.noon)
         #expect(try await fixture.content() == ["2-2-1 alice live"])
         #expect(
-            try await fixture.look(.sweep(Fixture.id(1))) == .doomed(Fixture.id(1), owner: alice, because: .superseded))
+            try await fixture.look(.sweep(Fixture.id(1)))
+                == .pendingDeletion(Fixture.id(1), owner: alice, because: .superseded))
     }
 
     @Test("The account of an attempt is checked like that of a registration")

@@ -17,11 +17,11 @@ struct ClaimTests {
         let handle = try Fixture.handle(1)
         let first = try await fixture.ledger.begin(
             .update(user: alice, label: Fixture.id(1), handle: handle), now: Fixture.noon)
-        #expect(first.decision == .unplaced)
+        #expect(first.decision == .notRegistered)
         async let second = fixture.update(bob, Fixture.id(1), handle)
         await fixture.untilWaiting(1)
         try await fixture.ledger.finish(first, with: .registered(Fixture.id(1), replacing: nil), now: Fixture.noon)
-        #expect(try await second == .handOver(Fixture.id(1), from: alice))
+        #expect(try await second == .ownershipTransfer(Fixture.id(1), from: alice))
         #expect(fixture.ledger.claims.heldKeys == 0)
     }
 
@@ -34,7 +34,7 @@ struct ClaimTests {
         async let second = fixture.look(request)
         await fixture.untilWaiting(1)
         Self.drop(first)
-        #expect(try await second == .unplaced)
+        #expect(try await second == .notRegistered)
         #expect(fixture.ledger.claims.heldKeys == 0)
     }
 
@@ -53,7 +53,7 @@ struct ClaimTests {
         async let rotation = fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(2))
         await fixture.untilWaiting(1)
         try await fixture.ledger.finish(deletion, with: .deleted(Fixture.id(1)), now: Fixture.noon)
-        #expect(try await rotation == .unplaced)
+        #expect(try await rotation == .notRegistered)
         #expect(try await fixture.content() == ["2-2-1 alice live"])
     }
 
@@ -63,14 +63,14 @@ struct ClaimTests {
         let handle = try Fixture.handle(1)
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
         let hostile = try await fixture.ledger.begin(.create(user: bob, handle: handle), now: Fixture.noon)
-        #expect(hostile.decision == .askWithoutHandle)
+        #expect(hostile.decision == .queryWithoutHandle)
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
     }
 
     @Test("Waiters acquire a key in the order of their requests")
     func order() async throws {
-        let table = ClaimTable(waitersPerKey: 64, waitersInAll: 64)
-        let key = ClaimTable.Key.registration(Fixture.id(1))
+        let table = KeyLocks(waitersPerKey: 64, waitersInAll: 64)
+        let key = KeyLocks.Key.registration(Fixture.id(1))
         let first = table.makeClaim()
         try await table.acquire(key, for: first)
         let served = Served()
@@ -93,8 +93,8 @@ struct ClaimTests {
 
     @Test("Waiting is limited for a key and in all, and a rejected call holds nothing")
     func bounds() async throws {
-        let table = ClaimTable(waitersPerKey: 2, waitersInAll: 3)
-        let keys = [1, 2].map { ClaimTable.Key.registration(Fixture.id($0)) }
+        let table = KeyLocks(waitersPerKey: 2, waitersInAll: 3)
+        let keys = [1, 2].map { KeyLocks.Key.registration(Fixture.id($0)) }
         let holders = [table.makeClaim(), table.makeClaim()]
         for (key, holder) in zip(keys, holders) { try await table.acquire(key, for: holder) }
         await withTaskGroup(of: Void.self) { group in
@@ -138,7 +138,7 @@ struct ClaimTests {
     @Test("Many concurrent calls on few handles all finish, and each handle has one registration")
     func contention() async throws {
         var limits = SQLiteLedger.Limits()
-        limits.handOvers = .max
+        limits.ownershipTransfers = .max
         let fixture = try LedgerFixture(limits: limits)
         let users = [Fixture.alice, Fixture.bob, Fixture.eve]
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -7,17 +7,17 @@ import Testing
     private func entry(
         _ number: Int, of owner: UserName? = LedgerFixture.alice, _ handle: DeviceHandle?, content: String = ""
     ) -> ImportEntry {
-        let judgement: ImportEntry.Judgement
-        if let owner, let handle { judgement = .sound(owner: owner, handle) } else { judgement = .unsound(handle) }
+        let assessment: ImportEntry.Assessment
+        if let owner, let handle { assessment = .sound(owner: owner, handle) } else { assessment = .unsound(handle) }
         return ImportEntry(
-            id: LedgerFixture.id(number), judgement: judgement, content: Array("\(number)\(content)".utf8))
+            id: LedgerFixture.id(number), assessment: assessment, content: Array("\(number)\(content)".utf8))
     }
 
     @Test("A valid registration belongs to its owner, as if registered through the gateway")
     func bound() async throws {
         let fixture = try LedgerFixture()
         #expect(try await fixture.ledger.migration() == .notImported)
-        let verdicts = try await fixture.ledger.take(
+        let verdicts = try await fixture.ledger.importEntries(
             [entry(1, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(2))], purging: false,
             now: LedgerFixture.noon)
         #expect(verdicts == [.bound, .unsound])
@@ -39,25 +39,27 @@ import Testing
         let entries = try [
             entry(1, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(2)), entry(3, of: nil, nil),
         ]
-        for expected: [ImportVerdict] in [[.bound, .purged, .purged], [.known, .known, .known]] {
-            #expect(try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == expected)
+        for expected: [ImportResult] in [[.bound, .purged, .purged], [.known, .known, .known]] {
+            #expect(try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == expected)
         }
         for number in 2...3 { try await sweep(fixture, number) }
         let owned = try await fixture.ledger.begin(
             .delete(user: LedgerFixture.alice, label: LedgerFixture.id(1)), now: LedgerFixture.noon)
         try await fixture.ledger.finish(owned, with: .deleted(LedgerFixture.id(1)), now: LedgerFixture.noon)
         #expect(
-            try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == [.known, .known, .known])
+            try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == [
+                .known, .known, .known,
+            ])
         #expect(try await fixture.ledger.allRegistrations().isEmpty)
-        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
         // Another export that contains one of them again has other content.
         let back = try [entry(2, of: nil, LedgerFixture.handle(2), content: "anew")]
-        #expect(try await fixture.ledger.take(back, purging: true, now: LedgerFixture.noon) == [.purged])
+        #expect(try await fixture.ledger.importEntries(back, purging: true, now: LedgerFixture.noon) == [.purged])
     }
 
     private func sweep(_ fixture: LedgerFixture, _ number: Int) async throws {
         let claim = try await fixture.ledger.begin(.sweep(LedgerFixture.id(number)), now: LedgerFixture.noon)
-        #expect(claim.decision == .doomed(LedgerFixture.id(number), owner: nil, because: .unsound))
+        #expect(claim.decision == .pendingDeletion(LedgerFixture.id(number), owner: nil, because: .unsound))
         try await fixture.ledger.finish(claim, with: .deleted(LedgerFixture.id(number)), now: LedgerFixture.noon)
     }
 
@@ -66,31 +68,37 @@ import Testing
         let fixture = try LedgerFixture()
         let entries = try [entry(1, of: nil, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(1))]
         #expect(
-            try await fixture.ledger.take(entries, purging: false, now: LedgerFixture.noon) == [.unsound, .unsound])
-        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
-        #expect(try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == [.purged, .purged])
+            try await fixture.ledger.importEntries(entries, purging: false, now: LedgerFixture.noon) == [
+                .unsound, .unsound,
+            ])
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
+        #expect(
+            try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == [
+                .purged, .purged,
+            ])
         try await fixture.ledger.noteImport(now: LedgerFixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0))
-        #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
         // A registration that the backend did not delete stays marked.
         let claim = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
         try await fixture.ledger.finish(claim, with: .deleting(LedgerFixture.id(1)), now: LedgerFixture.noon)
-        #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
         for number in 1...2 { try await sweep(fixture, number) }
-        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
         let gone = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
-        #expect(gone.decision == .spared)
+        #expect(gone.decision == .notMarked)
     }
 
     @Test("The gateway's data is newer than any export")
     func newer() async throws {
         let fixture = try LedgerFixture()
-        _ = try await fixture.ledger.take([entry(1, LedgerFixture.handle(1))], purging: false, now: LedgerFixture.noon)
+        _ = try await fixture.ledger.importEntries(
+            [entry(1, LedgerFixture.handle(1))], purging: false, now: LedgerFixture.noon)
         // The id belongs to bob by now. The handle has a second registration, which is valid by itself.
         let taken = try await fixture.ledger.begin(
             .update(user: LedgerFixture.bob, label: LedgerFixture.id(1), handle: LedgerFixture.handle(1)),
             now: LedgerFixture.noon)
-        #expect(taken.decision == .handOver(LedgerFixture.id(1), from: LedgerFixture.alice))
+        #expect(taken.decision == .ownershipTransfer(LedgerFixture.id(1), from: LedgerFixture.alice))
         try await fixture.ledger.finish(
             taken, with: .registered(LedgerFixture.id(1), replacing: nil), now: LedgerFixture.noon)
         let entries = try [
@@ -98,21 +106,23 @@ import Testing
             entry(2, LedgerFixture.handle(1)),
         ]
         #expect(
-            try await fixture.ledger.take(entries, purging: false, now: LedgerFixture.noon) == [
+            try await fixture.ledger.importEntries(entries, purging: false, now: LedgerFixture.noon) == [
                 .known, .known, .superseded,
             ])
         try await fixture.ledger.noteImport(now: LedgerFixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 1))
         #expect(
-            try await fixture.ledger.take(entries, purging: true, now: LedgerFixture.noon) == [.known, .known, .purged])
+            try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == [
+                .known, .known, .purged,
+            ])
         #expect(try await fixture.ledger.registrations(of: LedgerFixture.bob).map(\.id) == [LedgerFixture.id(1)])
-        #expect(try await fixture.ledger.doomed(limit: 9) == [LedgerFixture.id(2)])
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [LedgerFixture.id(2)])
     }
 
     @Test("A device that registers again under the id is kept; during the deletion the device waits")
-    func spared() async throws {
+    func notMarked() async throws {
         let fixture = try LedgerFixture()
-        _ = try await fixture.ledger.take(
+        _ = try await fixture.ledger.importEntries(
             [entry(1, of: nil, LedgerFixture.handle(1))], purging: true, now: LedgerFixture.noon)
         let sweep = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
         let update = try LedgerRequest.update(
@@ -129,9 +139,9 @@ import Testing
         // The registration was not deleted; the device's call comes first now.
         try await fixture.ledger.finish(sweep, with: .deleting(LedgerFixture.id(1)), now: LedgerFixture.noon)
         try await waiting.value
-        #expect(try await fixture.ledger.doomed(limit: 9).isEmpty)
-        let spared = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
-        #expect(spared.decision == .spared)
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
+        let notMarked = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
+        #expect(notMarked.decision == .notMarked)
         #expect(try await fixture.ledger.registrations(of: LedgerFixture.alice).map(\.state) == [.live])
     }
 }

@@ -14,7 +14,7 @@ struct LedgerAccessTests {
 
     @Test("Work that arrives while other work runs is collected, and none is left behind")
     func gathering() {
-        let gathering = Gathering<Int>()
+        let gathering = BatchCollector<Int>()
         #expect(gathering.add(1))
         #expect(gathering.next() == nil)
         #expect(gathering.add(2))
@@ -182,7 +182,7 @@ struct LedgerAccessTests {
         _ = try await fixture.ledger.revoke(Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), handle)
         #expect(try await fixture.content() == ["1-1-1 alice live"])
-        #expect(try await fixture.ledger.doomed(limit: 10) == [])
+        #expect(try await fixture.ledger.pendingDeletion(limit: 10) == [])
     }
 
     @Test("A marked registration stays marked when its device only requests its id")
@@ -194,7 +194,8 @@ struct LedgerAccessTests {
         _ = try await fixture.create(alice, handle, given: Fixture.id(1), at: Fixture.noon.adding(7))
         #expect(try await fixture.content() == ["1-1-1 alice deleting"])
         #expect(
-            try await fixture.look(.sweep(Fixture.id(1))) == .doomed(Fixture.id(1), owner: alice, because: .revoked))
+            try await fixture.look(.sweep(Fixture.id(1)))
+                == .pendingDeletion(Fixture.id(1), owner: alice, because: .revoked))
         #expect(try await fixture.ledger.registrations(of: alice).map(\.lastSeen) == [Fixture.noon.adding(7)])
     }
 

@@ -47,11 +47,11 @@ struct LedgerChangeTests {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
-        #expect(try await fixture.create(alice, handle, given: Fixture.id(2)) == .askWithHandle)
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(2)) == .queryWithHandle)
         #expect(try await fixture.content() == ["2-2-1 alice live"])
         #expect(
             try await fixture.look(.update(user: bob, label: Fixture.id(2), handle: handle))
-                == .handOver(Fixture.id(2), from: alice))
+                == .ownershipTransfer(Fixture.id(2), from: alice))
         #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(1))) == .owned(Fixture.id(2)))
     }
 
@@ -62,9 +62,9 @@ struct LedgerChangeTests {
         await #expect(throws: LedgerUnavailable.self) {
             try await fixture.update(bob, Fixture.id(9), try Fixture.handle(2), fresh: Fixture.id(1))
         }
-        #expect(try await fixture.create(bob, try Fixture.handle(2), given: Fixture.id(1)) == .askWithHandle)
+        #expect(try await fixture.create(bob, try Fixture.handle(2), given: Fixture.id(1)) == .queryWithHandle)
         #expect(try await fixture.content() == ["1-1-1 alice live"])
-        #expect(try await fixture.look(.create(user: alice, handle: try Fixture.handle(1))) == .askWithHandle)
+        #expect(try await fixture.look(.create(user: alice, handle: try Fixture.handle(1))) == .queryWithHandle)
     }
 
     @Test("Changes that do not fit their claim are rejected")
@@ -111,27 +111,30 @@ struct LedgerChangeTests {
     @Test("A user may take over a device a limited number of times within a day, and again the next day")
     func handOverLimit() async throws {
         var limits = SQLiteLedger.Limits()
-        limits.handOvers = 3
+        limits.ownershipTransfers = 3
         let fixture = try LedgerFixture(limits: limits)
         let handle = try Fixture.handle(1)
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
         for _ in 0..<3 {
-            #expect(try await fixture.update(bob, Fixture.id(1), handle) == .handOver(Fixture.id(1), from: alice))
-            #expect(try await fixture.update(alice, Fixture.id(1), handle) == .handOver(Fixture.id(1), from: bob))
+            #expect(
+                try await fixture.update(bob, Fixture.id(1), handle) == .ownershipTransfer(Fixture.id(1), from: alice))
+            #expect(
+                try await fixture.update(alice, Fixture.id(1), handle) == .ownershipTransfer(Fixture.id(1), from: bob))
         }
-        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .tooManyHandOvers)
+        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .tooManyOwnershipTransfers)
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
-        let almost = Fixture.noon.adding(SQLiteLedger.handOverPeriod - 1)
-        #expect(try await fixture.update(bob, Fixture.id(1), handle, at: almost) == .tooManyHandOvers)
-        let nextDay = Fixture.noon.adding(SQLiteLedger.handOverPeriod)
+        let almost = Fixture.noon.adding(SQLiteLedger.ownershipTransferPeriod - 1)
+        #expect(try await fixture.update(bob, Fixture.id(1), handle, at: almost) == .tooManyOwnershipTransfers)
+        let nextDay = Fixture.noon.adding(SQLiteLedger.ownershipTransferPeriod)
         #expect(
-            try await fixture.update(bob, Fixture.id(1), handle, at: nextDay) == .handOver(Fixture.id(1), from: alice))
+            try await fixture.update(bob, Fixture.id(1), handle, at: nextDay)
+                == .ownershipTransfer(Fixture.id(1), from: alice))
     }
 
     @Test("Two accounts that know a handle cannot lock out its owner, however long they try")
     func quarrel() async throws {
         var limits = SQLiteLedger.Limits()
-        limits.handOvers = 3
+        limits.ownershipTransfers = 3
         let fixture = try LedgerFixture(limits: limits)
         let handle = try Fixture.handle(1)
         let eve = Fixture.eve
@@ -142,10 +145,10 @@ struct LedgerChangeTests {
             let time = Fixture.noon.adding(Int64(hour) * 3_600_000_000)
             for other in [bob, eve] {
                 let taken = try await fixture.update(other, Fixture.id(1), handle, at: time)
-                guard case .handOver = taken else { continue }
+                guard case .ownershipTransfer = taken else { continue }
                 #expect(
                     try await fixture.update(alice, Fixture.id(1), handle, at: time)
-                        == .handOver(Fixture.id(1), from: other))
+                        == .ownershipTransfer(Fixture.id(1), from: other))
                 takenBack += 1
             }
         }
@@ -157,17 +160,17 @@ struct LedgerChangeTests {
     @Test("A revoked user is no longer the original owner")
     func quarrelOfRevoked() async throws {
         var limits = SQLiteLedger.Limits()
-        limits.handOvers = 1
+        limits.ownershipTransfers = 1
         let fixture = try LedgerFixture(limits: limits)
         let register = try SessionRegister(fixture.ledger, clocks: ManualClock(wall: Fixture.noon).clocks)
         let handle = try Fixture.handle(1)
         try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
         try await fixture.update(bob, Fixture.id(1), handle)
         try await fixture.update(alice, Fixture.id(1), handle)
-        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .tooManyHandOvers)
+        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .tooManyOwnershipTransfers)
         try await fixture.update(Fixture.eve, Fixture.id(1), handle)
         try await register.revoke(alice)
-        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .tooManyHandOvers)
+        #expect(try await fixture.update(alice, Fixture.id(1), handle) == .tooManyOwnershipTransfers)
     }
 
     @Test("A user's reservations and labels are limited, and the oldest are removed")
@@ -195,7 +198,7 @@ struct LedgerChangeTests {
     @Test("Any sequence of calls leaves one registration for each handle and one row for each id")
     func invariants() async throws {
         var limits = SQLiteLedger.Limits()
-        limits.handOvers = .max
+        limits.ownershipTransfers = .max
         let fixture = try LedgerFixture(limits: limits)
         var random = SplitMix(seed: 42)
         let users = [Fixture.alice, Fixture.bob, Fixture.eve]
@@ -210,13 +213,13 @@ struct LedgerChangeTests {
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
                 let asked = try await fixture.create(user, handle, given: model[handle]?.id ?? Fixture.id(fresh))
-                #expect((asked == .askWithoutHandle) == (model[handle].map { $0.owner != user } ?? false))
+                #expect((asked == .queryWithoutHandle) == (model[handle].map { $0.owner != user } ?? false))
             case 1, 2:
                 let lost = Int.random(in: 0..<4, using: &random) == 0
                 let decision = try await fixture.update(user, label, handle, fresh: Fixture.id(fresh), lost: lost)
                 let known: RegistrationID? =
                     switch decision {
-                    case .own(let id), .handOver(let id, _), .rotation(let id): id
+                    case .own(let id), .ownershipTransfer(let id, _), .rotation(let id): id
                     default: nil
                     }
                 if case .rotation(let id) = decision { model = model.filter { $0.value.id != id } }

@@ -20,7 +20,7 @@ struct LedgerFileTests {
         }
         let fixture = try LedgerFixture(directory)
         #expect(try await fixture.content() == ["1-1-1 alice live"])
-        #expect(try await fixture.look(.create(user: Fixture.bob, handle: handle)) == .askWithoutHandle)
+        #expect(try await fixture.look(.create(user: Fixture.bob, handle: handle)) == .queryWithoutHandle)
         #expect(try await fixture.look(.delete(user: Fixture.alice, label: Fixture.id(7))) == .owned(Fixture.id(1)))
     }
 

@@ -48,7 +48,7 @@ struct LedgerFixture {
     ) async throws -> LedgerDecision {
         let claim = try await ledger.begin(.create(user: user, handle: handle), now: time)
         let decision = claim.decision
-        let asked = decision == .askWithHandle ? handle : nil
+        let asked = decision == .queryWithHandle ? handle : nil
         try await ledger.finish(claim, with: .reserved(id, handle: asked), now: time)
         return decision
     }
@@ -64,10 +64,10 @@ struct LedgerFixture {
         let decision = claim.decision
         let known: RegistrationID? =
             switch decision {
-            case .own(let id), .rotation(let id), .handOver(let id, _): id
+            case .own(let id), .rotation(let id), .ownershipTransfer(let id, _): id
             default: nil
             }
-        if decision == .tooManyHandOvers { return decision }
+        if decision == .tooManyOwnershipTransfers { return decision }
         let id = try #require(lost ? fresh : known ?? fresh)
         try await ledger.finish(claim, with: .registered(id, replacing: lost ? known : nil), now: time)
         return decision

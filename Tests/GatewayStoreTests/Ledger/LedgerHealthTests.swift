@@ -96,8 +96,8 @@ struct LedgerHealthTests {
         _ = try await fixture.create(Fixture.bob, nil, given: Fixture.id(3))
         _ = try await fixture.ledger.write { try $0.markForDeletion(Fixture.id(2), because: .revoked) }.get()
         let imported = try ImportEntry(
-            id: Fixture.id(4), judgement: .sound(owner: Fixture.bob, Fixture.handle(4)), content: [])
-        _ = try await fixture.ledger.take([imported], purging: false, now: Fixture.noon)
+            id: Fixture.id(4), assessment: .sound(owner: Fixture.bob, Fixture.handle(4)), content: [])
+        _ = try await fixture.ledger.importEntries([imported], purging: false, now: Fixture.noon)
         let counts = try await fixture.ledger.registrationCounts()
         #expect(
             Dictionary(uniqueKeysWithValues: counts.map { ($0.state, $0.count) })

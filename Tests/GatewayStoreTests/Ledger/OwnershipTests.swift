@@ -17,23 +17,23 @@ struct OwnershipTests {
     @Test("A phone registers, and registers again without a change")
     func registers() async throws {
         let handle = try Fixture.handle(1)
-        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .askWithHandle)
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .queryWithHandle)
         #expect(try await fixture.content() == ["1-1-1 alice reserved"])
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
-        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .askWithHandle)
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .queryWithHandle)
         #expect(try await fixture.content() == ["1-1-1 alice live"])
     }
 
     @Test("A phone with its id moves to another user")
-    func handOver() async throws {
+    func ownershipTransfer() async throws {
         let handle = try Fixture.handle(1)
         _ = try await fixture.create(alice, handle, given: Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), handle)
-        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .handOver(Fixture.id(1), from: alice))
+        #expect(try await fixture.update(bob, Fixture.id(1), handle) == .ownershipTransfer(Fixture.id(1), from: alice))
         #expect(try await fixture.content() == ["1-1-1 bob live"])
         #expect(try await fixture.delete(alice, Fixture.id(1)) == .notOwned)
-        #expect(try await fixture.update(alice, Fixture.id(9), handle) == .handOver(Fixture.id(1), from: bob))
+        #expect(try await fixture.update(alice, Fixture.id(9), handle) == .ownershipTransfer(Fixture.id(1), from: bob))
         #expect(try await fixture.ledger.registrations(of: bob).isEmpty)
     }
 
@@ -44,13 +44,13 @@ struct OwnershipTests {
         _ = try await fixture.create(alice, old, given: Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), old)
         try await fixture.update(bob, Fixture.id(1), old)
-        #expect(try await fixture.update(alice, Fixture.id(1), new, fresh: Fixture.id(2)) == .unplaced)
+        #expect(try await fixture.update(alice, Fixture.id(1), new, fresh: Fixture.id(2)) == .notRegistered)
         #expect(try await fixture.content() == ["1-1-1 bob live", "2-2-1 alice live"])
-        #expect(try await fixture.update(bob, Fixture.id(1), new) == .handOver(Fixture.id(2), from: alice))
+        #expect(try await fixture.update(bob, Fixture.id(1), new) == .ownershipTransfer(Fixture.id(2), from: alice))
         let newer = try Fixture.handle(3)
         #expect(try await fixture.update(bob, Fixture.id(1), newer) == .rotation(Fixture.id(2)))
-        #expect(try await fixture.look(.create(user: eve, handle: new)) == .askWithHandle)
-        #expect(try await fixture.look(.create(user: eve, handle: newer)) == .askWithoutHandle)
+        #expect(try await fixture.look(.create(user: eve, handle: new)) == .queryWithHandle)
+        #expect(try await fixture.look(.create(user: eve, handle: newer)) == .queryWithoutHandle)
     }
 
     @Test("A restored phone: its old id with a new handle is a rotation while the old phone is silent")
@@ -70,7 +70,7 @@ struct OwnershipTests {
         _ = try await fixture.create(alice, handle, given: Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), handle)
         let other = try Fixture.handle(2)
-        #expect(try await fixture.update(eve, Fixture.id(number), other, fresh: Fixture.id(2)) == .unplaced)
+        #expect(try await fixture.update(eve, Fixture.id(number), other, fresh: Fixture.id(2)) == .notRegistered)
         #expect(try await fixture.delete(bob, Fixture.id(number)) == .notOwned)
         #expect(try await fixture.content() == ["1-1-1 alice live", "2-2-1 eve live"])
         #expect(try await fixture.update(eve, Fixture.id(number), try Fixture.handle(3)) == .rotation(Fixture.id(2)))
@@ -83,7 +83,7 @@ struct OwnershipTests {
         let handle = try Fixture.handle(1)
         _ = try await fixture.create(alice, handle, given: Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), handle)
-        #expect(try await fixture.create(alice, nil, given: Fixture.id(2)) == .askWithoutHandle)
+        #expect(try await fixture.create(alice, nil, given: Fixture.id(2)) == .queryWithoutHandle)
         #expect(try await fixture.update(alice, Fixture.id(2), handle) == .own(Fixture.id(1)))
         #expect(try await fixture.content() == ["1-1-1 alice live"])
         #expect(try await fixture.delete(alice, Fixture.id(2)) == .owned(Fixture.id(1)))
@@ -92,8 +92,8 @@ struct OwnershipTests {
     @Test("A Windows client requests its id without a handle")
     func noHandleAtPost() async throws {
         let channel = try Fixture.handle(1, .wns)
-        #expect(try await fixture.create(alice, nil, given: Fixture.id(1)) == .askWithoutHandle)
-        #expect(try await fixture.update(alice, Fixture.id(1), channel, fresh: Fixture.id(2)) == .unplaced)
+        #expect(try await fixture.create(alice, nil, given: Fixture.id(1)) == .queryWithoutHandle)
+        #expect(try await fixture.update(alice, Fixture.id(1), channel, fresh: Fixture.id(2)) == .notRegistered)
         #expect(try await fixture.content() == ["2-2-1 alice live"])
         #expect(try await fixture.update(alice, Fixture.id(1), channel) == .own(Fixture.id(2)))
         #expect(try await fixture.update(alice, Fixture.id(1), try Fixture.handle(2, .wns)) == .rotation(Fixture.id(2)))
@@ -104,17 +104,17 @@ struct OwnershipTests {
         let handle = try Fixture.handle(1)
         _ = try await fixture.create(eve, handle, given: Fixture.id(1))
         #expect(try await fixture.delete(eve, Fixture.id(1)) == .notOwned)
-        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .askWithHandle)
-        #expect(try await fixture.look(.update(user: eve, label: Fixture.id(1), handle: handle)) == .unplaced)
+        #expect(try await fixture.create(alice, handle, given: Fixture.id(1)) == .queryWithHandle)
+        #expect(try await fixture.look(.update(user: eve, label: Fixture.id(1), handle: handle)) == .notRegistered)
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
-        #expect(try await fixture.create(eve, handle, given: Fixture.id(5)) == .askWithoutHandle)
+        #expect(try await fixture.create(eve, handle, given: Fixture.id(5)) == .queryWithoutHandle)
     }
 
     @Test("A handle includes its push service")
     func servicesAreApart() async throws {
         _ = try await fixture.create(alice, try Fixture.handle(1, .apns), given: Fixture.id(1))
         try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1, .apns))
-        #expect(try await fixture.look(.create(user: bob, handle: try Fixture.handle(1, .fcm))) == .askWithHandle)
+        #expect(try await fixture.look(.create(user: bob, handle: try Fixture.handle(1, .fcm))) == .queryWithHandle)
         #expect(try await fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: try Fixture.handle(1, .fcm)))
         #expect(try await !fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: try Fixture.handle(1, .apns)))
         #expect(try await !fixture.ledger.isHeld(Fixture.id(2), forAnotherThan: try Fixture.handle(1, .apns)))
@@ -123,7 +123,7 @@ struct OwnershipTests {
     @Test("An adopted device keeps the backend's id for its handle")
     func adoption() async throws {
         let handle = try Fixture.handle(1)
-        #expect(try await fixture.update(alice, Fixture.id(3), handle, fresh: Fixture.id(3)) == .unplaced)
+        #expect(try await fixture.update(alice, Fixture.id(3), handle, fresh: Fixture.id(3)) == .notRegistered)
         #expect(try await fixture.content() == ["3-3-1 alice live"])
         #expect(try await fixture.update(alice, Fixture.id(3), try Fixture.handle(2)) == .rotation(Fixture.id(3)))
     }
@@ -146,9 +146,9 @@ struct ChannelSpellingTests {
             #expect(
                 try await fixture.look(
                     .update(user: LedgerFixture.eve, label: LedgerFixture.id(9), handle: channel(token)))
-                    == .handOver(LedgerFixture.id(1), from: LedgerFixture.alice), "\(token)")
+                    == .ownershipTransfer(LedgerFixture.id(1), from: LedgerFixture.alice), "\(token)")
             #expect(
-                try await fixture.look(.create(user: LedgerFixture.eve, handle: channel(token))) == .askWithoutHandle)
+                try await fixture.look(.create(user: LedgerFixture.eve, handle: channel(token))) == .queryWithoutHandle)
         }
     }
 
@@ -168,11 +168,11 @@ struct ChannelSpellingTests {
             #expect(try await !fixture.ledger.isHeld(LedgerFixture.id(1), forAnotherThan: channel(presented)))
             #expect(
                 try await fixture.update(LedgerFixture.eve, LedgerFixture.id(9), channel(presented))
-                    == .handOver(LedgerFixture.id(1), from: LedgerFixture.alice))
+                    == .ownershipTransfer(LedgerFixture.id(1), from: LedgerFixture.alice))
             #expect(
                 try await fixture.look(
                     .update(user: LedgerFixture.alice, label: LedgerFixture.id(1), handle: channel("A%2bB=")))
-                    == .handOver(LedgerFixture.id(1), from: LedgerFixture.eve))
+                    == .ownershipTransfer(LedgerFixture.id(1), from: LedgerFixture.eve))
         }
     }
 }

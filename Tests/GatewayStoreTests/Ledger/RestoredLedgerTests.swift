@@ -45,8 +45,8 @@ struct RestoredLedgerTests {
             try fixture.ledger.close()
         }
         let fixture = try Fixture(directory)
-        let settled = try fixture.ledger.settleRestore(endingSessions: true, JournaledRegistrations())
-        #expect(settled == LedgerRestore(endedSessions: 1, markedRegistrations: 0))
+        let completed = try fixture.ledger.completeRestore(endingSessions: true, JournaledRegistrations())
+        #expect(completed == LedgerRestore(endedSessions: 1, markedRegistrations: 0))
         #expect(try SessionRegister(fixture.ledger, clocks: clock.clocks).allSessions.isEmpty)
         #expect(try !fixture.ledger.isRestored())
         // From here on it is an ordinary ledger.
@@ -114,16 +114,17 @@ struct RestoredLedgerTests {
         let journaled = try JournaledRegistrations(
             directory: directory.path, since: try #require(WallTime(rfc3339: "2026-11-18T12:00:00Z")))
         #expect(journaled.revoked.keys.sorted() == [Fixture.bob])
-        let settled = try fixture.ledger.settleRestore(endingSessions: true, journaled)
-        #expect(settled.markedRegistrations == 3)
+        let completed = try fixture.ledger.completeRestore(endingSessions: true, journaled)
+        #expect(completed.markedRegistrations == 3)
         #expect(
             try await fixture.content() == [
                 "1-1-1 alice live", "2-2-1 alice deleting", "3-3-1 alice deleting", "4-4-1 bob deleting",
             ])
         #expect(
-            try await fixture.ledger.doomed(limit: 9)
+            try await fixture.ledger.pendingDeletion(limit: 9)
                 == [Fixture.id(2), Fixture.id(3), Fixture.id(4), Fixture.id(9)])
         #expect(
-            try await fixture.look(.sweep(Fixture.id(9))) == .doomed(Fixture.id(9), owner: nil, because: .restored))
+            try await fixture.look(.sweep(Fixture.id(9)))
+                == .pendingDeletion(Fixture.id(9), owner: nil, because: .restored))
     }
 }

@@ -13,7 +13,7 @@ struct UnconfirmedTests {
 
     private func entry(_ number: Int, of owner: UserName = Fixture.alice) throws -> ImportEntry {
         ImportEntry(
-            id: Fixture.id(number), judgement: .sound(owner: owner, try Fixture.handle(number)),
+            id: Fixture.id(number), assessment: .sound(owner: owner, try Fixture.handle(number)),
             content: Array("\(number)".utf8))
     }
 
@@ -39,7 +39,7 @@ struct UnconfirmedTests {
     @Test("A forged registration is deleted in time, unless the owner's device registers again")
     func expiry() async throws {
         let fixture = try fixture()
-        _ = try await fixture.ledger.take([entry(1), entry(2)], purging: false, now: Fixture.noon)
+        _ = try await fixture.ledger.importEntries([entry(1), entry(2)], purging: false, now: Fixture.noon)
         let listed = try await fixture.ledger.registrations(of: Fixture.alice)
         #expect(listed.map(\.unconfirmedSince) == [Fixture.noon, Fixture.noon])
         #expect(fixture.ledger.confirmationEnd(listed[0]) == Fixture.noon.adding(Self.day))
@@ -54,23 +54,23 @@ struct UnconfirmedTests {
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 1))
         #expect(try await run(fixture, from: Fixture.noon.adding(Self.day), for: Self.day) == 1)
         #expect(try await fixture.content() == ["1-1-1 alice live", "8-8-1 alice deleting"])
-        #expect(try await fixture.ledger.doomed(limit: 9) == [Fixture.id(8)])
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(8)])
         #expect(
             try await fixture.look(.sweep(Fixture.id(8)))
-                == .doomed(Fixture.id(8), owner: Fixture.alice, because: .unconfirmed))
+                == .pendingDeletion(Fixture.id(8), owner: Fixture.alice, because: .unconfirmed))
         // A device that registers between the mark and the sweep is kept.
         try await fixture.update(Fixture.alice, Fixture.id(8), Fixture.handle(2))
-        #expect(try await fixture.look(.sweep(Fixture.id(8))) == .spared)
+        #expect(try await fixture.look(.sweep(Fixture.id(8))) == .notMarked)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 0))
     }
 
     @Test("A device that registers for another user becomes that user's, and is confirmed")
-    func handOver() async throws {
+    func ownershipTransfer() async throws {
         let fixture = try fixture()
-        _ = try await fixture.ledger.take([entry(1)], purging: false, now: Fixture.noon)
+        _ = try await fixture.ledger.importEntries([entry(1)], purging: false, now: Fixture.noon)
         #expect(
             try await fixture.update(Fixture.eve, Fixture.id(9), Fixture.handle(1))
-                == .handOver(Fixture.id(1), from: Fixture.alice))
+                == .ownershipTransfer(Fixture.id(1), from: Fixture.alice))
         #expect(try await run(fixture, from: Fixture.noon, for: 2 * Self.day) == 0)
         #expect(try await fixture.ledger.registrations(of: Fixture.eve).map(\.unconfirmedSince) == [nil])
     }
@@ -78,7 +78,7 @@ struct UnconfirmedTests {
     @Test("Only time with a running gateway counts: neither a pause nor a wrong clock deletes anything")
     func pauses() async throws {
         let fixture = try fixture()
-        _ = try await fixture.ledger.take([entry(1)], purging: false, now: Fixture.noon)
+        _ = try await fixture.ledger.importEntries([entry(1)], purging: false, now: Fixture.noon)
         #expect(try await run(fixture, from: Fixture.noon, for: Self.day / 2) == 0)
         // Stopped for a month.
         let later = Fixture.noon.adding(30 * Self.day)
@@ -94,17 +94,21 @@ struct UnconfirmedTests {
     func confirmed() async throws {
         let fixture = try fixture()
         #expect(
-            try await fixture.ledger.take([entry(1)], purging: false, confirming: true, now: Fixture.noon) == [.bound])
-        #expect(try await fixture.ledger.take([entry(2)], purging: false, now: Fixture.noon) == [.bound])
+            try await fixture.ledger.importEntries([entry(1)], purging: false, confirming: true, now: Fixture.noon) == [
+                .bound
+            ])
+        #expect(try await fixture.ledger.importEntries([entry(2)], purging: false, now: Fixture.noon) == [.bound])
         let forged = try ImportEntry(
-            id: Fixture.id(2), judgement: .sound(owner: Fixture.eve, Fixture.handle(2)), content: Array("x".utf8))
+            id: Fixture.id(2), assessment: .sound(owner: Fixture.eve, Fixture.handle(2)), content: Array("x".utf8))
         #expect(
-            try await fixture.ledger.take([forged], purging: false, confirming: true, now: Fixture.noon) == [.known])
+            try await fixture.ledger.importEntries([forged], purging: false, confirming: true, now: Fixture.noon) == [
+                .known
+            ])
         try await fixture.ledger.noteImport(now: Fixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 1))
-        for verdict in [ImportVerdict.confirmed, .known] {
+        for verdict in [ImportResult.confirmed, .known] {
             #expect(
-                try await fixture.ledger.take([entry(2)], purging: false, confirming: true, now: Fixture.noon)
+                try await fixture.ledger.importEntries([entry(2)], purging: false, confirming: true, now: Fixture.noon)
                     == [verdict])
         }
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 0))
@@ -118,7 +122,7 @@ struct UnconfirmedTests {
         let directory = TemporaryDirectory()
         do {
             let fixture = try fixture(directory)
-            _ = try await fixture.ledger.take([entry(1), entry(2)], purging: false, now: Fixture.noon)
+            _ = try await fixture.ledger.importEntries([entry(1), entry(2)], purging: false, now: Fixture.noon)
             try await fixture.update(Fixture.alice, Fixture.id(2), Fixture.handle(2), at: Fixture.noon.adding(1))
             try await fixture.update(Fixture.bob, Fixture.id(3), Fixture.handle(3), fresh: Fixture.id(3))
             try await fixture.ledger.database.write { try Fixture.undoSchema5($0) }

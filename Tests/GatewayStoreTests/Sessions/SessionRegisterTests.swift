@@ -109,7 +109,7 @@ struct SessionRegisterTests {
         }
         let before = register.allSessions
         let now = clock.clocks.wall()
-        let (end, stray) = (
+        let (end, orphan) = (
             WallTime(seconds: now.seconds + 3600),
             TokenReference(id: "t", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
         )
@@ -124,14 +124,14 @@ struct SessionRegisterTests {
         }
         #expect(register.allSessions == before)
         let token = TokenReference(id: "u", session: first, issued: now, expires: end)
-        #expect(!register.isRevoked(token, of: Fixture.alice) && !register.isRevoked(stray, of: Fixture.alice))
+        #expect(!register.isRevoked(token, of: Fixture.alice) && !register.isRevoked(orphan, of: Fixture.alice))
         // Operators.
         let second = session(2).id
         await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(second, of: Fixture.alice) }
         await #expect(throws: LedgerUnavailable.self) {
-            try await held.revokeAtOnce(token: "t", of: Fixture.alice, until: end)
+            try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
         }
-        #expect(register.session(second) == nil && register.isRevoked(stray, of: Fixture.alice))
+        #expect(register.session(second) == nil && register.isRevoked(orphan, of: Fixture.alice))
         try await fixture.refuseWrites(false)
         let ended = try await register.end(first, of: Fixture.alice)
         #expect(ended)
@@ -143,7 +143,7 @@ struct SessionRegisterTests {
     func evicted() async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        for number in 1...SessionTable.mostSessions {
+        for number in 1...SessionTable.maximumSessions {
             clock.advance(by: .seconds(1))
             _ = try await register.start(session(UInt64(number)), since: register.epoch)
         }
@@ -158,7 +158,7 @@ struct SessionRegisterTests {
         try await fixture.ledger.database.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER keep") }
         try await register.forgetEnded()
         let rows = try await fixture.ledger.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM session") }
-        #expect(rows == SessionTable.mostSessions)
+        #expect(rows == SessionTable.maximumSessions)
         (fixture, register) = try reopened(fixture)
         #expect(register.session(oldest.id) == nil && register.session(session(100).id) != nil)
     }
@@ -180,9 +180,9 @@ struct SessionRegisterTests {
                 id: "t", session: nil, issued: clock.clocks.wall(), expires: WallTime(seconds: 1_795_003_600))
             #expect(register.isRevoked(old, of: Fixture.alice))
             #expect(!register.isRevoked(old, of: Fixture.bob))
-            let doomed = try await fixture.ledger.doomed(limit: 10)
+            let pendingDeletion = try await fixture.ledger.pendingDeletion(limit: 10)
             // An earlier version may have registered a device that is only reserved here.
-            #expect(doomed == [Fixture.id(1), Fixture.id(3)])
+            #expect(pendingDeletion == [Fixture.id(1), Fixture.id(3)])
             let left = try await fixture.ledger.allRegistrations()
             #expect(left.map(\.id) == [Fixture.id(1), Fixture.id(2)])
             if round == 0 {
@@ -220,18 +220,18 @@ struct SessionRegisterTests {
         }
         try await register.revoke(Fixture.alice)
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1))
-        let spared = try await fixture.look(.sweep(Fixture.id(1)))
-        #expect(spared == .spared)
+        let notMarked = try await fixture.look(.sweep(Fixture.id(1)))
+        #expect(notMarked == .notMarked)
         let claim = try await fixture.ledger.begin(.sweep(Fixture.id(2)), now: Fixture.noon)
-        #expect(claim.decision == .doomed(Fixture.id(2), owner: Fixture.alice, because: .revoked))
+        #expect(claim.decision == .pendingDeletion(Fixture.id(2), owner: Fixture.alice, because: .revoked))
         try await fixture.ledger.finish(claim, with: .deleted(Fixture.id(2)), now: Fixture.noon)
-        let doomed = try await fixture.ledger.doomed(limit: 10)
-        #expect(doomed.isEmpty)
+        let pendingDeletion = try await fixture.ledger.pendingDeletion(limit: 10)
+        #expect(pendingDeletion.isEmpty)
         let left = try await fixture.ledger.registrations(of: Fixture.alice)
         #expect(left.map(\.id) == [Fixture.id(1)])
         let owner = try await fixture.ledger.revoke(Fixture.id(1))
         #expect(owner == Fixture.alice)
-        let one = try await fixture.ledger.doomed(limit: 10)
+        let one = try await fixture.ledger.pendingDeletion(limit: 10)
         #expect(one == [Fixture.id(1)])
     }
 
@@ -248,18 +248,18 @@ struct SessionRegisterTests {
                 Fixture.bob, Fixture.id(number + 10), Fixture.handle(number + 10), fresh: Fixture.id(number + 10),
                 at: time)
             if number < 4 {
-                let none = try await fixture.ledger.doomed(limit: 10)
+                let none = try await fixture.ledger.pendingDeletion(limit: 10)
                 #expect(none.isEmpty)
             }
         }
-        let doomed = try await fixture.ledger.doomed(limit: 10)
-        #expect(doomed == [Fixture.id(12), Fixture.id(2)])
-        let standing = try await fixture.look(.sweep(Fixture.id(2)))
-        #expect(standing == .doomed(Fixture.id(2), owner: Fixture.alice, because: .surplus))
+        let pendingDeletion = try await fixture.ledger.pendingDeletion(limit: 10)
+        #expect(pendingDeletion == [Fixture.id(12), Fixture.id(2)])
+        let status = try await fixture.look(.sweep(Fixture.id(2)))
+        #expect(status == .pendingDeletion(Fixture.id(2), owner: Fixture.alice, because: .surplus))
         // A device that registers again is accepted, and another registration is marked.
         try await fixture.update(
             Fixture.alice, Fixture.id(2), Fixture.handle(2), at: WallTime(seconds: 1_795_000_200))
-        let after = try await fixture.ledger.doomed(limit: 10)
+        let after = try await fixture.ledger.pendingDeletion(limit: 10)
         #expect(after == [Fixture.id(12), Fixture.id(3)])
     }
 
@@ -267,11 +267,11 @@ struct SessionRegisterTests {
     func accounts() async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        func mark(_ text: String) -> AccountMark { AccountMark(ofHash: text)! }  // libcrypto has SHA-256.
+        func mark(_ text: String) -> AccountFingerprint { AccountFingerprint(ofHash: text)! }  // libcrypto has SHA-256.
         let first = [Fixture.alice: mark("a"), Fixture.bob: mark("b"), Fixture.eve: mark("e")]
         let nothing = AccountChanges(from: [:], to: first)
         #expect(nothing.revoked.isEmpty)
-        try await register.settle(nothing, of: "static-users")
+        try await register.reconcile(nothing, of: "static-users")
         for (number, user) in [Fixture.alice, Fixture.bob, Fixture.eve].enumerated() {
             _ = try await register.start(session(UInt64(number), user), since: register.epoch)
         }
@@ -280,7 +280,7 @@ struct SessionRegisterTests {
         #expect(before == first)
         let changes = AccountChanges(from: before, to: [Fixture.alice: mark("a"), Fixture.bob: mark("other")])
         #expect(changes.revoked == [Fixture.bob: .passwordChanged, Fixture.eve: .ended])
-        try await register.settle(changes, of: "static-users")
+        try await register.reconcile(changes, of: "static-users")
         #expect(register.allSessions.map(\.user) == [Fixture.alice])
         (fixture, register) = try reopened(fixture)
         #expect(register.allSessions.map(\.user) == [Fixture.alice])

@@ -11,10 +11,10 @@ struct AccountLookupTests {
 
     /// Says how every account stands.
     private struct Keeper: AccountAuthenticator {
-        let standing: AccountStanding
+        let status: AccountStatus
 
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
-        func standing(of login: LoginName) async -> AccountStanding { standing }
+        func status(of login: LoginName) async -> AccountStatus { status }
     }
 
     /// Tells only at a login.
@@ -23,7 +23,7 @@ struct AccountLookupTests {
     }
 
     private static func look(
-        _ authenticators: (PluginName, any Authenticator)..., bounds: VouchingBounds = VouchingBounds()
+        _ authenticators: (PluginName, any Authenticator)..., bounds: AuthenticatorScope = AuthenticatorScope()
     ) async -> AccountLookup {
         await AuthenticatorChain(
             authenticators.map { name, authenticator in
@@ -34,7 +34,7 @@ struct AccountLookupTests {
 
     @Test("An account that nobody has is unknown to each")
     func unknown() async {
-        let none = Keeper(standing: .ended(.wrong))
+        let none = Keeper(status: .ended(.wrong))
         let lookup = await Self.look(("one", none), ("two", none))
         #expect(lookup.owner == nil && lookup.unknownTo == ["one", "two"] && lookup.undecided.isEmpty)
     }
@@ -42,8 +42,8 @@ struct AccountLookupTests {
     @Test("Whoever tells only at a login, or not at present, leaves it undecided")
     func undecided() async {
         let lookup = await Self.look(
-            ("one", LoginsOnly()), ("two", Keeper(standing: .unknown(.timedOut))),
-            ("three", Keeper(standing: .ended(.wrong))))
+            ("one", LoginsOnly()), ("two", Keeper(status: .unknown(.timedOut))),
+            ("three", Keeper(status: .ended(.wrong))))
         #expect(lookup.owner == nil && lookup.unknownTo == ["three"])
         #expect(lookup.undecided.map(\.authenticator) == ["one", "two"])
         #expect(lookup.undecided.map(\.reason.word) == ["logins-only", "timed-out"])
@@ -51,21 +51,21 @@ struct AccountLookupTests {
 
     @Test("The first that has the account is asked last, a disabled account included")
     func owner() async {
-        let none = Keeper(standing: .ended(.wrong))
-        let good = Keeper(standing: .good(groups: [Self.staff]))
+        let none = Keeper(status: .ended(.wrong))
+        let good = Keeper(status: .good(groups: [Self.staff]))
         let found = await Self.look(("one", none), ("two", good), ("three", none))
         #expect(found.owner == "two" && found.groups == [Self.staff] && found.unknownTo == ["one"])
-        let disabled = await Self.look(("one", Keeper(standing: .ended(.disabled))), ("two", good))
+        let disabled = await Self.look(("one", Keeper(status: .ended(.disabled))), ("two", good))
         #expect(disabled.owner == "one" && disabled.groups == nil)
     }
 
     @Test("Whoever may not vouch for the name is not asked, and groups out of bounds are none")
     func bounds() async throws {
-        let good = Keeper(standing: .good(groups: [Self.staff]))
+        let good = Keeper(status: .good(groups: [Self.staff]))
         let bob = try #require(NamePattern("bob"))
-        let others = await Self.look(("one", good), bounds: VouchingBounds(users: [bob]))
+        let others = await Self.look(("one", good), bounds: AuthenticatorScope(users: [bob]))
         #expect(others == AccountLookup())
-        let beyond = await Self.look(("one", good), bounds: VouchingBounds(groups: []))
+        let beyond = await Self.look(("one", good), bounds: AuthenticatorScope(groups: []))
         #expect(beyond.owner == "one" && beyond.groups == nil)
     }
 }

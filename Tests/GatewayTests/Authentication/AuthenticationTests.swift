@@ -19,14 +19,14 @@ import Testing
     }
 
     @Test func whoamiSaysWhoItIs() async {
-        let answer = await TestGateway().serve(Sample.whoami)
-        #expect(answer.status == 200)
-        #expect(answer.contentType == "application/json")
+        let response = await TestGateway().serve(Sample.whoami)
+        #expect(response.status == 200)
+        #expect(response.contentType == "application/json")
         #expect(
-            answer.text
+            response.text
                 == "{\"user\":\"alice\",\"groups\":[\"dispatch\"],\"tag\":\"username:alice\",\"authenticator\":\"fixed\"}"
         )
-        #expect(answer.values("Cache-Control") == ["no-store"])
+        #expect(response.values("Cache-Control") == ["no-store"])
     }
 
     @Test func tokensAndPasswordsAreTaken() async {
@@ -42,9 +42,9 @@ import Testing
             var request = request
             request.authorization = .absent
             let gateway = TestGateway()
-            let answer = await gateway.expect(.credentialsMissing, for: request)
+            let response = await gateway.expect(.credentialsMissing, for: request)
             #expect(
-                answer.values("WWW-Authenticate") == ["Basic realm=\"notify\", charset=\"UTF-8\"", "Bearer"])
+                response.values("WWW-Authenticate") == ["Basic realm=\"notify\", charset=\"UTF-8\"", "Bearer"])
             #expect(gateway.journal.records.isEmpty)
         }
     }
@@ -59,11 +59,11 @@ import Testing
     ])
     func badCredentialsAreAllTheSame(_ field: String) async {
         let gateway = TestGateway()
-        let answer = await gateway.expect(.credentialsRejected, for: whoami(.text(field)))
+        let response = await gateway.expect(.credentialsRejected, for: whoami(.text(field)))
         let unknown = await gateway.expect(.credentialsRejected, for: whoami(.basic("nobody", "x")))
         let wrong = await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", "x")))
-        #expect(answer == unknown && unknown == wrong)
-        #expect(answer.values("WWW-Authenticate").count == 2)
+        #expect(response == unknown && unknown == wrong)
+        #expect(response.values("WWW-Authenticate").count == 2)
         #expect(gateway.journal.records.allSatisfy { $0.result == "login-failed" && $0.facts?.user == nil })
     }
 
@@ -93,7 +93,7 @@ import Testing
         ] {
             await gateway.expect(
                 .insecureTransport,
-                for: ReceivedRequest("GET /auth/whoami", authorization: field, credentialsMayTravel: false))
+                for: ReceivedRequest("GET /auth/whoami", authorization: field, allowsCredentials: false))
         }
         #expect(authenticator.timesAsked == 0)
     }
@@ -107,8 +107,8 @@ import Testing
         #expect(last.timesAsked == 1)
         await gateway(.rejected(.disabled)).expect(.credentialsRejected, for: Sample.whoami)
         await gateway(.rejected(.unmapped)).expect(.identityUnmapped, for: Sample.whoami)
-        let answer = await gateway(.unavailable(.failed)).expect(.authenticatorUnavailable, for: Sample.whoami)
-        #expect(answer.values("Retry-After") == ["5"])
+        let response = await gateway(.unavailable(.failed)).expect(.authenticatorUnavailable, for: Sample.whoami)
+        #expect(response.values("Retry-After") == ["5"])
         #expect(last.timesAsked == 1)
         let nobodys = TestGateway { $0.authenticators = chain(ScriptedAuthenticator(always: .notMine)) }
         await nobodys.expect(.credentialsRejected, for: Sample.whoami)
@@ -120,11 +120,11 @@ import Testing
     @Test func anAnswerThatComesLateIsAnAnswer() async {
         let late = LateAuthenticator()
         let gateway = TestGateway { $0.authenticators = chain(late) }
-        async let answer = gateway.serve(Sample.send())
+        async let response = gateway.serve(Sample.send())
         await late.untilWaiting(1)
         #expect(gateway.timeline.events.isEmpty)
-        late.answer(.accepted(Identity(user: UserName(canonical: "alice")!, authenticator: "late")))
-        #expect(await answer.status == 200)
+        late.respond(.accepted(Identity(user: UserName(canonical: "alice")!, authenticator: "late")))
+        #expect(await response.status == 200)
         #expect(gateway.journal.records(.intent).first?.facts?.authenticator == "late")
     }
 
@@ -138,8 +138,8 @@ import Testing
         for user in ["nobody", "somebody"] {
             await gateway.expect(.credentialsRejected, for: whoami(.basic(user, "x")))
         }
-        let answer = await gateway.expect(.rateLimited, for: whoami(.basic("bob", TestGateway.password(of: "bob"))))
-        #expect(answer.values("Retry-After") == ["30"])
+        let response = await gateway.expect(.rateLimited, for: whoami(.basic("bob", TestGateway.password(of: "bob"))))
+        #expect(response.values("Retry-After") == ["30"])
         // What is remembered pays nothing, and is not asked to.
         await gateway.expect(.credentialsRejected, for: whoami(.basic("nobody", "x")))
         #expect(await gateway.serve(Sample.whoami).status == 200)

@@ -12,19 +12,19 @@ struct DeadlineTests {
     func hanging() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
-        async let answer = gateway.serve(Sample.send())
+        async let response = gateway.serve(Sample.send())
         await late.untilWaiting(1)
-        await gateway.loops.untilWaiting(1)
-        gateway.loops.advance(by: .milliseconds(9_999))
-        #expect(gateway.loops.waiting == 1)
-        gateway.loops.advance(by: .milliseconds(1))
-        let refused = await answer
+        await gateway.scheduler.untilWaiting(1)
+        gateway.scheduler.advance(by: .milliseconds(9_999))
+        #expect(gateway.scheduler.waiting == 1)
+        gateway.scheduler.advance(by: .milliseconds(1))
+        let refused = await response
         #expect(refused.code == .authenticatorUnavailable && refused.status == 503)
         #expect(refused.values("Retry-After") == ["5"])
-        late.answer(.accepted(alice))
+        late.respond(.accepted(alice))
         #expect(gateway.timeline.events.isEmpty)
         // Nothing of it was remembered: the next call asks, and is answered by now.
-        #expect(gateway.gateway.verdicts.count == 0)
+        #expect(gateway.gateway.passwordCache.count == 0)
         #expect(await gateway.serve(Sample.whoami).status == 200)
     }
 
@@ -34,9 +34,9 @@ struct DeadlineTests {
         let gateway = TestGateway(asking: late)
         await withTaskGroup { tasks in
             for _ in 0..<callers { tasks.addTask { await gateway.serve(Sample.whoami).status } }
-            await gateway.loops.untilWaiting(1)
-            gateway.loops.advance(by: .seconds(10))
-            late.answer(.rejected(.wrong))
+            await gateway.scheduler.untilWaiting(1)
+            gateway.scheduler.advance(by: .seconds(10))
+            late.respond(.rejected(.wrong))
             var statuses: [Int] = []
             for await status in tasks { statuses.append(status) }
             // A call that comes after the deadline asks anew, and gets that answer.
@@ -48,12 +48,12 @@ struct DeadlineTests {
     func configured() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late, takes: [.bearer]) { $0.authentication.deadline = .seconds(2) }
-        async let answer = gateway.serve(
+        async let response = gateway.serve(
             ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer some-token")))
-        await gateway.loops.untilWaiting(1)
-        gateway.loops.advance(by: .seconds(2))
-        #expect(await answer.code == .authenticatorUnavailable)
-        late.answer(.accepted(alice))
+        await gateway.scheduler.untilWaiting(1)
+        gateway.scheduler.advance(by: .seconds(2))
+        #expect(await response.code == .authenticatorUnavailable)
+        late.respond(.accepted(alice))
     }
 
     @Test("All authenticators together have one deadline")
@@ -65,14 +65,14 @@ struct DeadlineTests {
                 .init(name: "second", takes: [.password], authenticator: second),
             ])
         }
-        async let answer = gateway.serve(Sample.whoami)
-        await gateway.loops.untilWaiting(1)
-        gateway.loops.advance(by: .seconds(8))
-        first.answer(.notMine)
+        async let response = gateway.serve(Sample.whoami)
+        await gateway.scheduler.untilWaiting(1)
+        gateway.scheduler.advance(by: .seconds(8))
+        first.respond(.notMine)
         await second.untilWaiting(1)
-        gateway.loops.advance(by: .seconds(2))
-        #expect(await answer.code == .authenticatorUnavailable)
-        second.answer(.accepted(alice))
+        gateway.scheduler.advance(by: .seconds(2))
+        #expect(await response.code == .authenticatorUnavailable)
+        second.respond(.accepted(alice))
     }
 
     @Test("Who answers at once costs no timer")
@@ -82,13 +82,15 @@ struct DeadlineTests {
         let token = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer alices-token"))
         #expect(await gateway.serve(token).status == 200)
         #expect(await gateway.serve(.login("alice", "wrong")).status == 401)
-        #expect(gateway.loops.timesScheduled == 0)
+        #expect(gateway.scheduler.timesScheduled == 0)
     }
 
     @Test("A token that is judged without a wait costs no task either, and is held to the same")
     func atOnce() async {
         let alice = Identity(user: .test("alice"), authenticator: "prompt")
-        func status(_ verdicts: [AuthenticationOutcome?], _ bounds: VouchingBounds = VouchingBounds()) async -> Int {
+        func status(
+            _ verdicts: [AuthenticationOutcome?], _ bounds: AuthenticatorScope = AuthenticatorScope()
+        ) async -> Int {
             let gateway = TestGateway { rules in
                 rules.authenticators = AuthenticatorChain(
                     verdicts.map {
@@ -106,7 +108,7 @@ struct DeadlineTests {
         #expect(await status([.rejected(.wrong), .accepted(alice)]) == 401)
         #expect(await status([.notMine]) == 401)
         #expect(await status([.unavailable(.failed)]) == 503)
-        #expect(await status([.accepted(alice)], VouchingBounds(users: [])) == 401)
+        #expect(await status([.accepted(alice)], AuthenticatorScope(users: [])) == 401)
         // Who has to wait is asked in the other way, which says 403 here.
         #expect(await status([nil]) == 403)
         #expect(await status([.notMine, nil]) == 403)
@@ -116,11 +118,11 @@ struct DeadlineTests {
     func timerEnds() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
-        async let answer = gateway.serve(Sample.whoami)
-        await gateway.loops.untilWaiting(1)
-        late.answer(.accepted(alice))
-        #expect(await answer.status == 200)
-        #expect(gateway.loops.waiting == 0)
+        async let response = gateway.serve(Sample.whoami)
+        await gateway.scheduler.untilWaiting(1)
+        late.respond(.accepted(alice))
+        #expect(await response.status == 200)
+        #expect(gateway.scheduler.waiting == 0)
     }
 
     @Test("No way to fail grants anything", arguments: FailingPlugin.Failure.allCases)
@@ -134,12 +136,12 @@ struct DeadlineTests {
             return
         }
         let gateway = TestGateway(asking: failing)
-        async let answer = gateway.serve(Sample.send())
+        async let response = gateway.serve(Sample.send())
         if how != .anotherUser {
-            await gateway.loops.untilWaiting(1)
-            gateway.loops.advance(by: .seconds(10))
+            await gateway.scheduler.untilWaiting(1)
+            gateway.scheduler.advance(by: .seconds(10))
         }
-        #expect(await answer.code == (how == .anotherUser ? .credentialsRejected : .authenticatorUnavailable))
+        #expect(await response.code == (how == .anotherUser ? .credentialsRejected : .authenticatorUnavailable))
         // A failed login alone is recorded.
         #expect(gateway.timeline.events.count == gateway.journal.records.count)
         #expect(gateway.journal.records.map(\.result) == (how == .anotherUser ? ["login-failed"] : []))
@@ -149,9 +151,9 @@ struct DeadlineTests {
     func outages() async {
         let gateway = TestGateway(asking: ScriptedAuthenticator(always: .unavailable(.busy)))
         for _ in 0..<200 { #expect(await gateway.login("alice", "x") == 503) }
-        let answer = await gateway.expect(.overloaded, for: Sample.send())
-        #expect(answer.values("Retry-After") == ["1"])
-        #expect(gateway.gateway.verdicts.count == 0)
+        let response = await gateway.expect(.overloaded, for: Sample.send())
+        #expect(response.values("Retry-After") == ["1"])
+        #expect(gateway.gateway.passwordCache.count == 0)
         #expect(gateway.gateway.throttle.list().isEmpty)
     }
 }
@@ -165,5 +167,5 @@ private struct PromptAuthenticator: Authenticator {
         return .rejected(.unmapped)
     }
 
-    func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { atOnce }
+    func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { atOnce }
 }

@@ -23,9 +23,9 @@ struct LoginThrottleTests {
     func address() async {
         let gateway = gateway()
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
-        let answer = await gateway.serve(.login("somebody", "x", from: home))
-        #expect(answer.values("Retry-After") == ["15"] && answer.json?["limit"]?.string == "login-address")
-        gateway.loops.advance(by: .seconds(15))
+        let response = await gateway.serve(.login("somebody", "x", from: home))
+        #expect(response.values("Retry-After") == ["15"] && response.json?["limit"]?.string == "login-address")
+        gateway.scheduler.advance(by: .seconds(15))
         #expect(await gateway.login("somebody", "x", from: home) == 401)
         #expect(await gateway.login("somebody", "y", from: home) == 429)
         // Others are not concerned.
@@ -45,9 +45,9 @@ struct LoginThrottleTests {
     func pair() async {
         let gateway = gateway()
         #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
-        let answer = await gateway.serve(.login("alice", "x", from: home))
-        #expect(answer.values("Retry-After") == ["30"] && answer.json?["limit"]?.string == "login-pair")
-        gateway.loops.advance(by: .seconds(30))
+        let response = await gateway.serve(.login("alice", "x", from: home))
+        #expect(response.values("Retry-After") == ["30"] && response.json?["limit"]?.string == "login-pair")
+        gateway.scheduler.advance(by: .seconds(30))
         #expect(await gateway.login("alice", "x", from: home) == 401)
         #expect(await gateway.login("alice", "y", from: home) == 429)
     }
@@ -57,11 +57,11 @@ struct LoginThrottleTests {
         let gateway = gateway()
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { _ in "alice" }, from: { .v4(UInt32(1000 + $0)) }) == 100)
-        let answer = await gateway.serve(.login("alice", "x", from: .v4(5000)))
-        #expect(answer.values("Retry-After") == ["36"] && answer.json?["limit"]?.string == "login-user")
+        let response = await gateway.serve(.login("alice", "x", from: .v4(5000)))
+        #expect(response.values("Retry-After") == ["36"] && response.json?["limit"]?.string == "login-user")
         // Even the good password: a stranger's is not judged.
         #expect(await gateway.login("alice", "good", from: .v4(5000)) == 429)
-        gateway.loops.advance(by: .seconds(61))
+        gateway.scheduler.advance(by: .seconds(61))
         let before = asked.timesAsked
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(asked.timesAsked == before + 1)
@@ -77,10 +77,10 @@ struct LoginThrottleTests {
         // bob has never been here, alice has.
         #expect(await gateway.login("bob", "good", from: home) == 429)
         #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
-        gateway.loops.advance(by: .seconds(86_400 * 30 - 1))
+        gateway.scheduler.advance(by: .seconds(86_400 * 30 - 1))
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
         #expect(await gateway.login("alice", "good", from: home) == 200)
-        gateway.loops.advance(by: .seconds(86_400 * 30))
+        gateway.scheduler.advance(by: .seconds(86_400 * 30))
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
         #expect(await gateway.login("alice", "good", from: home) == 429)
     }
@@ -95,7 +95,7 @@ struct LoginThrottleTests {
             var statuses: [Int] = []
             for _ in 0..<190 { statuses.append(await tasks.next() ?? 0) }
             #expect(statuses.allSatisfy { $0 == 429 })
-            late.answer(.rejected(.wrong))
+            late.respond(.rejected(.wrong))
             for await status in tasks { #expect(status == 401) }
         }
     }
@@ -134,7 +134,7 @@ struct LoginThrottleTests {
         // Answered from memory, and known from then on.
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
-        gateway.gateway.verdicts.forget()
+        gateway.gateway.passwordCache.forget()
         #expect(await gateway.login("alice", "good", from: home) == 200)
     }
 

@@ -33,13 +33,13 @@ extension TestGateway {
     /// A gateway that asks one authenticator, without limits of its own unless the test sets some.
     init(
         asking authenticator: any Authenticator, dependsOnPeer: Bool = true,
-        takes: Set<CredentialKind> = [.password], bounds: VouchingBounds = VouchingBounds(),
-        adjust: (inout GatewayRules) -> Void = { _ in }
+        takes: Set<CredentialKind> = [.password], bounds: AuthenticatorScope = AuthenticatorScope(),
+        adjust: (inout CompiledConfiguration) -> Void = { _ in }
     ) {
         self.init(adjust: { rules in
             rules.authenticators = AuthenticatorChain([
                 .init(
-                    name: "asked", takes: takes, bounds: bounds, verdictDependsOnPeer: dependsOnPeer,
+                    name: "asked", takes: takes, bounds: bounds, outcomeDependsOnPeer: dependsOnPeer,
                     authenticator: authenticator)
             ])
             rules.limiter = Limiter([], clocks: ManualClock().clocks)

@@ -26,8 +26,8 @@ struct NaughtyCredentialTests {
                 whoami(.text(text)), whoami(.text("Basic \(text)")), whoami(.text("Bearer \(text)")),
             ]
             for request in requests {
-                let answer = await gateway.serve(request)
-                #expect([400, 401].contains(answer.status), "string \(number)")
+                let response = await gateway.serve(request)
+                #expect([400, 401].contains(response.status), "string \(number)")
             }
             // Failed logins alone are recorded.
             let records = gateway.journal.records
@@ -66,8 +66,8 @@ struct NaughtyCredentialTests {
             .text("Basic Basic YWxpY2U6eA=="), .text("Bearer a, Basic YWxpY2U6eA=="),
         ]
         for field in fields {
-            let answer = await gateway.serve(whoami(field))
-            #expect([400, 401].contains(answer.status), "\(field)")
+            let response = await gateway.serve(whoami(field))
+            #expect([400, 401].contains(response.status), "\(field)")
         }
         #expect(authenticator.timesAsked == 0)
         // A user's name as long as it may be asked about, which is long beyond any canonical one.

@@ -28,7 +28,7 @@ struct SharedAddressTests {
                 #expect(status == 401 || status == 429)
             }
             for worker in workers where await gateway.login(worker, "good", from: Self.office) != 200 { refused += 1 }
-            gateway.loops.advance(by: .seconds(1))
+            gateway.scheduler.advance(by: .seconds(1))
             clock.advance(by: .seconds(1))
         }
         #expect(refused == 0)
@@ -48,7 +48,7 @@ struct SharedAddressTests {
         for _ in 0..<600 { await gateway.expect(.credentialsRejected, for: bad) }
         await gateway.expect(.rateLimited, for: bad)
         await gateway.expect(.rateLimited, for: .login("stranger", "x"))
-        gateway.gateway.verdicts.forget()
+        gateway.gateway.passwordCache.forget()
         #expect(await gateway.serve(Sample.whoami).status == 200)
     }
 }

@@ -28,11 +28,11 @@ import Testing
         var ports = TestGateway.ports(
             clock: clock, ledger: ScriptedLedger(), journal: MemoryJournal(), backend: ScriptedBackend())
         ports.logger = log.logger
-        let answer = await Gateway(rules: rules, ports: ports).serve(
+        let response = await Gateway(rules: rules, ports: ports).serve(
             ReceivedRequest("GET /auth/whoami", authorization: .basic(name, "x")))
-        #expect(answer.code == .identityUnmapped && answer.status == 403)
-        let refusals = log.lines.filter { $0.message == "Login failed" }
-        #expect(refusals.compactMap { $0.metadata["reason"] } == ["\(reason)"])
-        #expect(!answer.text.contains(reason) && !answer.text.contains(name))
+        #expect(response.code == .identityUnmapped && response.status == 403)
+        let rejections = log.lines.filter { $0.message == "Login failed" }
+        #expect(rejections.compactMap { $0.metadata["reason"] } == ["\(reason)"])
+        #expect(!response.text.contains(reason) && !response.text.contains(name))
     }
 }

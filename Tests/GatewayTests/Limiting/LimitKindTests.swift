@@ -87,14 +87,14 @@ import Testing
             Limit(name: "calls", per: [.user], count: 3, period: .seconds(60)), trial(1))
         let caller = Identity.test(alice, "red", "blue")
         for _ in 0..<3 { #expect(limiter.admits(caller)) }
-        #expect(limiter.wouldRefuse.map(\.limit) == ["trial"])
-        #expect(limiter.wouldRefuse.map(\.count) == [2])
+        #expect(limiter.wouldReject.map(\.limit) == ["trial"])
+        #expect(limiter.wouldReject.map(\.count) == [2])
         // Whoever only asks is not counted; a call that another limit refuses is.
         _ = try? limiter.admit(caller, at: .documentation, sending: nil, .dryRun)
-        #expect(limiter.wouldRefuse.map(\.count) == [2])
+        #expect(limiter.wouldReject.map(\.count) == [2])
         #expect(!limiter.admits(caller))
-        #expect(limiter.wouldRefuse.map(\.count) == [3])
-        #expect(limiter.replacing([trial(9)]).wouldRefuse.map(\.count) == [3])
+        #expect(limiter.wouldReject.map(\.count) == [3])
+        #expect(limiter.replacing([trial(9)]).wouldReject.map(\.count) == [3])
     }
 
     @Test("A call that a limit in trial would refuse is carried out, and recorded with the limit's name")
@@ -109,7 +109,7 @@ import Testing
         for _ in 0..<2 { #expect(await gateway.serve(Sample.send()).status == 200) }
         #expect(gateway.journal.records(.intent).map(\.facts?.wouldLimit) == [[], ["trial", "inbox"]])
         #expect(gateway.journal.records(.outcome).map(\.facts?.wouldLimit) == [[], ["trial", "inbox"]])
-        #expect(gateway.journal.records(.refusal).isEmpty)
+        #expect(gateway.journal.records(.rejection).isEmpty)
     }
 
     @Test("Whoever is exempt is neither counted nor refused; a recipient is not")
@@ -136,7 +136,7 @@ import Testing
         func left(_ limit: Limit) throws -> Int {
             let limiter = limiter(limit)
             _ = try limiter.admit(.test(alice), at: .documentation, sending: send, to: members)
-            return limiter.standings(of: .test(alice), at: .documentation, sending: send, to: members)[0].left
+            return limiter.statuses(of: .test(alice), at: .documentation, sending: send, to: members)[0].left
         }
         func limit(_ per: Set<Limit.Key>, _ cost: Limit.AudienceCost?) -> Limit {
             Limit(name: "x", per: per, count: 20, period: .seconds(60), audienceCost: cost)

@@ -5,7 +5,7 @@ import Testing
 @testable import Gateway
 
 @Suite("The table of limits") struct LimitTableTests {
-    private let rate = CellRate(count: 10, period: 10_000, burst: 10)
+    private let rate = GCRA(count: 10, period: 10_000, burst: 10)
 
     private func key(_ number: Int, limit: UInt16 = 1) -> LimitKey {
         var key = LimitKey(limit: limit)
@@ -18,7 +18,7 @@ import Testing
         var random = SplitMix(seed: 51)
         var table = LimitTable(capacity: 20_000, now: 0)
         var model: [LimitKey: Int64] = [:]
-        let rate = CellRate(count: 10, period: 10_000_000_000, burst: 10)
+        let rate = GCRA(count: 10, period: 10_000_000_000, burst: 10)
         table.use(1, memory: rate.memory)
         var now: Int64 = 0
         for _ in 0..<40_000 {
@@ -117,5 +117,5 @@ import Testing
     }
 
     @Test("A place has 40 bytes")
-    func size() { #expect(MemoryLayout<LimitSegment.Place>.stride == 40) }
+    func size() { #expect(MemoryLayout<LimitSegment.Slot>.stride == 40) }
 }

@@ -23,7 +23,7 @@ extension Limiter {
     /// Charges a call of a user without groups, from the address of all tests.
     @discardableResult func admit(
         _ user: UserName, sending send: RequestedSend?
-    ) throws(Refusal) -> [String] { try admit(.test(user), at: .documentation, sending: send) }
+    ) throws(Rejection) -> [String] { try admit(.test(user), at: .documentation, sending: send) }
 
     /// Whether a call would be admitted; charged if so.
     func admits(
@@ -37,7 +37,7 @@ extension Limiter {
         _ service: PushService = .apns
     ) -> (name: String, seconds: Int)? {
         let send = recipient.map { RequestedSend(service: service, recipient: $0, text: "") }
-        do throws(Refusal) {
+        do throws(Rejection) {
             try admit(caller, at: peer, sending: send)
             return nil
         } catch {

@@ -4,11 +4,11 @@ import Testing
 
 @testable import Gateway
 
-@Suite struct CellRateTests {
+@Suite struct GCRATests {
     private let second: Int64 = 1_000_000_000
 
     @Test func aBurstAndThenTheSteadyRate() {
-        let rate = CellRate(count: 2, period: second, burst: 3)
+        let rate = GCRA(count: 2, period: second, burst: 3)
         var arrival: Int64?
         for _ in 0..<3 {
             #expect(rate.wait(arrival: arrival, now: 0) == 0)
@@ -31,7 +31,7 @@ import Testing
             let count = Int.random(in: 1...20, using: &random)
             let period = Int64.random(in: 1...60, using: &random) * second
             let burst = Int.random(in: 1...20, using: &random)
-            let rate = CellRate(count: count, period: period, burst: burst)
+            let rate = GCRA(count: count, period: period, burst: burst)
             var arrival: Int64?
             var now: Int64 = 0
             var admitted: Int64 = 0
@@ -50,7 +50,7 @@ import Testing
     @Test func severalAtOnceAreSoManyCalls() {
         var random = SplitMix(seed: 24)
         for _ in 0..<2000 {
-            let rate = CellRate(
+            let rate = GCRA(
                 count: Int.random(in: 1...20, using: &random),
                 period: Int64.random(in: 1...60, using: &random) * second,
                 burst: Int.random(in: 1...30, using: &random))
@@ -67,7 +67,7 @@ import Testing
             #expect((wait == 0) == (admitted == cost))
             if wait == 0 { #expect(rate.charged(arrival: start, now: now, cost: cost) == arrival) }
         }
-        let slow = CellRate(count: 1, period: .max, burst: .max)
+        let slow = GCRA(count: 1, period: .max, burst: .max)
         #expect(slow.wait(arrival: .max / 4, now: .max / 8, cost: 500) >= 0)
         #expect(slow.charged(arrival: .max / 4, now: .max / 8, cost: .max) > 0)
     }
@@ -76,7 +76,7 @@ import Testing
         for count in [Int.min, 0, 1, .max] {
             for burst in [Int.min, 0, 1, .max] {
                 for period in [1, 86_400 * second] {
-                    let rate = CellRate(count: count, period: period, burst: burst)
+                    let rate = GCRA(count: count, period: period, burst: burst)
                     let arrival = rate.charged(arrival: nil, now: second)
                     #expect(rate.wait(arrival: arrival, now: second) >= 0)
                     #expect(rate.memory > 0)
@@ -106,9 +106,9 @@ import Testing
             try body()
             return nil
         } catch {
-            let refusal = error as? Refusal
-            #expect(refusal?.code == .rateLimited)
-            guard case .limit(let name, let seconds) = refusal?.extra else { return ("?", 0) }
+            let rejection = error as? Rejection
+            #expect(rejection?.code == .rateLimited)
+            guard case .limit(let name, let seconds) = rejection?.extra else { return ("?", 0) }
             return (name, seconds)
         }
     }
@@ -157,7 +157,7 @@ import Testing
 
     @Test func goodLoginsGetTheirChargeBack() throws {
         let limiter = limiter([Limit(name: "login", per: [.address], count: 2, period: .seconds(60))])
-        for _ in 0..<10 { limiter.giveBack(try limiter.admitLogin(from: .documentation)) }
+        for _ in 0..<10 { limiter.refund(try limiter.admitLogin(from: .documentation)) }
         _ = try limiter.admitLogin(from: .documentation)
         _ = try limiter.admitLogin(from: .documentation)
         #expect(spent { _ = try limiter.admitLogin(from: .documentation) }?.name == "login")
@@ -189,12 +189,12 @@ import Testing
                 [Limit(name: "sends", per: [.sender], count: 1, period: .seconds(60))], clocks: ManualClock().clocks)
         }
         #expect(await gateway.serve(Sample.send()).status == 200)
-        let answer = await gateway.serve(Sample.send())
-        #expect(answer.code == .rateLimited)
-        #expect(answer.values("Retry-After") == ["60"])
-        #expect(answer.json?["limit"]?.string == "sends")
+        let response = await gateway.serve(Sample.send())
+        #expect(response.code == .rateLimited)
+        #expect(response.values("Retry-After") == ["60"])
+        #expect(response.json?["limit"]?.string == "sends")
         #expect(gateway.backend.requests.count == 1)
-        #expect(gateway.journal.records(.refusal).map(\.result) == ["rate-limited"])
+        #expect(gateway.journal.records(.rejection).map(\.result) == ["rate-limited"])
     }
 
     @Test func callsThatPolicyRefusesCountToo() async {

@@ -13,7 +13,9 @@ import Testing
         }
     }
 
-    private func told(_ answer: Answer) -> [String] { answer.values("RateLimit-Policy") + answer.values("RateLimit") }
+    private func told(_ response: Response) -> [String] {
+        response.values("RateLimit-Policy") + response.values("RateLimit")
+    }
 
     @Test("Allowed and refused calls alike say what the caller has left")
     func both() async {
@@ -41,8 +43,8 @@ import Testing
                 Limit(name: "limit\(index)", per: per, count: 1, period: .seconds(60))
             ])
             for status in [200, 429] {
-                let answer = await gateway.serve(Sample.send())
-                #expect(answer.status == status && told(answer) == [])
+                let response = await gateway.serve(Sample.send())
+                #expect(response.status == status && told(response) == [])
             }
         }
         let trial = gateway([Limit(name: "x", per: [.user], count: 1, period: .seconds(60), isShadow: true)])

@@ -21,17 +21,17 @@ import Testing
     }
 
     private func left(_ limiter: Limiter) -> Int {
-        limiter.standings(of: alice, at: .documentation, sending: nil)[0].left
+        limiter.statuses(of: alice, at: .documentation, sending: nil)[0].left
     }
 
     @Test("The same limit goes on where it stands, wherever it stands in the list")
     func kept() {
         let before = spending(limit(10), 7)
         let after = before.replacing([limit("other", [.group], 5), limit(10)])
-        #expect(after.standings(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 3])
+        #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 3])
         // A call that the earlier one admitted counts with the later one.
         #expect(before.admits(alice))
-        #expect(after.standings(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 2])
+        #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 2])
     }
 
     @Test("Another name, or other keys, is another limit; one that was gone begins anew")

@@ -1,4 +1,4 @@
-// expect: cannot convert value of type 'ParsedCall' to expected argument type 'IdentifiedCall'
+// expect: cannot convert value of type 'ParsedCall' to expected argument type 'AuthenticatedCall'
 // A call whose caller is unknown is not authorized.
 @testable import Gateway
 

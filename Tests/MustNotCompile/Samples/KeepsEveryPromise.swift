@@ -4,9 +4,9 @@
 
 func serve(
     _ request: ReceivedRequest, _ parsing: Parsing, _ authentication: Authentication, _ authorization: Authorization,
-    _ repeating: Repeating, _ limiting: Limiting, _ rewriting: Rewriting, _ recording: Recording,
-    _ forwarding: Forwarding, _ settling: Settling
-) async throws -> Answer? {
+    _ repeating: Idempotency, _ limiting: Limiting, _ rewriting: Rewriting, _ recording: Recording,
+    _ forwarding: Forwarding, _ settling: Completion
+) async throws -> Response? {
     let parsed = try parsing.parse(request)
     let identified = try await authentication.identify(parsed)
     let authorized = try await authorization.authorize(identified)
@@ -14,5 +14,5 @@ func serve(
     let admitted = try limiting.limit(unique)
     guard case .upstream(let plan) = try rewriting.rewrite(admitted) else { return nil }
     let recorded = try await recording.record(plan)
-    return await settling.settle(forwarding.forward(recorded))
+    return await settling.complete(forwarding.forward(recorded))
 }

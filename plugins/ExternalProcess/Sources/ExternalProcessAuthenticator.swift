@@ -10,22 +10,22 @@ public final class ExternalProcessAuthenticator: Authenticator {
     private let settings: ExternalProcessPlugin.Settings
     private let context: PluginContext
     private let loop: any EventLoop
-    private let pool: NIOLoopBound<DialoguePool>
+    private let pool: NIOLoopBound<ProcessConnectionPool>
 
     init(
-        _ settings: ExternalProcessPlugin.Settings, context: PluginContext, backOff: BackOff = BackOff()
+        _ settings: ExternalProcessPlugin.Settings, context: PluginContext, backOff: Backoff = Backoff()
     ) async throws {
         self.settings = settings
         self.context = context
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         self.loop = loop
         let connector = SocketConnector(path: settings.socket, loop: loop, blockingPool: context.blockingPool)
-        let bounds = DialoguePool.Bounds(
+        let bounds = ProcessConnectionPool.Bounds(
             connections: settings.delegation.connections, queue: settings.delegation.queue,
             timeout: TimeAmount(settings.delegation.timeout))
         pool = try await loop.submit { [logger = context.logger] in
             NIOLoopBound(
-                DialoguePool(bounds, backOff: backOff, on: loop, logger: logger, connect: connector.connect),
+                ProcessConnectionPool(bounds, backOff: backOff, on: loop, logger: logger, connect: connector.connect),
                 eventLoop: loop)
         }.get()
     }
@@ -53,7 +53,7 @@ public final class ExternalProcessAuthenticator: Authenticator {
         }
     }
 
-    private func query(_ request: Request) async -> Verdict {
+    private func query(_ request: Request) async -> AuthenticationReply {
         let pool = pool
         do {
             return try await loop.flatSubmit { pool.value.query(request) }.get()
@@ -77,7 +77,7 @@ public final class ExternalProcessAuthenticator: Authenticator {
     }
 
     /// Returns the result for a credential that cannot be sent to the process. Another authenticator may accept it.
-    private func unsendable(_ reason: RejectionReason) -> AuthenticationOutcome {
+    private func unsendable(_ reason: InvalidCredentialReason) -> AuthenticationOutcome {
         context.isLastOfItsKind ? .rejected(reason) : .notMine
     }
 }

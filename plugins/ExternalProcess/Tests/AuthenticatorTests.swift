@@ -74,17 +74,17 @@ struct AuthenticatorTests {
 
     @Test("A credential that cannot be sent is not sent")
     func notAsked() async throws {
-        for (context, refusals) in [
+        for (context, rejections) in [
             (PluginContext.test(), [AuthenticationOutcome.rejected(.malformed), .rejected(.unmapped)]),
             (.test(isLastOfItsKind: false), [.notMine, .notMine]),
         ] {
             try await withProcess(context: context) { authenticator, process in
-                #expect(await authenticator.login("alice", "") == refusals[0])
-                #expect(await authenticator.login("alice", [0xFF, 0xFE]) == refusals[0])
-                #expect(await authenticator.login("alice", [0x61, 0, 0x62]) == refusals[0])
-                #expect(await authenticator.login("alice", String(repeating: "a", count: 1025)) == refusals[0])
-                #expect(await authenticator.login("two words", "good") == refusals[1])
-                #expect(await authenticator.present("") == refusals[0])
+                #expect(await authenticator.login("alice", "") == rejections[0])
+                #expect(await authenticator.login("alice", [0xFF, 0xFE]) == rejections[0])
+                #expect(await authenticator.login("alice", [0x61, 0, 0x62]) == rejections[0])
+                #expect(await authenticator.login("alice", String(repeating: "a", count: 1025)) == rejections[0])
+                #expect(await authenticator.login("two words", "good") == rejections[1])
+                #expect(await authenticator.present("") == rejections[0])
                 #expect(process.connections == 0)
             }
         }
@@ -121,7 +121,7 @@ struct AuthenticatorTests {
         let settings = ExternalProcessPlugin.Settings(
             socket: directory.socket, delegation: .init(timeout: .seconds(60)))
         let authenticator = try await ExternalProcessAuthenticator(
-            settings, context: .test(), backOff: BackOff(shortest: .nanoseconds(1), longest: .nanoseconds(1)))
+            settings, context: .test(), backOff: Backoff(shortest: .nanoseconds(1), longest: .nanoseconds(1)))
         #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         for _ in 0..<3 {
             let process = try await ScriptedProcess.start(at: directory.socket, verdicts)

@@ -21,7 +21,7 @@ struct ConformanceTests {
     }
 
     /// The response of a conforming process to a frame after the hello.
-    private static func refuse(_ seen: ScriptedProcess.Seen) -> [ScriptedProcess.Move] {
+    private static func reject(_ seen: ScriptedProcess.Seen) -> [ScriptedProcess.Move] {
         guard seen.text("type") == "request", seen.text("id") != nil, let kind = seen.text("kind") else {
             return [.close]
         }
@@ -71,7 +71,7 @@ struct ConformanceTests {
     @Test("A process that does not accept the given login")
     func login() async throws {
         let login = ExternalProcessConformance.Login(user: "alice", password: Secret("secret".utf8))
-        let faults = try await faults(patience: .seconds(30), login: login, Self.refuse)
+        let faults = try await faults(patience: .seconds(30), login: login, Self.reject)
         #expect(faults.contains("FAILED  accepts the given login: did not accept it"))
     }
 }

@@ -28,7 +28,7 @@ struct FrameTests {
         let channel = EmbeddedChannel(handler: ByteToMessageHandler(FrameDecoder()))
         try channel.writeInbound(Frame.around([UInt8](repeating: 0x20, count: Frame.longest)))
         #expect(try channel.readInbound(as: ByteBuffer.self)?.readableBytes == Frame.longest)
-        #expect(throws: ProtocolFault.frameLength(65_537)) {
+        #expect(throws: ProtocolError.frameLength(65_537)) {
             try channel.writeInbound(ByteBuffer(bytes: [0, 1, 0, 1]))
         }
         _ = try? channel.finish(acceptAlreadyClosed: true)
@@ -38,13 +38,13 @@ struct FrameTests {
     func randomBytes() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
-            var state = DialogueState()
+            var state = ProtocolStateMachine()
             let bytes = (0..<Int.random(in: 0...64, using: &generator)).map { _ in
                 UInt8.random(in: .min ... .max, using: &generator)
             }
-            #expect(throws: ProtocolFault.self) { _ = try state.receive(ByteBuffer(bytes: bytes)) }
+            #expect(throws: ProtocolError.self) { _ = try state.receive(ByteBuffer(bytes: bytes)) }
             // After a fault, further frames are ignored.
-            let step = try state.receive(ByteBuffer(string: PoolBench.hello))
+            let step = try state.receive(ByteBuffer(string: PoolFixture.hello))
             if case .some = step { Issue.record("handled a frame after a fault") }
         }
     }

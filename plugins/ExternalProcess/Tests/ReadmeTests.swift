@@ -5,10 +5,10 @@ import GatewayTesting
 import NIOCore
 import Testing
 
+@testable import enum ExternalProcess.AuthenticationReply
 @testable import enum ExternalProcess.Frame
 @testable import struct ExternalProcess.Hello
 @testable import struct ExternalProcess.Request
-@testable import enum ExternalProcess.Verdict
 
 @Suite("README of external-process")
 struct ReadmeTests {
@@ -36,7 +36,7 @@ struct ReadmeTests {
         let sent = String(
             decoding: request.frame(timeLeft: .milliseconds(4980)).readableBytesView.dropFirst(4), as: UTF8.self)
         #expect(sent.replacing(request.id, with: id) == examples[3])
-        let verdict = try Verdict(ByteBuffer(string: examples[4]), on: id)
+        let verdict = try AuthenticationReply(ByteBuffer(string: examples[4]), on: id)
         #expect(verdict == .accepted(user: "alice", groups: Set([GroupName("dispatch")].compactMap(\.self))))
     }
 }

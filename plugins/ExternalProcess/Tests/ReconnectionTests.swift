@@ -11,7 +11,7 @@ struct ReconnectionTests {
 
     @Test("The delay doubles with each failure, up to a bound")
     func schedule() {
-        var backOff = BackOff(shortest: .milliseconds(100), longest: .milliseconds(500))
+        var backOff = Backoff(shortest: .milliseconds(100), longest: .milliseconds(500))
         #expect((0..<5).map { _ in backOff.next().nanoseconds / 1_000_000 } == [100, 200, 400, 500, 500])
         backOff.reset()
         #expect(backOff.next() == .milliseconds(100))
@@ -19,12 +19,12 @@ struct ReconnectionTests {
 
     @Test("Without a listener logins fail at once, and a connection is attempted only after the delay")
     func down() throws {
-        let bench = PoolBench()
+        let bench = PoolFixture()
         defer { bench.finish() }
         bench.isDown = true
-        #expect(try bench.ask().verdict == .unavailable(.failed))
+        #expect(try bench.submit().verdict == .unavailable(.failed))
         #expect(bench.attempts == 1)
-        let during = try bench.ask()
+        let during = try bench.submit()
         #expect(during.verdict == nil)
         bench.loop.advanceTime(by: .milliseconds(99))
         #expect(bench.attempts == 1)
@@ -32,39 +32,39 @@ struct ReconnectionTests {
         #expect(bench.attempts == 2)
         #expect(during.verdict == .unavailable(.failed))
         // The second delay is twice as long.
-        let later = try bench.ask()
+        let later = try bench.submit()
         bench.isDown = false
         bench.loop.advanceTime(by: .milliseconds(199))
         #expect(bench.attempts == 2)
         bench.loop.advanceTime(by: .milliseconds(1))
-        try bench.say(PoolBench.hello)
+        try bench.say(PoolFixture.hello)
         try bench.answer(later, Self.accepted)
         #expect(later.verdict == .accepted(user: "alice", groups: []))
     }
 
     @Test("A connection that the process closed between logins is replaced without delay")
     func closedIdle() throws {
-        let bench = PoolBench()
+        let bench = PoolFixture()
         defer { bench.finish() }
-        let first = try bench.ask()
-        try bench.say(PoolBench.hello)
+        let first = try bench.submit()
+        try bench.say(PoolFixture.hello)
         try bench.answer(first, Self.accepted)
         bench.hangUp()
-        let second = try bench.ask()
+        let second = try bench.submit()
         #expect(bench.attempts == 2)
-        try bench.say(PoolBench.hello, on: 1)
+        try bench.say(PoolFixture.hello, on: 1)
         try bench.answer(second, Self.accepted, on: 1)
         #expect(second.verdict == .accepted(user: "alice", groups: []))
     }
 
     @Test("A process that closes during a login fails that login and no other")
     func diesInTheMiddle() throws {
-        let bench = PoolBench(connections: 2)
+        let bench = PoolFixture(connections: 2)
         defer { bench.finish() }
-        let logins = try (0..<2).map { _ in try bench.ask() }
-        try bench.say(PoolBench.hello, on: 0)
-        try bench.say(PoolBench.hello, on: 1)
-        let waiting = try bench.ask()
+        let logins = try (0..<2).map { _ in try bench.submit() }
+        try bench.say(PoolFixture.hello, on: 0)
+        try bench.say(PoolFixture.hello, on: 1)
+        let waiting = try bench.submit()
         bench.hangUp(0)
         #expect(logins[0].verdict == .unavailable(.failed))
         #expect(logins[1].verdict == nil)
@@ -77,14 +77,14 @@ struct ReconnectionTests {
 
     @Test("A closed pool completes all waiting logins and accepts no new one")
     func closed() throws {
-        let bench = PoolBench()
-        let asked = try bench.ask()
-        let waiting = try bench.ask()
-        try bench.say(PoolBench.hello)
+        let bench = PoolFixture()
+        let asked = try bench.submit()
+        let waiting = try bench.submit()
+        try bench.say(PoolFixture.hello)
         bench.finish()
         #expect(asked.verdict == .unavailable(.failed))
         #expect(waiting.verdict == .unavailable(.failed))
-        #expect(try bench.ask().verdict == .unavailable(.failed))
+        #expect(try bench.submit().verdict == .unavailable(.failed))
         #expect(!bench.channels[0].isActive)
         #expect(bench.attempts == 1)
     }

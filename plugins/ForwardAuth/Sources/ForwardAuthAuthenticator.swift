@@ -67,14 +67,14 @@ public final class ForwardAuthAuthenticator: Authenticator {
         }
     }
 
-    private func query(_ authorization: AuthorizationField, _ peer: Peer) async throws -> ServiceAnswer {
+    private func query(_ authorization: AuthorizationField, _ peer: Peer) async throws -> ServiceResponse {
         var fields: HTTPHeaders = ["Authorization": authorization.text, "User-Agent": "notify-gateway"]
         switch peer.address {
         case .v4, .v6: fields.add(name: "X-Forwarded-For", value: peer.text)
         case .local: break
         }
         let request = try HTTPClient.Request(url: settings.url, method: .GET, headers: fields)
-        let delegate = AnswerDelegate(userHeader: settings.userHeader, groupsHeader: settings.groupsHeader)
+        let delegate = ResponseDelegate(userHeader: settings.userHeader, groupsHeader: settings.groupsHeader)
         // The deadline covers the whole exchange, including the body.
         let task = client.execute(
             request: request, delegate: delegate, deadline: .now() + TimeAmount(settings.delegation.timeout))
@@ -99,7 +99,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
     }
 
     /// Returns the result for a credential that cannot be sent to the service. Another authenticator may accept it.
-    private func unsendable(_ reason: RejectionReason) -> AuthenticationOutcome {
+    private func unsendable(_ reason: InvalidCredentialReason) -> AuthenticationOutcome {
         context.isLastOfItsKind ? .rejected(reason) : .notMine
     }
 }

@@ -190,19 +190,19 @@ struct ForwardAuthTests {
 
     @Test("A credential that cannot be sent is not sent")
     func notAsked() async throws {
-        for (context, refusals) in [
+        for (context, rejections) in [
             (PluginContext.test(), [AuthenticationOutcome.rejected(.malformed), .rejected(.unmapped)]),
             (.test(isLastOfItsKind: false), [.notMine, .notMine]),
         ] {
             try await withService(Script { _ in [Self.accepted] }, context: context) { authenticator, service in
-                #expect(await authenticator.login("alice", "") == refusals[0])
-                #expect(await authenticator.login("", "good") == refusals[0])
-                #expect(await authenticator.login("alice:x", "good") == refusals[0])
-                #expect(await authenticator.login("alice", "a\u{0}b") == refusals[0])
-                #expect(await authenticator.login("alice", String(repeating: "a", count: 1025)) == refusals[0])
-                #expect(await authenticator.login("two words", "good") == refusals[1])
+                #expect(await authenticator.login("alice", "") == rejections[0])
+                #expect(await authenticator.login("", "good") == rejections[0])
+                #expect(await authenticator.login("alice:x", "good") == rejections[0])
+                #expect(await authenticator.login("alice", "a\u{0}b") == rejections[0])
+                #expect(await authenticator.login("alice", String(repeating: "a", count: 1025)) == rejections[0])
+                #expect(await authenticator.login("two words", "good") == rejections[1])
                 for token in ["", "a b", "a\r\nX-Admin: 1", "ä", String(repeating: "a", count: 8193)] {
-                    #expect(await authenticator.present(token) == refusals[0])
+                    #expect(await authenticator.present(token) == rejections[0])
                 }
                 #expect(service.connections == 0)
             }

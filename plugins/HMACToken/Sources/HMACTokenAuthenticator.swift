@@ -33,7 +33,7 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     }
 
     /// Verifies a token as `authenticate` does, but synchronously, which saves most calls the cost of an async call.
-    public func verdictAtOnce(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
+    public func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
         verify(credential)
     }
 
@@ -78,14 +78,14 @@ extension HMACTokenAuthenticator: TokenIssuer {
     /// Issues a token of the session with the first key that is valid now and allowed to issue tokens.
     public func issue(
         for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
-    ) throws(IssueFault) -> IssuedToken {
+    ) throws(TokenIssueError) -> IssuedToken {
         let signer = keys.withLock(\.signer)
         do throws(TokenSigner.Fault) {
             return try signer.issue(subject: user, groups: groups, in: session, now: now)
         } catch {
             switch error {
-            case .noKey, .failed: throw IssueFault("\(error)", isTemporary: true)
-            case .sessionOver, .lifetime, .outOfBounds, .tooLong: throw IssueFault("\(error)", isTemporary: false)
+            case .noKey, .failed: throw TokenIssueError("\(error)", isTemporary: true)
+            case .sessionOver, .lifetime, .outOfBounds, .tooLong: throw TokenIssueError("\(error)", isTemporary: false)
             }
         }
     }

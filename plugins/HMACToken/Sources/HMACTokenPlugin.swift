@@ -7,9 +7,9 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
     /// Bearer tokens.
     public static let takes: Set<CredentialKind> = [.bearer]
     /// A token vouches for an account of another authenticator, which it was issued for.
-    public static let accountKnowledge = AccountKnowledge.ofOthers
+    public static let accountKnowledge = AccountStatusSupport.ofOthers
     /// The result depends on the token, the keys and the clock alone.
-    public static let verdictDependsOnPeer = false
+    public static let outcomeDependsOnPeer = false
 
     /// The longest accepted lifetime of a token, whoever issued it.
     public static let longestLifetime: Duration = .seconds(7 * 86_400)
@@ -80,7 +80,7 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
 
     /// Reads the key file again and makes the authenticator.
     ///
-    /// - Throws: `ConfigurationFault` if the file became invalid after `problems` read it.
+    /// - Throws: `ConfigurationError` if the file became invalid after `problems` read it.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

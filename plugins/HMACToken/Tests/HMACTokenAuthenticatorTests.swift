@@ -77,7 +77,7 @@ struct HMACTokenAuthenticatorTests {
         let shared = try await testAuthenticator(PluginContext.test(isLastOfItsKind: false))
         let alone = try await testAuthenticator()
         let foreign = Forge.claims(["iss": "\"https://idp.example\""])
-        let tokens: [(String, RejectionReason)] = [
+        let tokens: [(String, InvalidCredentialReason)] = [
             ("opaque", .malformed), ("a.b.c", .malformed), ("", .malformed),
             (Forge.token(header: #"{"alg":"RS256","kid":"theirs"}"#, claims: foreign), .untrusted),
             (Forge.token(header: #"{"alg":"RS256","kid":"k2"}"#, claims: foreign), .untrusted),

@@ -56,7 +56,7 @@ struct SessionTokenTests {
     @Test("An expired session gets no token")
     func over() async throws {
         let issuer = try #require(try await testAuthenticator() as? any TokenIssuer)
-        let fault = #expect(throws: IssueFault.self) {
+        let fault = #expect(throws: TokenIssueError.self) {
             try issuer.issue(for: Self.alice, groups: [], in: Self.session, now: Self.session.ends)
         }
         #expect(fault?.isTemporary == false)
@@ -73,7 +73,7 @@ struct SessionTokenTests {
         #expect(known.session == nil)
         revocations.revoked.withLock { _ = $0.insert(known) }
         #expect(await authenticator.present(token) == .rejected(.revoked))
-        let atOnce = authenticator.verdictAtOnce(on: .bearer(token: Secret(token.utf8)), from: .documentation)
+        let atOnce = authenticator.immediateOutcome(on: .bearer(token: Secret(token.utf8)), from: .documentation)
         #expect(atOnce == .rejected(.revoked))
     }
 

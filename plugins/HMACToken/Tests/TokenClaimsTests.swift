@@ -45,8 +45,8 @@ struct TokenClaimsTests {
             (["nbf": "1795244461"], .notYetValid), (["nbf": "\"0\""], .malformed), (["nbf": "null"], .malformed),
             (["groups": "\"dispatch\""], .malformed), (["groups": "[1]"], .malformed),
             (["groups": #"["no group"]"#], .malformed), (["groups": "null"], .malformed),
-        ] as [([String: String], RejectionReason)])
-    func badClaims(changes: [String: String], reason: RejectionReason) async throws {
+        ] as [([String: String], InvalidCredentialReason)])
+    func badClaims(changes: [String: String], reason: InvalidCredentialReason) async throws {
         let answer = try await testAuthenticator().present(Forge.token(claims: Forge.claims(changes)))
         #expect(answer == .rejected(reason), "\(changes)")
     }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Inspection of tokens")
 struct TokenInspectorTests {
     /// One token for each fault, at the time of the tests.
-    private static let faulty: [(String, TokenFault)] = [
+    private static let faulty: [(String, TokenValidationError)] = [
         ("", .malformed), ("a.b", .malformed), ("a.b.c.d", .malformed), (Forge.token() + "=", .malformed),
         (String(repeating: "A", count: 4097) + "..", .malformed), ("\u{0}.\u{0}.", .unreadableHeader),
         (Forge.token(header: "[]"), .unreadableHeader), ("e30=." + "e30.", .unreadableHeader),
@@ -97,12 +97,12 @@ struct TokenInspectorTests {
     }
 
     @Test("The state of each key is signs, verifies, pending or expired")
-    func standings() throws {
+    func statuses() throws {
         let files = try TestFiles()
         let file = try TokenKeysFile.load(try files.write(Self.keys))
         #expect(file.signingKey(at: .test)?.id == "k2")
         #expect(
-            file.standings(at: .test).map { "\($0.key.id) \($0.standing.rawValue)" } == [
+            file.statuses(at: .test).map { "\($0.key.id) \($0.status.rawValue)" } == [
                 "k2 signs", "k384 verifies", "k512 verifies", "partner verifies", "staff verifies", "expired expired",
                 "pending pending",
             ])

@@ -103,7 +103,7 @@ struct TokenKeysFileTests {
     }
 
     @Test("Duplicate and invalid ids, an invalid file and a concurrent change are rejected")
-    func refusals() throws {
+    func rejections() throws {
         var file = try TokenKeysFile.load(path)
         let first = try file.rotate(now: WallTime.test, overlap: .zero)
         let second = try file.rotate(now: WallTime.test, overlap: .zero)
@@ -111,17 +111,17 @@ struct TokenKeysFileTests {
         #expect(
             [first.id, second.id, third.id] == ["k20261121T070000Z", "k20261121T070000Z-2", "k20261121T070000Z-3"])
         #expect(!first.secret.isEqual(to: second.secret))
-        #expect(throws: ConfigurationFault.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: first.id) }
-        #expect(throws: ConfigurationFault.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: "../x") }
-        #expect(throws: ConfigurationFault.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: "") }
+        #expect(throws: ConfigurationError.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: first.id) }
+        #expect(throws: ConfigurationError.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: "../x") }
+        #expect(throws: ConfigurationError.self) { try file.rotate(now: WallTime.test, overlap: .zero, id: "") }
         #expect(file.keys.count == 3)
         var theirs = try TokenKeysFile.load(path)
         try file.write()
         try theirs.rotate(now: WallTime.test, overlap: .zero)
-        #expect(throws: ConfigurationFault.self) { try theirs.write() }
+        #expect(throws: ConfigurationError.self) { try theirs.write() }
         #expect(try TokenKeysFile.load(path).keys.count == 3)
         _ = try files.write("keys: [{ id: a }]")
-        #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path) }
+        #expect(throws: ConfigurationError.self) { try TokenKeysFile.load(path) }
     }
 
     @Test("Over a hundred rotations every valid token is accepted, and none after its key expired")

@@ -68,7 +68,7 @@ struct TokenSignerTests {
     }
 
     @Test("A token that cannot be issued throws its reason")
-    func refusals() throws {
+    func rejections() throws {
         let none = try signer("keys:\n" + key("a", ", issue: false") + key("b", ", not-after: 2026-11-21T07:00:00Z"))
         #expect(throws: TokenSigner.Fault.noKey) { try none.issue(subject: alice, now: WallTime.test) }
         let bound = try signer("keys:\n" + key("a", ", subjects: [\"svc-*\"]"))
@@ -81,6 +81,6 @@ struct TokenSignerTests {
         }
         let many = Set((0..<200).compactMap { GroupName("group-with-a-long-name-\($0)") })
         #expect(throws: TokenSigner.Fault.tooLong) { try free.issue(subject: alice, groups: many, now: WallTime.test) }
-        #expect(throws: ConfigurationFault.self) { try signer("keys: []") }
+        #expect(throws: ConfigurationError.self) { try signer("keys: []") }
     }
 }

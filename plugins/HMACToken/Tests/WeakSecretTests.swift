@@ -93,7 +93,7 @@ struct WeakSecretTests {
         for _ in 0..<20_000 {
             let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
             #expect(KeyStrength.weakness(of: bytes, for: .hs256) == nil)
-            #expect(!TypedWords.isTyped(Self.base64(bytes).utf8))
+            #expect(!PassphraseDetector.isTyped(Self.base64(bytes).utf8))
             least = min(least, KeyStrength.estimatedBits(of: bytes))
         }
         #expect(least > 200, "\(least)")
@@ -126,7 +126,7 @@ struct WeakSecretTests {
               - { id: strong, algorithm: HS256, secret: "\(Forge.secret())", issue: false }
               - { id: typed, algorithm: HS256, secret: "YourSuperSecretKeyForJwtAuthentication123456" }
             """)
-        #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path) }
+        #expect(throws: ConfigurationError.self) { try TokenKeysFile.load(path) }
         var file = try TokenKeysFile.load(path, dropsWeakKeys: true)
         #expect(file.weakIDs == ["weak", "typed"])
         try file.rotate(now: .test, overlap: .seconds(60), id: "fresh")
@@ -135,6 +135,6 @@ struct WeakSecretTests {
         #expect(written.keys.map(\.id) == ["fresh", "strong"])
         // Other mistakes are still errors.
         try files.write("keys: [{ id: weak, algorithm: HS256, secret: \"c2VjcmV0\", colour: red }]")
-        #expect(throws: ConfigurationFault.self) { try TokenKeysFile.load(path, dropsWeakKeys: true) }
+        #expect(throws: ConfigurationError.self) { try TokenKeysFile.load(path, dropsWeakKeys: true) }
     }
 }

@@ -51,17 +51,17 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     ///
     /// The modules of `auth` may accept a longer name than the account database has, and this check does not call
     /// them. If the database has no account with the login's name, the canonical name is tried.
-    public func standing(of login: LoginName) async -> AccountStanding {
+    public func status(of login: LoginName) async -> AccountStatus {
         guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
-        let standing = await standing(of: login, as: user)
+        let status = await status(of: login, as: user)
         let canonical = LoginName(user.text)
-        guard standing == .ended(.wrong), canonical != login, LoginGrammar.isName(canonical) else { return standing }
-        return await self.standing(of: canonical, as: user)
+        guard status == .ended(.wrong), canonical != login, LoginGrammar.isName(canonical) else { return status }
+        return await self.status(of: canonical, as: user)
     }
 
-    private func standing(of login: LoginName, as user: UserName) async -> AccountStanding {
+    private func status(of login: LoginName, as user: UserName) async -> AccountStatus {
         // No device is involved, so modules that decide by address get the address of this machine.
         let request = WorkerRequest(
             operation: .accountStatus, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
@@ -79,15 +79,15 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     }
 
     private func outcome(
-        of answer: WorkerAnswer, to request: WorkerRequest, from user: UserName
+        of answer: WorkerResponse, to request: WorkerRequest, from user: UserName
     ) -> AuthenticationOutcome {
         guard case .findings(let findings) = answer else {
-            if case .refusal(let refusal) = answer {
-                context.logger.error("PAM worker could not run the modules", metadata: ["reason": "\(refusal)"])
+            if case .rejection(let rejection) = answer {
+                context.logger.error("PAM worker could not run the modules", metadata: ["reason": "\(rejection)"])
             }
             return .unavailable(.failed)
         }
-        switch PAMVerdict(findings, of: request.operation, minimumUID: settings.minimumUID) {
+        switch PAMResult(findings, of: request.operation, minimumUID: settings.minimumUID) {
         case .undecided:
             let codes = [findings.authentication, findings.account].map { $0.map(\.description) ?? "-" }
             // Account checks come in large numbers and their caller counts the failures, so each one is logged at
@@ -109,7 +109,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
 }
 
 extension OutageReason {
-    init(_ fault: LoginFault) {
+    init(_ fault: LoginError) {
         switch fault {
         case .busy: self = .busy
         case .worker(.timedOut): self = .timedOut

@@ -24,28 +24,28 @@ extension PAMPlugin {
         public var socket: String?
 
         /// The location of `service` in the configuration, for problems that are found later.
-        var place = Place()
+        var place = Location()
         /// The location of `socket` in the configuration.
-        var socketPlace = Place()
+        var socketPlace = Location()
         /// The program to start as a worker: this program.
         var program = "/proc/self/exe"
         /// The number of logins after which a worker is replaced, because modules leak memory and descriptors.
         var loginsPerWorker = 100
         /// The delay before a new worker after workers that failed.
-        var backOff = BackOff()
+        var backOff = Backoff()
 
         /// Creates settings for a service, with the configuration's defaults.
         public init(service: String) { self.service = service }
 
         /// The location of a value in the configuration.
-        struct Place: Sendable {
+        struct Location: Sendable {
             var location = SourceLocation(file: "")
             var path = ""
         }
     }
 }
 
-extension PAMPlugin.Settings.Place {
+extension PAMPlugin.Settings.Location {
     init(of name: String, in reader: ConfigurationReader) {
         location = reader.node(name)?.location ?? reader.location
         path = reader.inner(name)

@@ -7,9 +7,9 @@ public enum PAMPlugin: AuthenticatorPlugin {
     /// Passwords.
     public static let takes: Set<CredentialKind> = [.password]
     /// Accounts can be rechecked without a password.
-    public static let accountKnowledge = AccountKnowledge.status
+    public static let accountKnowledge = AccountStatusSupport.status
     /// Modules receive the peer's address and may decide by it.
-    public static let verdictDependsOnPeer = true
+    public static let outcomeDependsOnPeer = true
 
     /// Reads the settings described at `Settings`. The caller reports unknown keys: it calls `finish()` on the
     /// reader.
@@ -37,8 +37,8 @@ public enum PAMPlugin: AuthenticatorPlugin {
         if let queue { settings.queue = queue }
         settings.serviceDirectory = directory
         settings.socket = socket
-        settings.place = Settings.Place(of: "service", in: reader)
-        settings.socketPlace = Settings.Place(of: "socket", in: reader)
+        settings.place = Settings.Location(of: "service", in: reader)
+        settings.socketPlace = Settings.Location(of: "socket", in: reader)
         return settings
     }
 

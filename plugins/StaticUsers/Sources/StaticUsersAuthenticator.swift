@@ -74,12 +74,12 @@ public final class StaticUsersAuthenticator: AccountList {
     }
 
     /// Returns whether the users file still lets the account log in, without a password.
-    public func standing(of login: LoginName) async -> AccountStanding {
+    public func status(of login: LoginName) async -> AccountStatus {
         let table = table.withLock { $0 }
         guard let user = context.names.canonical(login.text).flatMap({ table.users[$0] }) else {
             return .ended(.wrong)
         }
-        return user.rejection(at: context.clocks.wall()).map(AccountStanding.ended) ?? .good(groups: user.groups)
+        return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .good(groups: user.groups)
     }
 
     /// Returns the users who may log in at the given time.

@@ -7,9 +7,9 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
     /// Passwords.
     public static let takes: Set<CredentialKind> = [.password]
     /// Accounts can be rechecked without a password.
-    public static let accountKnowledge = AccountKnowledge.status
+    public static let accountKnowledge = AccountStatusSupport.status
     /// The result depends on the users file alone.
-    public static let verdictDependsOnPeer = false
+    public static let outcomeDependsOnPeer = false
 
     /// The settings under `static-users:` in the configuration.
     public struct Settings: Sendable {
@@ -39,7 +39,7 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
 
     /// Reads the users file again and makes the authenticator.
     ///
-    /// - Throws: `ConfigurationFault` if the file became invalid after `problems` read it.
+    /// - Throws: `ConfigurationError` if the file became invalid after `problems` read it.
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {

@@ -111,7 +111,7 @@ struct StaticUsersAuthenticatorTests {
 
     @Test("Making the authenticator throws if the file cannot be read")
     func makingThrows() async throws {
-        await #expect(throws: ConfigurationFault.self) {
+        await #expect(throws: ConfigurationError.self) {
             _ = try await StaticUsersPlugin.makeAuthenticator(
                 .init(file: "/nonexistent/users.yaml"), context: PluginContext.test())
         }

@@ -15,7 +15,7 @@ struct UsersFileLockTests {
             for number in 0..<24 {
                 group.addTask {
                     try await Task.detached {
-                        try UsersFile.edit(path, names: NameRules()) { file throws(ConfigurationFault) in
+                        try UsersFile.edit(path, names: NameRules()) { file throws(ConfigurationError) in
                             try file.add("u\(number)", passwordHash: Hashes.sha512)
                         }
                     }.value
@@ -48,7 +48,7 @@ struct UsersFileLockTests {
         let files = try TestFiles()
         let path = try files.write("users: { a: { hash: \"\(Hashes.sha512)\" } }")
         try files.write("users:", to: ".users.yaml.notify-gateway-new")
-        try UsersFile.edit(path, names: NameRules()) { file throws(ConfigurationFault) in
+        try UsersFile.edit(path, names: NameRules()) { file throws(ConfigurationError) in
             try file.add("b", passwordHash: Hashes.sha512)
         }
         #expect(try UsersFile.load(path, names: NameRules()).users.map(\.name) == ["a", "b"])

@@ -81,12 +81,12 @@ struct UsersFileTests {
     }
 
     @Test("An impossible edit is rejected with its reason")
-    func refusals() throws {
+    func rejections() throws {
         let files = try TestFiles()
         let path = try files.write("users: { Alice: { hash: \"\(Hashes.sha512)\" } }")
         var file = try UsersFile.load(path, names: NameRules())
         func says(_ work: () throws -> Void) -> String? {
-            #expect(throws: ConfigurationFault.self, performing: work)?.description.replacing(
+            #expect(throws: ConfigurationError.self, performing: work)?.description.replacing(
                 files.path + "/", with: "")
         }
         #expect(
@@ -106,10 +106,10 @@ struct UsersFileTests {
     func broken() throws {
         let files = try TestFiles()
         let path = try files.write("users: { a: { hash: hunter2 }, b: {} }")
-        let fault = #expect(throws: ConfigurationFault.self) { try UsersFile.load(path, names: NameRules()) }
+        let fault = #expect(throws: ConfigurationError.self) { try UsersFile.load(path, names: NameRules()) }
         #expect(fault?.problems.count == 2)
         let open = try files.write("users: {}", to: "open.yaml", mode: 0o644)
-        #expect(throws: ConfigurationFault.self) { try UsersFile.load(open, names: NameRules()) }
+        #expect(throws: ConfigurationError.self) { try UsersFile.load(open, names: NameRules()) }
     }
 
     @Test("An edit does not overwrite a change of another process")
@@ -121,7 +121,7 @@ struct UsersFileTests {
         try theirs.add("b", passwordHash: Hashes.sha512)
         try theirs.write()
         try mine.add("c", passwordHash: Hashes.sha512)
-        #expect(throws: ConfigurationFault.self) { try mine.write() }
+        #expect(throws: ConfigurationError.self) { try mine.write() }
         #expect(try UsersFile.load(path, names: NameRules()).users.map(\.name) == ["a", "b"])
         #expect(try files.names() == ["users.yaml"])
     }
@@ -132,7 +132,7 @@ struct UsersFileTests {
         let path = try files.write("alice:\(Hashes.bcrypt)\n", to: "users.htpasswd")
         var file = try UsersFile.load(path, names: NameRules())
         try file.add("bob", passwordHash: Hashes.sha512)
-        #expect(throws: ConfigurationFault.self) {
+        #expect(throws: ConfigurationError.self) {
             try file.add("carol", passwordHash: Hashes.sha512, groups: [try #require(GroupName("x"))])
         }
         try file.write()

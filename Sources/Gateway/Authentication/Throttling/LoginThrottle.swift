@@ -8,18 +8,18 @@ internal import Synchronization
 /// pair, and by user together with all other unknown addresses. In memory and bounded; shared by all event loops.
 public final class LoginThrottle: Sendable {
     struct Tables {
-        var addresses: DebtTable<Peer.Address>
-        var pairs: DebtTable<KnownPairs.Pair>
-        var users: DebtTable<UserName>
-        var known: KnownPairs
+        var addresses: ThrottleTable<Peer.Address>
+        var pairs: ThrottleTable<KnownDevices.Pair>
+        var users: ThrottleTable<UserName>
+        var known: KnownDevices
     }
 
     /// By address, for users who have never logged in there: 20 at once, one more every 15 s.
-    static let address = CellRate(count: 1, period: 15 * second, burst: 20)
+    static let address = GCRA(count: 1, period: 15 * second, burst: 20)
     /// By user and address: 10 at once, one more every 30 s.
-    static let pair = CellRate(count: 1, period: 30 * second, burst: 10)
+    static let pair = GCRA(count: 1, period: 30 * second, burst: 10)
     /// By user, for all addresses together from which the user has never logged in: 100 an hour.
-    static let user = CellRate(count: 100, period: 3600 * second, burst: 100)
+    static let user = GCRA(count: 100, period: 3600 * second, burst: 100)
     private static let second: Int64 = 1_000_000_000
 
     let tables: Mutex<Tables>
@@ -32,22 +32,22 @@ public final class LoginThrottle: Sendable {
         self.clocks = clocks
         tables = Mutex(
             Tables(
-                addresses: DebtTable(rate: Self.address, capacity: capacity),
-                pairs: DebtTable(rate: Self.pair, capacity: capacity),
-                users: DebtTable(rate: Self.user, capacity: capacity),
-                known: KnownPairs(rate: Self.pair, capacity: capacity)))
+                addresses: ThrottleTable(rate: Self.address, capacity: capacity),
+                pairs: ThrottleTable(rate: Self.pair, capacity: capacity),
+                users: ThrottleTable(rate: Self.user, capacity: capacity),
+                known: KnownDevices(rate: Self.pair, capacity: capacity)))
     }
 
     /// The charge of a login whose result is not known yet.
     struct Charge: Sendable {
-        fileprivate enum Places: Sendable {
-            case known(KnownPairs.Pair)
+        fileprivate enum Buckets: Sendable {
+            case known(KnownDevices.Pair)
             case stranger(
-                address: DebtTable<Peer.Address>.Place, pair: DebtTable<KnownPairs.Pair>.Place?,
-                user: DebtTable<UserName>.Place?)
+                address: ThrottleTable<Peer.Address>.Bucket, pair: ThrottleTable<KnownDevices.Pair>.Bucket?,
+                user: ThrottleTable<UserName>.Bucket?)
         }
 
-        fileprivate let places: Places
+        fileprivate let places: Buckets
         fileprivate let user: UserName?
         fileprivate let address: Peer.Address
 
@@ -64,9 +64,9 @@ public final class LoginThrottle: Sendable {
     /// like sequential ones.
     ///
     /// - Parameter user: Nil for a name without canonical form, which has no pair.
-    func admit(_ user: UserName?, from peer: Peer) throws(Refusal) -> Charge {
+    func admit(_ user: UserName?, from peer: Peer) throws(Rejection) -> Charge {
         let now = clocks.monotonic().nanoseconds
-        let admitted: Result<Charge, Refusal> = tables.withLock { tables in
+        let admitted: Result<Charge, Rejection> = tables.withLock { tables in
             Self.admit(user, peer.limitKey, &tables, now)
         }
         return try admitted.get()
@@ -76,36 +76,36 @@ public final class LoginThrottle: Sendable {
     func succeeded(_ charge: Charge) {
         let now = clocks.monotonic().nanoseconds
         tables.withLock { tables in
-            Self.giveBack(charge, &tables, now)
+            Self.refund(charge, &tables, now)
             guard let user = charge.user else { return }
-            tables.known.succeeded(KnownPairs.Pair(user: user, address: charge.address), now: now)
+            tables.known.succeeded(KnownDevices.Pair(user: user, address: charge.address), now: now)
         }
     }
 
     /// Marks the user as known at this address after a correct password that was verified for another call.
     func succeeded(_ user: UserName, from peer: Peer) {
-        let pair = KnownPairs.Pair(user: user, address: peer.limitKey)
+        let pair = KnownDevices.Pair(user: user, address: peer.limitKey)
         let now = clocks.monotonic().nanoseconds
         tables.withLock { $0.known.succeeded(pair, now: now) }
     }
 
     /// Refunds the charge of a password that could not be verified.
-    func giveBack(_ charge: Charge) {
+    func refund(_ charge: Charge) {
         let now = clocks.monotonic().nanoseconds
-        tables.withLock { Self.giveBack(charge, &$0, now) }
+        tables.withLock { Self.refund(charge, &$0, now) }
     }
 
     private static func admit(
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
-    ) -> Result<Charge, Refusal> {
-        let pair = user.map { KnownPairs.Pair(user: $0, address: address) }
+    ) -> Result<Charge, Rejection> {
+        let pair = user.map { KnownDevices.Pair(user: $0, address: address) }
         if let pair, tables.known.contains(pair, now: now) {
             let wait = tables.known.wait(for: pair, now: now)
-            if wait > 0 { return .failure(refusal("login-pair", wait)) }
+            if wait > 0 { return .failure(rejection("login-pair", wait)) }
             tables.known.charge(pair, now: now)
             return .success(Charge(places: .known(pair), user: user, address: address))
         }
-        let block = AddressBlock(address)
+        let block = AddressPrefix(address)
         let atAddress = tables.addresses.place(for: address, in: block, now: now)
         let atPair = pair.map { tables.pairs.place(for: $0, in: block, now: now) }
         let atUser = user.map { tables.users.place(for: $0, in: block, now: now) }
@@ -115,7 +115,7 @@ public final class LoginThrottle: Sendable {
             ("login-user", atUser.map { tables.users.wait(at: $0, now: now) } ?? 0),
         ]
         if let longest = waits.max(by: { $0.1 < $1.1 }), longest.1 > 0 {
-            return .failure(refusal(longest.0, longest.1))
+            return .failure(rejection(longest.0, longest.1))
         }
         tables.addresses.charge(atAddress, now: now)
         if let atPair { tables.pairs.charge(atPair, now: now) }
@@ -124,22 +124,22 @@ public final class LoginThrottle: Sendable {
             Charge(places: .stranger(address: atAddress, pair: atPair, user: atUser), user: user, address: address))
     }
 
-    private static func giveBack(_ charge: Charge, _ tables: inout Tables, _ now: Int64) {
+    private static func refund(_ charge: Charge, _ tables: inout Tables, _ now: Int64) {
         switch charge.places {
         case .known(let pair):
-            tables.known.giveBack(pair)
+            tables.known.refund(pair)
         case .stranger(let address, let pair, let user):
-            tables.addresses.giveBack(address, now: now)
-            if let pair { tables.pairs.giveBack(pair, now: now) }
-            if let user { tables.users.giveBack(user, now: now) }
+            tables.addresses.refund(address, now: now)
+            if let pair { tables.pairs.refund(pair, now: now) }
+            if let user { tables.users.refund(user, now: now) }
         }
     }
 
     /// The names of the limits, as used in rejections.
     static let names = ["login-address", "login-pair", "login-user"]
 
-    private static func refusal(_ name: String, _ wait: Int64) -> Refusal {
+    private static func rejection(_ name: String, _ wait: Int64) -> Rejection {
         let seconds = Int((wait + second - 1) / second)
-        return Refusal(.rateLimited, "throttle \(name)", extra: .limit(name: name, retryAfterSeconds: seconds))
+        return Rejection(.rateLimited, "throttle \(name)", extra: .limit(name: name, retryAfterSeconds: seconds))
     }
 }

@@ -2,14 +2,14 @@
 ///
 /// Uses open addressing with linear probing. Entries are removed only by rewriting the whole segment.
 struct LimitSegment: Sendable {
-    struct Place: Sendable {
+    struct Slot: Sendable {
         var key: LimitKey
         /// The theoretical arrival time.
         var arrival: Int64
     }
 
     /// The entries. Their number is a power of two, or zero.
-    private var places: [Place] = []
+    private var places: [Slot] = []
     private(set) var count = 0
 
     /// Returns the theoretical arrival time of a key.
@@ -27,12 +27,12 @@ struct LimitSegment: Sendable {
     /// Adds a key that does not exist yet.
     mutating func insert(_ arrival: Int64, for key: LimitKey, at position: UInt64) {
         if (count + 1) * 4 > places.count * 3 { rewrite(size: max(8, places.count * 2)) { _ in true } }
-        put(Place(key: key, arrival: arrival), at: position)
+        put(Slot(key: key, arrival: arrival), at: position)
     }
 
     /// Removes the entries for which the closure returns false, and returns their number. The closure may correct an
     /// entry's time.
-    mutating func keep(_ isKept: (inout Place) -> Bool) -> Int {
+    mutating func keep(_ isKept: (inout Slot) -> Bool) -> Int {
         var kept = 0
         for index in places.indices where places[index].key.limit != 0 {
             // Marks the removed entry with a time that no clock reading produces.
@@ -46,14 +46,14 @@ struct LimitSegment: Sendable {
         return removed
     }
 
-    private mutating func rewrite(size: Int, _ isKept: (Place) -> Bool) {
+    private mutating func rewrite(size: Int, _ isKept: (Slot) -> Bool) {
         let old = places
-        places = Array(repeating: Place(key: LimitKey(limit: 0), arrival: 0), count: size)
+        places = Array(repeating: Slot(key: LimitKey(limit: 0), arrival: 0), count: size)
         count = 0
         for place in old where place.key.limit != 0 && isKept(place) { put(place, at: place.key.position) }
     }
 
-    private mutating func put(_ place: Place, at position: UInt64) {
+    private mutating func put(_ place: Slot, at position: UInt64) {
         var index = Int(truncatingIfNeeded: position) & (places.count - 1)
         while places[index].key.limit != 0 { index = (index + 1) & (places.count - 1) }
         places[index] = place

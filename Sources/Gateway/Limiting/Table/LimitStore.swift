@@ -35,9 +35,9 @@ final class LimitStore: Sendable {
 
     let digests = LimitDigests()
     let table: Mutex<LimitTable>
-    let refused = Mutex(RefusedKeys())
+    let refused = Mutex(ThrottledKeys())
     private let numbers = Mutex(Numbers())
-    private let trials = Mutex<[String: Counter]>([:])
+    private let shadowCounters = Mutex<[String: Counter]>([:])
 
     init(capacity: Int, now: Int64) { table = Mutex(LimitTable(capacity: capacity, now: now)) }
 
@@ -63,7 +63,7 @@ final class LimitStore: Sendable {
         }
         table.withLock { table in
             for (number, limit) in zip(registered, limits) {
-                let rate = CellRate(count: limit.count, period: limit.period, burst: limit.burst)
+                let rate = GCRA(count: limit.count, period: limit.period, burst: limit.burst)
                 table.use(number, memory: rate.memory)
             }
             for number in removed { table.use(number, memory: 0) }
@@ -73,11 +73,11 @@ final class LimitStore: Sendable {
 
     /// Returns the counter of calls that the limit would have rejected in shadow mode. It continues over changes of the
     /// configuration.
-    func trial(of limit: Limit) -> Counter {
-        trials.withLock { trials in
-            if let known = trials[limit.name] { return known }
+    func shadowCounter(of limit: Limit) -> Counter {
+        shadowCounters.withLock { shadowCounters in
+            if let known = shadowCounters[limit.name] { return known }
             let new = Counter()
-            trials[limit.name] = new
+            shadowCounters[limit.name] = new
             return new
         }
     }

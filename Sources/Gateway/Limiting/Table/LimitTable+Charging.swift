@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 /// The result of checking charges against the limits.
-struct LimitVerdict: Sendable {
+struct LimitDecision: Sendable {
     /// An exhausted charge, and the time until it is admitted, in nanoseconds.
     typealias Exhausted = (charge: LimitCharge, wait: Int64)
 
@@ -14,7 +14,7 @@ struct LimitVerdict: Sendable {
 extension LimitTable {
     /// Applies all charges, or none if a limit is exhausted. A shadow limit does not apply a charge that it would
     /// reject.
-    mutating func admit(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
+    mutating func admit(_ charges: [LimitCharge], now: Int64) -> LimitDecision {
         sweepIfDue(now: now)
         for charge in charges { clampDebt(charge, now: now) }
         let verdict = check(charges, now: now)
@@ -23,8 +23,8 @@ extension LimitTable {
     }
 
     /// Returns the result of `admit` without applying any charge.
-    func check(_ charges: [LimitCharge], now: Int64) -> LimitVerdict {
-        var verdict = LimitVerdict()
+    func check(_ charges: [LimitCharge], now: Int64) -> LimitDecision {
+        var verdict = LimitDecision()
         for charge in charges {
             let wait = charge.rate.wait(arrival: arrival(of: charge.key), now: now, cost: charge.cost)
             if wait == 0 { continue }
@@ -53,7 +53,7 @@ extension LimitTable {
     }
 
     /// Refunds charges.
-    mutating func giveBack(_ charges: [LimitCharge], now: Int64) {
+    mutating func refund(_ charges: [LimitCharge], now: Int64) {
         for charge in charges {
             guard let arrival = arrival(of: charge.key), arrival > now else { continue }
             set(arrival - charge.rate.time(of: charge.cost), for: charge.key, now: now)

@@ -11,7 +11,7 @@ struct LimitTable {
     /// The number of entries that the new keys of one limit share in a full table.
     static let sharedPlaces: UInt64 = 64
     private static let segmentSize = 256
-    private static let mostSegments = 4096
+    private static let maximumSegments = 4096
 
     private struct SharedPlace: Hashable {
         let limit: UInt16
@@ -34,7 +34,7 @@ struct LimitTable {
     init(capacity: Int, now: Int64) {
         self.capacity = max(1, capacity)
         var segments = 1
-        while segments < Self.mostSegments, segments * Self.segmentSize < capacity { segments *= 2 }
+        while segments < Self.maximumSegments, segments * Self.segmentSize < capacity { segments *= 2 }
         self.segments = Array(repeating: LimitSegment(), count: segments)
         sweepInterval = 60_000_000_000 / Int64(segments)
         sweepsAt = now + sweepInterval

@@ -20,18 +20,18 @@ final class FramedRequest {
     }
 
     /// The request as the way of a call takes it; slices, no copies.
-    func received(id: CallID, peer: Peer, credentialsMayTravel: Bool) -> ReceivedRequest {
+    func received(id: CallID, peer: Peer, allowsCredentials: Bool) -> ReceivedRequest {
         ReceivedRequest(
             id: id, method: head.method, path: path,
             query: head.query.map(slice),
             authorization: value(head.authorization), contentType: value(head.contentType),
             contentEncoding: value(head.contentEncoding), idempotencyKey: value(head.idempotencyKey),
             traceparent: head.trace.map { value($0.parent) } ?? .absent, tracestate: head.trace.flatMap(state),
-            body: body, peer: peer, credentialsMayTravel: credentialsMayTravel)
+            body: body, peer: peer, allowsCredentials: allowsCredentials)
     }
 
     /// Who is behind the peer, where that is a proxy that is believed.
-    func origin(behind peer: Peer, _ trust: ProxyTrust) -> RequestOrigin? {
+    func origin(behind peer: Peer, _ trust: TrustedProxies) -> RequestOrigin? {
         head.forwarding?.origin(behind: peer, in: headBytes, trust: trust)
     }
 

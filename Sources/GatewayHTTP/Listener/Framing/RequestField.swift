@@ -6,7 +6,7 @@ enum RequestField {
     case idempotencyKey, traceparent, tracestate, forwarded, xForwardedFor, xForwardedProto
 
     /// Whether it is nothing at all, unless the peer is one that is believed.
-    var needsBelief: Bool {
+    var requiresTrustedProxy: Bool {
         switch self {
         case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate: true
         case .host, .contentLength, .transferEncoding, .connection, .expect, .authorization, .contentType,
@@ -19,7 +19,7 @@ enum RequestField {
     ///
     /// A name that reads like one that decides framing, routing or identity by its letters and digits alone, and is not that
     /// name, is a fault: whoever stands in front of the gateway may take it for the real one.
-    static func named(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> RequestField? {
+    static func named(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) -> RequestField? {
         // The first letter and the length leave one candidate, so that most names cost one comparison at the most.
         let candidate: (word: StaticString, field: RequestField)? =
             switch (name.count, bytes[name.lowerBound] | 0x20) {
@@ -44,7 +44,7 @@ enum RequestField {
         return nil
     }
 
-    private static func refuseLookAlike(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
+    private static func refuseLookAlike(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) {
         let words: [String]
         switch bytes.alphanumericCount(in: name) {
         case 4: words = ["host"]

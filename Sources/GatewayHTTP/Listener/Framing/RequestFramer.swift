@@ -15,7 +15,7 @@ struct RequestFramer {
         /// A request is complete.
         case request(FramedRequest)
         /// The bytes are no request; nothing after them means anything.
-        case fault(FramingFault)
+        case fault(FramingError)
     }
 
     /// How far the request that is being read has come.
@@ -29,11 +29,11 @@ struct RequestFramer {
     }
 
     private enum Stage {
-        case requestLine, fields, body(length: Int), chunks, faulted(FramingFault)
+        case requestLine, fields, body(length: Int), chunks, faulted(FramingError)
     }
 
     private let limits: ListenerConfiguration.Limits
-    private let source: ProxyTrust.Source?
+    private let source: TrustedProxies.Source?
     private var buffer = ByteBuffer()
     private var stage = Stage.requestLine
     private var line = RequestLineParser()
@@ -43,11 +43,11 @@ struct RequestFramer {
     private var chunks = ChunkedDecoder(bodyLimit: 0, trailerLimit: 0, trailerCount: 0)
     private var chunkedBody = ByteBuffer()
 
-    /// - Parameter believes: by what the peer is believed; nil where it is not.
-    init(limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil) {
+    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
+    init(limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil) {
         self.limits = limits
         self.source = source
-        head = RequestHead(believes: source)
+        head = RequestHead(trustedProxy: source)
     }
 
     /// Bytes that no request has taken yet.
@@ -86,23 +86,23 @@ struct RequestFramer {
 
     /// What the bytes amount to; to be asked again after every event but `needMore` and `fault`.
     mutating func next() -> Event {
-        do throws(FramingFault) {
+        do throws(FramingError) {
             return try advance()
         } catch {
-            refuse(error)
+            reject(error)
             return .fault(error)
         }
     }
 
     /// Lets go of what has come: the request is refused, and nothing after it means anything.
-    mutating func refuse(_ fault: FramingFault) {
+    mutating func reject(_ fault: FramingError) {
         stage = .faulted(fault)
         buffer = ByteBuffer()
         headBytes = ByteBuffer()
         chunkedBody = ByteBuffer()
     }
 
-    private mutating func advance() throws(FramingFault) -> Event {
+    private mutating func advance() throws(FramingError) -> Event {
         switch stage {
         case .requestLine:
             let bytes = buffer
@@ -125,7 +125,7 @@ struct RequestFramer {
         }
     }
 
-    private mutating func advanceFields() throws(FramingFault) -> Event {
+    private mutating func advanceFields() throws(FramingError) -> Event {
         guard try readFields(buffer) else { return .needMore }
         // The parser has looked at exactly these bytes.
         headBytes = buffer.readSlice(length: fields.index) ?? ByteBuffer()
@@ -142,12 +142,12 @@ struct RequestFramer {
     }
 
     // Says whether the head is complete.
-    private mutating func readFields(_ buffer: ByteBuffer) throws(FramingFault) -> Bool {
+    private mutating func readFields(_ buffer: ByteBuffer) throws(FramingError) -> Bool {
         let bytes = buffer.readableBytesUInt8Span
         while true {
             switch try fields.next(in: bytes) {
             case .incomplete: return false
-            case .field(let line): try head.take(line, in: bytes)
+            case .field(let line): try head.process(line, in: bytes)
             case .end:
                 try head.check(bodyLimit: limits.body, in: bytes)
                 return true
@@ -161,7 +161,7 @@ struct RequestFramer {
         if buffer.readableBytes == 0 { buffer = ByteBuffer() }
         headBytes = ByteBuffer()
         chunkedBody = ByteBuffer()
-        head = RequestHead(believes: source)
+        head = RequestHead(trustedProxy: source)
         line = RequestLineParser()
         stage = .requestLine
         return .request(request)

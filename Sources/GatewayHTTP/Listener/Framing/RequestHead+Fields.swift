@@ -3,18 +3,18 @@ internal import GatewayCore
 extension RequestHead {
     /// Takes one field line into account. Says whether the place of its value is kept; the bytes of other lines are of no more use.
     @discardableResult
-    mutating func take(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> Bool {
+    mutating func process(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingError) -> Bool {
         guard let field = try RequestField.named(line.name, in: bytes) else { return false }
-        return try take(field, line.value, hasObsoleteText: line.hasObsoleteText, in: bytes)
+        return try process(field, line.value, hasObsoleteText: line.hasObsoleteText, in: bytes)
     }
 
     /// Takes the value of a field that is used into account. Says whether its place is kept.
-    mutating func take(
+    mutating func process(
         _ field: RequestField, _ value: Range<Int>, hasObsoleteText: Bool, in bytes: borrowing Span<UInt8>
-    ) throws(FramingFault) -> Bool {
-        if field.needsBelief {
-            forwarding?.take(field, value)
-            trace?.take(field, value)
+    ) throws(FramingError) -> Bool {
+        if field.requiresTrustedProxy {
+            forwarding?.process(field, value)
+            trace?.process(field, value)
             return forwarding != nil || trace != nil
         }
         guard !hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
@@ -51,7 +51,7 @@ extension RequestHead {
     }
 
     /// What can only be judged when all fields are there (RFC 9112, sections 3.2 and 6.1).
-    func check(bodyLimit: Int, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
+    func check(bodyLimit: Int, in bytes: borrowing Span<UInt8>) throws(FramingError) {
         guard let host else { throw .malformed("no Host") }
         let defaultPort: StaticString = schemeIsHTTPS ? "443" : "80"
         if let authority, !HostGrammar.equal(authority, host, defaultPort: defaultPort, in: bytes) {
@@ -62,10 +62,10 @@ extension RequestHead {
             guard isVersion11 else { throw .malformed("Transfer-Encoding in HTTP/1.0") }
         }
         if expectation == .unknown {
-            throw FramingFault(code: .expectationFailed, detail: "an expectation but 100-continue")
+            throw FramingError(code: .expectationFailed, detail: "an expectation but 100-continue")
         }
         if let contentLength, contentLength > bodyLimit {
-            throw FramingFault(code: .payloadTooLarge, detail: "the body is too long")
+            throw FramingError(code: .payloadTooLarge, detail: "the body is too long")
         }
     }
 
@@ -83,7 +83,7 @@ extension RequestHead {
     }
 
     /// One or more digits; a number that no body can have is cut to a number that none can have either.
-    static func length(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) -> Int {
+    static func length(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) -> Int {
         guard !value.isEmpty else { throw .malformed("an empty Content-Length") }
         var length = 0
         for index in value {

@@ -2,7 +2,7 @@ internal import GatewayCore
 
 extension RequestHead {
     /// Takes the method into account, a token; methods are case-sensitive (RFC 9110, section 9.1).
-    mutating func take(method word: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingFault) {
+    mutating func process(method word: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) {
         guard !word.isEmpty else { throw .malformed("a request without a method") }
         if Self.spells("GET", bytes, word) {
             method = .get

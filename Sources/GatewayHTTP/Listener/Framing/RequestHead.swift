@@ -43,14 +43,14 @@ struct RequestHead {
 
     /// Nothing yet.
     ///
-    /// - Parameter believes: by what the peer is believed; nil where it is not.
-    init(believes source: ProxyTrust.Source? = nil) {
+    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
+    init(trustedProxy source: TrustedProxies.Source? = nil) {
         forwarding = source.map(ForwardingFields.init)
         trace = source.map { _ in TraceFields() }
     }
 
     /// Whether fields count that say for whom a peer speaks, or to which trace a request belongs.
-    var isBelieved: Bool { forwarding != nil || trace != nil }
+    var isTrusted: Bool { forwarding != nil || trace != nil }
 
     /// How often a field that may be there once is there.
     enum Occurrence: Equatable {

@@ -28,11 +28,11 @@ struct RequestLineParser {
     /// Reads on; true when the line is complete and its meaning in `head`.
     mutating func advance(
         over bytes: borrowing Span<UInt8>, limit: Int, into head: inout RequestHead
-    ) throws(FramingFault) -> Bool {
+    ) throws(FramingError) -> Bool {
         while index < bytes.count {
             let byte = bytes[index]
             if hasBegun, index - lineStart >= limit + 2 || (index - lineStart >= limit && !isEnding(byte)) {
-                throw FramingFault(code: .uriTooLong, detail: "the request line is too long")
+                throw FramingError(code: .uriTooLong, detail: "the request line is too long")
             }
             switch stage {
             case .start:
@@ -88,7 +88,7 @@ struct RequestLineParser {
         byte == .carriageReturn && stage == .version || byte == .lineFeed && stage == .lineFeed
     }
 
-    private mutating func start(_ byte: UInt8) throws(FramingFault) {
+    private mutating func start(_ byte: UInt8) throws(FramingError) {
         if byte == .carriageReturn {
             guard leading < Self.leadingLines else { throw .malformed("empty lines before the request line") }
             leading += 1
@@ -102,17 +102,17 @@ struct RequestLineParser {
 
     private mutating func endMethod(
         _ bytes: borrowing Span<UInt8>, into head: inout RequestHead
-    ) throws(FramingFault) {
+    ) throws(FramingError) {
         let word = mark..<index
         guard !word.isEmpty else { throw .malformed("a request line without a method") }
-        try head.take(method: word, in: bytes)
+        try head.process(method: word, in: bytes)
         mark = index + 1
         stage = .target
     }
 
     private mutating func takeTarget(
         _ byte: UInt8, _ bytes: borrowing Span<UInt8>, into head: inout RequestHead
-    ) throws(FramingFault) {
+    ) throws(FramingError) {
         if byte == .space {
             target = mark..<index
             try RequestTarget.read(target, questionMark: questionMark, in: bytes, into: &head)
@@ -125,7 +125,7 @@ struct RequestLineParser {
         }
     }
 
-    private mutating func takeVersion(_ byte: UInt8, into head: inout RequestHead) throws(FramingFault) {
+    private mutating func takeVersion(_ byte: UInt8, into head: inout RequestHead) throws(FramingError) {
         let place = index - mark
         switch place {
         case ..<Self.versionPrefixLength:

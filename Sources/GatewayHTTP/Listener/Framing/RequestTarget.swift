@@ -7,7 +7,7 @@ enum RequestTarget {
     /// Puts path, query and authority into `head`; all bytes of the target are visible ASCII already.
     static func read(
         _ target: Range<Int>, questionMark: Int?, in bytes: borrowing Span<UInt8>, into head: inout RequestHead
-    ) throws(FramingFault) {
+    ) throws(FramingError) {
         guard !target.isEmpty else { throw .malformed("a request line without a target") }
         let pathEnd = questionMark ?? target.upperBound
         head.query = questionMark.map { $0 + 1..<target.upperBound }
@@ -28,7 +28,7 @@ enum RequestTarget {
 
     private static func schemeEnd(
         _ target: Range<Int>, in bytes: borrowing Span<UInt8>, into head: inout RequestHead
-    ) throws(FramingFault) -> Int {
+    ) throws(FramingError) -> Int {
         for scheme in ["http", "https"] as [StaticString] {
             let colon = target.lowerBound + scheme.utf8CodeUnitCount
             if colon + 3 <= target.upperBound, bytes.reads(scheme, in: target.lowerBound..<colon),

@@ -8,7 +8,7 @@ struct TraceFields {
 
     /// Takes the field, if it is one of them. Whether the value is any good is for whoever reads it: a trace is nothing to refuse a
     /// request for.
-    mutating func take(_ field: RequestField, _ value: Range<Int>) {
+    mutating func process(_ field: RequestField, _ value: Range<Int>) {
         switch field {
         case .traceparent: parent.add(value)
         case .tracestate: states.append(value)

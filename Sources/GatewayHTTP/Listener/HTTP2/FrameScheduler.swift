@@ -19,26 +19,26 @@ final class FrameScheduler {
     static let pause = TimeAmount.microseconds(100)
 
     private let eventLoop: any EventLoop
-    private let turn: LoopTurn?
+    private let tick: EventLoopTick?
     /// The tick that `framesLeft` belongs to.
     private var tick: UInt64?
     private var framesLeft = FrameScheduler.framesPerTick
-    private var waiting = CircularBuffer<FrameMeterHandler>()
+    private var waiting = CircularBuffer<FrameRateLimitHandler>()
     private var isScheduled = false
     /// Bytes that wait in connections.
     private(set) var waitingBytes = 0
 
-    /// - Parameter turn: counts the ticks of the loop; where nothing counts them, each read of a socket is taken for a tick.
-    init(on eventLoop: any EventLoop, turn: LoopTurn?) {
+    /// - Parameter tick: counts the ticks of the loop; where nothing counts them, each read of a socket is taken for a tick.
+    init(on eventLoop: any EventLoop, tick: EventLoopTick?) {
         self.eventLoop = eventLoop
-        self.turn = turn
+        self.tick = tick
     }
 
     /// Returns how many frames a connection may handle that has just received something; none where it is to wait.
     func framesForArrival() -> Int {
         if waitingBytes >= Self.waitingBytesLimit { return .max }
         guard waiting.isEmpty else { return 0 }
-        beginTick(isNew: turn == nil)
+        beginTick(isNew: tick == nil)
         return min(Self.framesPerTurn, framesLeft)
     }
 
@@ -49,14 +49,14 @@ final class FrameScheduler {
     func addWaiting(bytes: Int) { waitingBytes += bytes }
 
     /// Has the connection take its turn after those that wait already.
-    func enqueue(_ connection: FrameMeterHandler) {
+    func enqueue(_ connection: FrameRateLimitHandler) {
         waiting.append(connection)
         schedule()
     }
 
     private func beginTick(isNew: Bool) {
-        guard isNew || tick != turn?.ended else { return }
-        tick = turn?.ended
+        guard isNew || tick != tick?.ended else { return }
+        tick = tick?.ended
         framesLeft = Self.framesPerTick
     }
 
@@ -72,7 +72,7 @@ final class FrameScheduler {
     }
 
     private func serveWaiting(afterPause: Bool) {
-        beginTick(isNew: afterPause && turn == nil)
+        beginTick(isNew: afterPause && tick == nil)
         while framesLeft > 0, let connection = waiting.popFirst() {
             connection.takeTurn(frames: min(Self.framesPerTurn, framesLeft))
         }

@@ -18,9 +18,9 @@ extension HTTP2ConnectionHandler {
         }
         idleUntil = nil
         idleEntry?.markBusy()
-        do throws(FramingFault) {
+        do throws(FramingError) {
             let request = try HTTP2RequestReader(
-                payload.headers, limits: loop.configuration.limits, believes: source)
+                payload.headers, limits: loop.configuration.limits, trustedProxy: source)
             streams[id] = HTTP2Stream(state: .receiving(HTTP2Stream.IncompleteRequest(request)))
             if payload.endStream { return requestIsComplete(id) }
             let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
@@ -32,18 +32,18 @@ extension HTTP2ConnectionHandler {
             }
         } catch {
             streams[id] = HTTP2Stream(state: .answered)
-            refuse(error, on: id, omitsBody: false, isComplete: payload.endStream)
+            reject(error, on: id, omitsBody: false, isComplete: payload.endStream)
         }
     }
 
     /// Trailers, which say nothing that is used. What is malformed in them makes the request malformed (RFC 9113, section 8.1.1).
     private func receivedTrailers(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
         guard case .receiving(let request)? = streams[id]?.state else { return }
-        do throws(FramingFault) {
+        do throws(FramingError) {
             try HTTP2RequestReader.check(trailers: payload.headers)
             if payload.endStream { requestIsComplete(id) }
         } catch {
-            refuse(error, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
+            reject(error, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
         }
     }
 
@@ -53,8 +53,8 @@ extension HTTP2ConnectionHandler {
             case .byteBuffer(let piece) = payload.data
         else { return }
         guard request.body.readableBytes + piece.readableBytes <= loop.configuration.limits.body else {
-            let fault = FramingFault(code: .payloadTooLarge, detail: "the body is too long")
-            return refuse(fault, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
+            let fault = FramingError(code: .payloadTooLarge, detail: "the body is too long")
+            return reject(fault, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
         }
         streams.append(piece, to: request)
         if payload.endStream { requestIsComplete(id) }
@@ -86,59 +86,59 @@ extension HTTP2ConnectionHandler {
     func keepWithinMemory() {
         while phase != .closing, let fault = memory.set(streams.heldBytes + meter.heldBytes).fault {
             guard let (id, request) = streams.newestIncomplete else { return end(.enhanceYourCalm) }
-            refuse(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
+            reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
         }
     }
 
     private func requestIsComplete(_ id: HTTP2StreamID) {
         guard case .receiving(let request)? = streams[id]?.state else { return }
-        let departure = ClientDeparture()
-        streams[id] = HTTP2Stream(state: .serving(departure, omitsBody: request.head.isHead))
+        let clientDisconnect = ClientDisconnect()
+        streams[id] = HTTP2Stream(state: .serving(clientDisconnect, omitsBody: request.head.isHead))
         let framed = FramedRequest(head: request.head, headBytes: request.bytes, body: request.body)
         callsUnderWay += 1
-        if loop.admit(framed) { return begin(framed, on: id, departure) }
-        loop.waiting.take(
-            WaitingCalls.Call(
-                isAwaited: { !departure.hasLeft },
-                begin: { self.begin(framed, on: id, departure) },
-                refuse: {
+        if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
+        loop.waiting.enqueue(
+            AdmissionQueue.Call(
+                isAwaited: { !clientDisconnect.hasLeft },
+                begin: { self.begin(framed, on: id, clientDisconnect) },
+                reject: {
                     let callID = self.loop.ids.next()
-                    self.answer(self.loop.answerToOneTooMany(callID), id: callID, on: id)
+                    self.respond(self.loop.answerToOneTooMany(callID), id: callID, on: id)
                 }))
     }
 
-    private func begin(_ framed: FramedRequest, on id: HTTP2StreamID, _ departure: ClientDeparture) {
+    private func begin(_ framed: FramedRequest, on id: HTTP2StreamID, _ clientDisconnect: ClientDisconnect) {
         let callID = loop.ids.next()
-        var request = loop.request(framed, id: callID, peer: peer, credentialsMayTravel: credentialsMayTravel)
-        request.departure = departure
+        var request = loop.request(framed, id: callID, peer: peer, allowsCredentials: allowsCredentials)
+        request.clientDisconnect = clientDisconnect
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving, request] in
-            let answer = await serving.serve(request)
-            handler.value.finish(answer, id: callID, on: id)
+            let response = await serving.serve(request)
+            handler.value.finish(response, id: callID, on: id)
         }
     }
 
-    private func finish(_ answer: Answer, id: CallID, on stream: HTTP2StreamID) {
+    private func finish(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
         loop.finishedCall()
         if case .serving? = streams[stream]?.state { meter.served() }
-        self.answer(answer, id: id, on: stream)
+        self.respond(response, id: id, on: stream)
         loop.waiting.beginNext()
     }
 
-    private func answer(_ answer: Answer, id: CallID, on stream: HTTP2StreamID) {
+    private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
         callsUnderWay -= 1
         // The streams of these calls may have been reset before.
         if callsUnderWay == 0, streams.isEmpty { updateIdleEntry() }
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
-        write(answer, id: id, on: stream, omitsBody: omitsBody)
+        write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
     }
 
     /// The one answer to what is no request; the stream ends after it.
-    func refuse(_ fault: FramingFault, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool) {
+    func reject(_ fault: FramingError, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool) {
         let id = loop.ids.next()
-        let answer = loop.serving.refuse(Refusal(fault), id: id)
-        write(answer, id: id, on: stream, omitsBody: omitsBody)
+        let response = loop.serving.reject(Rejection(fault), id: id)
+        write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
         // RFC 9113, section 8.1: what is left of the request is of no use. A reset takes along what was not flushed before it.
         if !isComplete {
@@ -148,14 +148,14 @@ extension HTTP2ConnectionHandler {
         charge()
     }
 
-    private func write(_ answer: Answer, id: CallID, on stream: HTTP2StreamID, omitsBody: Bool) {
+    private func write(_ response: Response, id: CallID, on stream: HTTP2StreamID, omitsBody: Bool) {
         guard let context, phase != .closing else { return }
         let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
         streams[stream] = HTTP2Stream(state: .answered, deadline: deadline)
-        let hasBody = !omitsBody && !answer.body.isEmpty && AnswerWriter.mayHaveBody(answer.status)
-        send(.headers(.init(headers: loop.answers.fields(of: answer, id: id), endStream: !hasBody)), on: stream)
+        let hasBody = !omitsBody && !response.body.isEmpty && ResponseWriter.mayHaveBody(response.status)
+        send(.headers(.init(headers: loop.answers.fields(of: response, id: id), endStream: !hasBody)), on: stream)
         if hasBody {
-            let body = context.channel.allocator.buffer(bytes: answer.body)
+            let body = context.channel.allocator.buffer(bytes: response.body)
             send(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream)
         }
         // Nearly always the client has taken it by now.

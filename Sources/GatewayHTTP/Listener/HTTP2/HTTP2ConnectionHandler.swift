@@ -24,12 +24,12 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     let loop: ListenerLoop
     let peer: Peer
-    let meter: FrameMeterHandler
+    let meter: FrameRateLimitHandler
     let opened: NIODeadline
     let timer: DeadlineTimer
-    let credentialsMayTravel: Bool
+    let allowsCredentials: Bool
     /// By what the peer is believed; nil where it is not.
-    let source: ProxyTrust.Source?
+    let source: TrustedProxies.Source?
     var phase = Phase.open
     var streams = HTTP2Streams()
     /// What the client holds of the memory for incomplete requests.
@@ -48,10 +48,10 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// When the client must have read something, where it reads nothing.
     var stuckUntil: NIODeadline?
     private var holdsRead = false
-    private var wasToldOff = false
+    private var sentGoAway = false
 
     init(
-        loop: ListenerLoop, peer: Peer, believes source: ProxyTrust.Source?, meter: FrameMeterHandler,
+        loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, meter: FrameRateLimitHandler,
         opened: NIODeadline, isEncrypted: Bool, isProxied: Bool = false
     ) {
         self.loop = loop
@@ -61,7 +61,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         timer = DeadlineTimer(on: loop.eventLoop)
         memory = loop.memoryAccount(of: peer)
         self.source = source
-        credentialsMayTravel = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
+        allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
     }
 
     func cut() { context?.close(promise: nil) }
@@ -108,7 +108,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         switch event {
         case let event as StreamClosedEvent: closed(event.streamID)
         case let event as NIOHTTP2WindowUpdatedEvent: widenWindow(event)
-        case is FrameMeterHandler.Exhausted: end(.enhanceYourCalm)
+        case is FrameRateLimitHandler.Exhausted: end(.enhanceYourCalm)
         // The client will send no more; it may still wait for answers.
         case let event as ChannelEvent where event == .inputClosed: drain()
         default: break
@@ -120,19 +120,19 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case is NIOHTTP2Errors.StreamError: break
-        case is any NIOHTTP2Error: if wasToldOff { close() }
+        case is any NIOHTTP2Error: if sentGoAway { close() }
         default: close()
         }
     }
 
     /// Looks for the GOAWAY of the frames' own handler, by which a fault of the connection differs from one of a stream.
-    struct FrameWatch: NIOHTTP2FrameDelegate {
+    struct GoAwayObserver: NIOHTTP2FrameDelegate {
         private let handler: HTTP2ConnectionHandler
 
         init(_ handler: HTTP2ConnectionHandler) { self.handler = handler }
 
         func wroteFrame(_ frame: HTTP2Frame) {
-            if case .goAway(_, let code, _) = frame.payload, code != .noError { handler.wasToldOff = true }
+            if case .goAway(_, let code, _) = frame.payload, code != .noError { handler.sentGoAway = true }
         }
     }
 
@@ -178,7 +178,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 extension HTTP2Stream {
     /// Nobody waits for the answer any more.
     func clientHasLeft() {
-        if case .serving(let departure, _) = state { departure.announce() }
+        if case .serving(let clientDisconnect, _) = state { clientDisconnect.announce() }
     }
 }
 

@@ -20,11 +20,11 @@ struct HTTP2RequestReader {
 
     /// Reads the fields of a request.
     ///
-    /// - Parameter believes: by what the peer is believed; nil where it is not.
+    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
     init(
-        _ fields: HPACKHeaders, limits: ListenerConfiguration.Limits, believes source: ProxyTrust.Source? = nil
-    ) throws(FramingFault) {
-        head = RequestHead(believes: source)
+        _ fields: HPACKHeaders, limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil
+    ) throws(FramingError) {
+        head = RequestHead(trustedProxy: source)
         bytes = ByteBufferAllocator().buffer(capacity: Self.usualBytes)
         var (count, size) = (0, 0)
         for (name, value, _) in fields {
@@ -37,9 +37,9 @@ struct HTTP2RequestReader {
             count += 1
             size += name.utf8.count + value.utf8.count + 4
             guard count <= limits.fields, size <= limits.headerBlock else {
-                throw FramingFault(code: .headersTooLarge, detail: "too many fields, or too long ones")
+                throw FramingError(code: .headersTooLarge, detail: "too many fields, or too long ones")
             }
-            try take(name, value)
+            try process(name, value)
         }
         try finish(limits)
     }
@@ -49,7 +49,7 @@ struct HTTP2RequestReader {
 
     private mutating func takePseudo(
         _ name: String, _ value: String, _ limits: ListenerConfiguration.Limits
-    ) throws(FramingFault) {
+    ) throws(FramingError) {
         let isNew: Bool
         switch name {
         case ":method": isNew = methodLength == nil
@@ -60,7 +60,7 @@ struct HTTP2RequestReader {
         }
         guard isNew else { throw .malformed("a pseudo-header field twice") }
         guard value.utf8.count <= limits.requestLine else {
-            throw FramingFault(code: .uriTooLong, detail: "the path is too long")
+            throw FramingError(code: .uriTooLong, detail: "the path is too long")
         }
         let start = bytes.writerIndex
         bytes.writeString(value)
@@ -84,15 +84,15 @@ struct HTTP2RequestReader {
 
     private mutating func takeMethod(
         _ method: Range<Int>, _ bytes: borrowing Span<UInt8>
-    ) throws(FramingFault) {
+    ) throws(FramingError) {
         for index in method where !bytes[index].isTokenByte { throw .malformed("a method that is no token") }
-        try head.take(method: method, in: bytes)
+        try head.process(method: method, in: bytes)
         methodLength = method.count
     }
 
     private mutating func takeScheme(
         _ scheme: Range<Int>, _ bytes: borrowing Span<UInt8>
-    ) throws(FramingFault) {
+    ) throws(FramingError) {
         head.schemeIsHTTPS = bytes.reads("https", in: scheme)
         guard head.schemeIsHTTPS || bytes.reads("http", in: scheme) else {
             throw .malformed("a scheme that is neither http nor https")
@@ -100,23 +100,23 @@ struct HTTP2RequestReader {
         hasScheme = true
     }
 
-    private mutating func take(_ name: String, _ value: String) throws(FramingFault) {
+    private mutating func process(_ name: String, _ value: String) throws(FramingError) {
         // A client refers to a long entry of its table by one byte: each is checked where it lies, and only what is used is copied.
         let (field, hasObsoleteText) = try Self.check(name.utf8.span, value.utf8.span)
-        guard let field, !field.needsBelief || head.isBelieved else { return }
+        guard let field, !field.requiresTrustedProxy || head.isTrusted else { return }
         let start = bytes.writerIndex
         bytes.writeString(value)
         let place = start..<bytes.writerIndex
         let all = bytes
-        let isKept = try head.take(field, place, hasObsoleteText: hasObsoleteText, in: all.readableBytesUInt8Span)
+        let isKept = try head.process(field, place, hasObsoleteText: hasObsoleteText, in: all.readableBytesUInt8Span)
         if !isKept { bytes.moveWriterIndex(to: start) }
     }
 
-    private mutating func finish(_ limits: ListenerConfiguration.Limits) throws(FramingFault) {
+    private mutating func finish(_ limits: ListenerConfiguration.Limits) throws(FramingError) {
         guard let methodLength, hasScheme, let path else { throw .malformed("a pseudo-header field is missing") }
         // As the line of HTTP/1.1 would be.
         guard methodLength + path.count + 10 <= limits.requestLine else {
-            throw FramingFault(code: .uriTooLong, detail: "the path is too long")
+            throw FramingError(code: .uriTooLong, detail: "the path is too long")
         }
         // RFC 9113, section 8.3.1: the authority is the host; where both are there, they are the same.
         if head.host == nil { head.host = authority } else { head.authority = authority }
@@ -128,7 +128,7 @@ struct HTTP2RequestReader {
         }
     }
 
-    private mutating func takePath(_ path: Range<Int>, _ bytes: borrowing Span<UInt8>) throws(FramingFault) {
+    private mutating func takePath(_ path: Range<Int>, _ bytes: borrowing Span<UInt8>) throws(FramingError) {
         guard !path.isEmpty, bytes[path.lowerBound] == UInt8(ascii: "/") else {
             throw .malformed("a path that does not begin with a slash")
         }
@@ -146,7 +146,7 @@ struct HTTP2RequestReader {
     }
 
     /// Checks trailers, of which nothing is used: there are no pseudo-header fields in them (RFC 9113, section 8.1).
-    static func check(trailers: HPACKHeaders) throws(FramingFault) {
+    static func check(trailers: HPACKHeaders) throws(FramingError) {
         for (name, value, _) in trailers { _ = try check(name.utf8.span, value.utf8.span) }
     }
 
@@ -154,7 +154,7 @@ struct HTTP2RequestReader {
     /// HTTP/2 has no fields. Returns which field it is, nil for one that is ignored, and whether its value has bytes beyond ASCII.
     private static func check(
         _ name: borrowing Span<UInt8>, _ value: borrowing Span<UInt8>
-    ) throws(FramingFault) -> (field: RequestField?, hasObsoleteText: Bool) {
+    ) throws(FramingError) -> (field: RequestField?, hasObsoleteText: Bool) {
         let (wholeName, wholeValue) = (0..<name.count, 0..<value.count)
         guard name.isLowercaseToken else { throw .malformed("a field name that no field may have") }
         guard value.trimmed(wholeValue) == wholeValue else { throw .malformed("white space around a value") }

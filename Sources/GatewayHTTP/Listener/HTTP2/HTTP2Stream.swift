@@ -8,7 +8,7 @@ struct HTTP2Stream {
         /// The head is complete, and the body is not.
         case receiving(IncompleteRequest)
         /// The request is with the way of a call.
-        case serving(ClientDeparture, omitsBody: Bool)
+        case serving(ClientDisconnect, omitsBody: Bool)
         /// The answer was written; the stream ends when the client has taken it.
         case answered
     }

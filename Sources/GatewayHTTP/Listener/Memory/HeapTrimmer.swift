@@ -28,7 +28,7 @@ final class HeapTrimmer: Sendable {
 }
 
 /// Tells when a quantity has fallen far below its last peak.
-struct PeakWatch {
+struct PeakDetector {
     /// By how much it has to fall at least; and by a quarter of the peak.
     let least: Int
     private var peak = 0

@@ -11,7 +11,7 @@ internal import Synchronization
 /// many hold all that they may.
 public final class RequestMemory: Sendable {
     /// What a connection may hold: the bytes that are free beside what it holds then, divided by this.
-    enum Part: Int {
+    enum Share: Int {
         /// A client of one's own.
         case client = 256
         /// A listed proxy, whose connection carries the requests of many.
@@ -19,7 +19,7 @@ public final class RequestMemory: Sendable {
     }
 
     /// Whether a connection may hold so much.
-    enum Verdict: Equatable {
+    enum Admission: Equatable {
         case granted
         /// It is more than one connection may ever hold.
         case tooMuch
@@ -53,16 +53,16 @@ public final class RequestMemory: Sendable {
     /// What one connection holds. Loop-bound: its connection gives everything back at its end, by `set(0)`.
     struct Account {
         private let memory: RequestMemory
-        private let part: Part
+        private let part: Share
         private(set) var bytes = 0
 
-        init(of memory: RequestMemory, part: Part) {
+        init(of memory: RequestMemory, part: Share) {
             self.memory = memory
             self.part = part
         }
 
         /// Replaces what the connection holds. Less is always granted; more than it may hold is not counted.
-        mutating func set(_ wanted: Int) -> Verdict {
+        mutating func set(_ wanted: Int) -> Admission {
             if wanted == bytes { return .granted }
             let verdict = memory.change(from: bytes, to: wanted, part: part)
             if verdict == .granted { bytes = wanted } else { memory.refused.add() }
@@ -70,7 +70,7 @@ public final class RequestMemory: Sendable {
         }
     }
 
-    private func change(from old: Int, to new: Int, part: Part) -> Verdict {
+    private func change(from old: Int, to new: Int, part: Share) -> Admission {
         let change = new - old
         let all = total.add(change, ordering: .relaxed).newValue
         if change < 0 {
@@ -90,15 +90,15 @@ public final class RequestMemory: Sendable {
     }
 }
 
-extension RequestMemory.Verdict {
+extension RequestMemory.Admission {
     /// What a client is told of it; nil where it is granted.
-    var fault: FramingFault? {
+    var fault: FramingError? {
         switch self {
         case .granted: nil
         case .tooMuch:
-            FramingFault(code: .headersTooLarge, detail: "the incomplete requests of the connection are too large")
+            FramingError(code: .headersTooLarge, detail: "the incomplete requests of the connection are too large")
         case .exhausted:
-            FramingFault(code: .overloaded, detail: "incomplete requests hold the memory that there is for them")
+            FramingError(code: .overloaded, detail: "incomplete requests hold the memory that there is for them")
         }
     }
 }

@@ -4,19 +4,19 @@ internal import NIOCore
 /// The fields of a request that say for whom a proxy speaks, as places in the head. Read of listed proxies alone.
 struct ForwardingFields {
     /// What is looked for.
-    let source: ProxyTrust.Source
+    let source: TrustedProxies.Source
     /// `X-Forwarded-For` or `Forwarded`, in the order of the request.
     private var lists: [Range<Int>] = []
     /// The last `X-Forwarded-Proto`.
     private var scheme: Range<Int>?
 
-    init(_ source: ProxyTrust.Source) { self.source = source }
+    init(_ source: TrustedProxies.Source) { self.source = source }
 
     /// The most proxies of one way; beyond them the way is not followed.
-    private static let mostHops = 16
+    private static let maximumHops = 16
 
     /// Takes the field, if it is one that counts.
-    mutating func take(_ field: RequestField, _ value: Range<Int>) {
+    mutating func process(_ field: RequestField, _ value: Range<Int>) {
         switch (source, field) {
         case (.xForwardedFor, .xForwardedFor), (.forwarded, .forwarded): lists.append(value)
         case (.xForwardedFor, .xForwardedProto): scheme = value
@@ -26,22 +26,22 @@ struct ForwardingFields {
 
     /// Who is behind `proxy`: the list is walked from the right, where each proxy has put whom it heard from, as long as that is
     /// a proxy that is believed too. What a client has put further to the left is never reached.
-    func origin(behind proxy: Peer, in head: ByteBuffer, trust: ProxyTrust) -> RequestOrigin {
+    func origin(behind proxy: Peer, in head: ByteBuffer, trust: TrustedProxies) -> RequestOrigin {
         var origin = RequestOrigin(peer: proxy, isEncrypted: false)
-        var walk = ListWalk(lists: lists.map { Self.text($0, in: head) })
-        for _ in 0..<Self.mostHops {
+        var walk = ReverseListParser(lists: lists.map { Self.text($0, in: head) })
+        for _ in 0..<Self.maximumHops {
             guard let element = walk.next(), let hop = Self.hop(element, source) else { break }
             origin = RequestOrigin(peer: hop.peer, isEncrypted: hop.isEncrypted)
             if !trust.includes(hop.peer) { break }
         }
         if source == .xForwardedFor, let scheme {
-            var schemes = ListWalk(lists: [Self.text(scheme, in: head)])
+            var schemes = ReverseListParser(lists: [Self.text(scheme, in: head)])
             origin.isEncrypted = schemes.next().map(Self.isHTTPS) ?? false
         }
         return origin
     }
 
-    private static func hop(_ element: Substring, _ source: ProxyTrust.Source) -> RequestOrigin? {
+    private static func hop(_ element: Substring, _ source: TrustedProxies.Source) -> RequestOrigin? {
         switch source {
         case .xForwardedFor: peer(element).map { RequestOrigin(peer: $0, isEncrypted: false) }
         case .forwarded:

@@ -24,7 +24,7 @@ struct ProxyHeader: Equatable {
     private static let word = Array("PROXY ".utf8)
     private static let longestLine = 107
     /// Addresses and further things; far more than proxies send.
-    private static let mostBytes = 2048
+    private static let maximumBytes = 2048
 
     /// Reads the header off the front of the bytes.
     static func read(_ bytes: inout ByteBuffer) -> Reading {
@@ -68,7 +68,7 @@ struct ProxyHeader: Equatable {
             let family = bytes.getInteger(at: start + 1, as: UInt8.self),
             let length = bytes.getInteger(at: start + 2, as: UInt16.self)
         else { return .incomplete }
-        guard kind == 0x20 || kind == 0x21, length <= mostBytes else { return .malformed }
+        guard kind == 0x20 || kind == 0x21, length <= maximumBytes else { return .malformed }
         guard bytes.readableBytes >= signature.count + 4 + Int(length) else { return .incomplete }
         bytes.moveReaderIndex(forwardBy: signature.count + 4)
         // It is all there.

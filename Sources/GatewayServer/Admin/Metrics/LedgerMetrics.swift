@@ -3,7 +3,7 @@ internal import GatewayStore
 
 /// What the ledger holds. A scrape reads numbers that are there already.
 enum LedgerMetrics {
-    static func families(_ ledger: LedgerWatch, sessions: SessionRegister) -> [MetricFamily] {
+    static func families(_ ledger: LedgerMonitor, sessions: SessionRegister) -> [MetricFamily] {
         [
             MetricFamily(
                 "notify_gateway_ledger_up", .gauge, "1 while registrations can be changed, else 0.",

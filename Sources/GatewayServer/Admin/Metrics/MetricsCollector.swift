@@ -5,12 +5,12 @@ internal import GatewayStore
 
 /// Collects what every part counts, when somebody asks. Nothing of it is on the way of a call.
 struct MetricsCollector: Sendable {
-    let parts: GatewayParts
+    let parts: GatewayState
     let readiness: Readiness
-    let pulse: LoopPulse
+    let lagMonitor: EventLoopLagMonitor
     /// The gateway, once there is one.
-    let running: Current<RunningGateway?>
-    let ledger: LedgerWatch
+    let running: HotSwappable<RunningGateway?>
+    let ledger: LedgerMonitor
     /// The TLS of each listener that has one, by its address.
     let certificates: [(listener: String, tls: ServerTLS)]
 
@@ -30,7 +30,7 @@ struct MetricsCollector: Sendable {
         ]
         families += parts.metrics.families
         families += [build, expiries, bans]
-        families.append(trials)
+        families.append(shadowRejections)
         families.append(workers)
         if let running = running.value {
             families += await Self.connections(running.listenerReadings(), running.connectionsBeyondCaps)
@@ -41,9 +41,9 @@ struct MetricsCollector: Sendable {
         families += LedgerMetrics.families(ledger, sessions: parts.stores.sessions)
         families.append(
             MetricFamily(
-                "notify_gateway_loop_lag_seconds", .histogram,
+                "notify_gateway_event_loop_lag_seconds", .histogram,
                 "How late event loops get round to their work, in seconds.",
-                pulse.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
+                lagMonitor.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
         return families + ProcessMetrics.families()
     }
 
@@ -74,11 +74,11 @@ struct MetricsCollector: Sendable {
             ])
     }
 
-    private var trials: MetricFamily {
+    private var shadowRejections: MetricFamily {
         MetricFamily(
-            "notify_gateway_limit_would_refuse_total", .counter,
+            "notify_gateway_limit_shadow_rejections_total", .counter,
             "Calls that a limit in trial would have refused, and members of audiences that it would have skipped.",
-            parts.current.limiter.value.wouldRefuse.map { ([.init("limit", $0.limit)], .number(Double($0.count))) })
+            parts.current.limiter.value.wouldReject.map { ([.init("limit", $0.limit)], .number(Double($0.count))) })
     }
 
     private var workers: MetricFamily {
@@ -120,13 +120,13 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_journal_free_bytes", .gauge, "Bytes that are free on the journal's file system.",
                 Double(metrics.freeBytes.value)),
             MetricFamily(
-                "notify_gateway_journal_waiting_records", .gauge, "Records that wait to be written.",
+                "notify_gateway_journal_queued_records", .gauge, "Records that wait to be written.",
                 Double(parts.stores.journal.waiting)),
         ]
     }
 
     private static func connections(
-        _ readings: [(listener: String, reading: ListenerReading)], _ beyondCaps: (refused: UInt64, evicted: UInt64)
+        _ readings: [(listener: String, reading: ListenerStatistics)], _ beyondCaps: (refused: UInt64, evicted: UInt64)
     ) -> [MetricFamily] {
         func labels(_ listener: String) -> [MetricFamily.Label] { [.init("listener", listener)] }
         return [
@@ -137,13 +137,13 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_calls_in_flight", .gauge, "Calls that are served at the moment.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.calls))) }),
             MetricFamily(
-                "notify_gateway_calls_waiting", .gauge, "Calls that wait, since as many are served as may be.",
+                "notify_gateway_calls_queued", .gauge, "Calls that wait, since as many are served as may be.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.waiting))) }),
             MetricFamily(
                 "notify_gateway_connections_accepted_total", .counter, "Connections of clients that were accepted.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.accepted))) }),
             MetricFamily(
-                "notify_gateway_connections_refused_total", .counter,
+                "notify_gateway_connections_rejected_total", .counter,
                 "Connections that were one too many, in all or of one address.", Double(beyondCaps.refused)),
             MetricFamily(
                 "notify_gateway_connections_evicted_total", .counter,
@@ -157,13 +157,13 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_request_memory_bytes", .gauge, "Bytes that incomplete requests hold.",
                 Double(memory.bytes)),
             MetricFamily(
-                "notify_gateway_request_memory_refusals_total", .counter,
+                "notify_gateway_request_memory_rejections_total", .counter,
                 "Requests that were refused, and connections that were closed, for want of memory for incomplete requests.",
                 Double(memory.refused.value)),
         ]
     }
 
-    private static func upstream(_ reading: UpstreamReading) -> [MetricFamily] {
+    private static func upstream(_ reading: UpstreamStatistics) -> [MetricFamily] {
         [
             MetricFamily(
                 "notify_gateway_upstream_connections", .gauge, "Connections to the backend, by state.",
@@ -178,7 +178,8 @@ struct MetricsCollector: Sendable {
                     ([.init("destination", $0.address)], .number($0.isAvailable ? 1 : 0))
                 }),
             MetricFamily(
-                "notify_gateway_upstream_waiting", .gauge, "Requests that wait for a connection to the backend.",
+                "notify_gateway_upstream_pending_requests", .gauge,
+                "Requests that wait for a connection to the backend.",
                 Double(reading.waiting)),
             MetricFamily(
                 "notify_gateway_upstream_connects_total", .counter, "Attempts to connect to the backend, by their end.",

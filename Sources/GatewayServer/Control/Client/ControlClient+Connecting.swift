@@ -13,12 +13,12 @@ extension ControlClient {
                 }
         } catch let error as IOError {
             switch error.errnoCode {
-            case ENOENT, ECONNREFUSED, ENOTDIR: throw ControlClientFault.noGateway(path: path)
-            case EACCES, EPERM: throw ControlClientFault.notAllowed(path: path)
-            default: throw ControlClientFault.unusable(path: path, detail: OperatorMessage.of(error))
+            case ENOENT, ECONNREFUSED, ENOTDIR: throw ControlClientError.noGateway(path: path)
+            case EACCES, EPERM: throw ControlClientError.notAllowed(path: path)
+            default: throw ControlClientError.unusable(path: path, detail: OperatorMessage.of(error))
             }
         } catch {
-            throw ControlClientFault.unusable(path: path, detail: OperatorMessage.of(error))
+            throw ControlClientError.unusable(path: path, detail: OperatorMessage.of(error))
         }
     }
 

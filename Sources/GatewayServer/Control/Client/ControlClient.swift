@@ -24,18 +24,18 @@ public struct ControlClient: Sendable {
     ///   - isStream: Whether results may come at any time, or never.
     ///   - onItem: Called with the results, in order.
     /// - Returns: nil where all was done, else why not.
-    /// - Throws: `ControlClientFault`, and what `onItem` throws.
+    /// - Throws: `ControlClientError`, and what `onItem` throws.
     public func ask(
         _ request: ControlRequest, isStream: Bool = false, onItem: (JSONValue) throws -> Void
-    ) async throws -> ControlFault? {
+    ) async throws -> ControlError? {
         let line = request.line
-        guard line.count <= ControlProtocol.longestRequest else { throw ControlClientFault.tooLong }
+        guard line.count <= ControlProtocol.longestRequest else { throw ControlClientError.tooLong }
         let channel = try await connect()
         return try await channel.executeThenClose { inbound, outbound in
             do {
                 try await outbound.write(ByteBuffer(bytes: line))
             } catch {
-                throw ControlClientFault.brokenOff
+                throw ControlClientError.brokenOff
             }
             var reader = LineReader(longest: ControlProtocol.longestAnswer)
             let silence = Silence(channel.channel, after: isStream ? nil : patience)
@@ -45,8 +45,8 @@ public struct ControlClient: Sendable {
                     silence.restart()
                     reader.append(piece.readableBytesView)
                     while let next = reader.next() {
-                        guard case .complete(let line) = next, let answer = ControlAnswer(line: line) else {
-                            throw ControlClientFault.brokenOff
+                        guard case .complete(let line) = next, let answer = ControlResponse(line: line) else {
+                            throw ControlClientError.brokenOff
                         }
                         switch answer {
                         case .item(let item): try onItem(item)
@@ -58,7 +58,7 @@ public struct ControlClient: Sendable {
             } catch is IOError {
                 // A reset is an end like any other: one without the last line.
             }
-            throw silence.isBroken ? ControlClientFault.brokenOff : ControlClientFault.silent
+            throw silence.isBroken ? ControlClientError.brokenOff : ControlClientError.silent
         }
     }
 }

@@ -15,8 +15,8 @@ extension StoppedGateway {
     /// - Returns: nil where the results were handed over, else why not.
     public func read(
         _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
-    ) async throws -> ControlFault? {
-        let isExplaining = request.operation == ExplainOperation.name
+    ) async throws -> ControlError? {
+        let isDryRun = request.operation == ExplainOperation.name
         let copy: LedgerCopy?
         let ledger: SQLiteLedger
         let sessions: SessionRegister
@@ -29,7 +29,7 @@ extension StoppedGateway {
         }
         defer { copy?.remove() }
         // A gateway that never ran has no ledger, and to explain something is no reason to make it one.
-        guard copy != nil || isExplaining else {
+        guard copy != nil || isDryRun else {
             return .refused(
                 "\(configuration.ledger.file) does not exist: no gateway has run with this configuration yet, so there is "
                     + "nothing to list.")
@@ -37,9 +37,9 @@ extension StoppedGateway {
         do {
             ledger = try SQLiteLedger(
                 file: copy?.file ?? temporary.appending(path: "ledger.sqlite").path(percentEncoded: false),
-                limits: OpenStores.ledgerLimits(configuration))
-            if isExplaining, copy != nil,
-                IdentityChange(from: try ledger.nameRules(), to: configuration.names) != nil
+                limits: GatewayStores.ledgerLimits(configuration))
+            if isDryRun, copy != nil,
+                NameRulesChange(from: try ledger.nameRules(), to: configuration.names) != nil
             {
                 try ledger.close()
                 return .refused("Names are made by other rules than those of the ledger; the gateway would not start.")
@@ -48,26 +48,26 @@ extension StoppedGateway {
         } catch {
             return .unavailable("The ledger cannot be read: \(error.reason)")
         }
-        let chain = isExplaining ? await makeChain(revocations: sessions) : AuthenticatorChain([])
-        let explainer = CallExplainer(
+        let chain = isDryRun ? await makeChain(revocations: sessions) : AuthenticatorChain([])
+        let dryRun = DryRun(
             rules: configuration.rules(
                 chain: chain, limiter: Limiter(configuration.limits, clocks: clocks),
-                throttle: LoginThrottle(clocks: clocks), verdicts: VerdictCache(clocks: clocks),
-                sends: SendMemory(clocks: clocks)),
+                throttle: LoginThrottle(clocks: clocks), passwordCache: PasswordCache(clocks: clocks),
+                sends: IdempotencyStore(clocks: clocks)),
             ledger: ledger, sessions: sessions, clocks: clocks,
             // The digest of a message is for the journal, which is not written.
             digester: KeyedDigester(key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max) })))
         let operations = ControlOperations(
             [
-                ExplainOperation(explainer: Current(explainer), names: configuration.names),
+                ExplainOperation(dryRun: HotSwappable(dryRun), names: configuration.names),
                 ListTokensOperation(sessions: sessions, names: configuration.names),
                 ListRegistrationsOperation(ledger: ledger, names: configuration.names),
-            ], journal: ClosedJournal(), logger: logger)
+            ], journal: NoOpJournal(), logger: logger)
         let fault = try await hand(over: request, to: operations, by: operatorID, onItem: onItem)
         do throws(LedgerUnavailable) {
             try ledger.close()
         } catch {
-            logger.error("The ledger was not closed in order", metadata: ["detail": "\(error.detail)"])
+            logger.error("Ledger was not closed cleanly", metadata: ["detail": "\(error.detail)"])
         }
         return fault
     }
@@ -83,7 +83,7 @@ extension StoppedGateway {
 }
 
 /// The journal of those who write nothing down.
-private struct ClosedJournal: Journal {
+private struct NoOpJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         throw JournalUnavailable("no journal is open")
     }

@@ -23,7 +23,7 @@ public struct StoppedGateway: Sendable {
     /// - Returns: nil where all was done, else why not.
     public func ask(
         _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
-    ) async throws -> ControlFault? {
+    ) async throws -> ControlError? {
         // Only an import has something to bring where there is nothing yet.
         guard
             request.operation == ImportRegistrationsOperation.name
@@ -33,20 +33,21 @@ public struct StoppedGateway: Sendable {
                 "\(configuration.ledger.file) does not exist: no gateway has run with this configuration yet. Nothing was changed."
             )
         }
-        let stores: OpenStores
+        let stores: GatewayStores
         do {
-            stores = try OpenStores(configuration, clocks: clocks, logger: logger)
+            stores = try GatewayStores(configuration, clocks: clocks, logger: logger)
         } catch {
             return .unavailable("The stores cannot be opened: \(error.reason)")
         }
         let sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
         let revocation = UserRevocation(
-            sessions: stores.sessions, verdicts: VerdictCache(clocks: clocks), throttle: LoginThrottle(clocks: clocks),
-            sends: SendMemory(clocks: clocks), journal: stores.journal, sweeper: sweeper, logger: logger)
+            sessions: stores.sessions, passwordCache: PasswordCache(clocks: clocks),
+            throttle: LoginThrottle(clocks: clocks),
+            sends: IdempotencyStore(clocks: clocks), journal: stores.journal, sweeper: sweeper, logger: logger)
         let operations = ControlOperations(
             StoreOperations(
                 ledger: stores.ledger, sessions: stores.sessions, revocation: revocation, sweeper: sweeper,
-                names: configuration.names, handles: Current(configuration.backend.handles), clocks: clocks
+                names: configuration.names, handles: HotSwappable(configuration.backend.handles), clocks: clocks
             ).all,
             journal: stores.journal, logger: logger)
         do {
@@ -63,12 +64,12 @@ public struct StoppedGateway: Sendable {
     func hand(
         over request: ControlRequest, to operations: ControlOperations, by operatorID: UInt32,
         onItem: (JSONValue) throws -> Void
-    ) async throws -> ControlFault? {
+    ) async throws -> ControlError? {
         let (lines, line) = AsyncStream<[UInt8]>.makeStream()
         let end = await operations.carryOut(request, by: operatorID) { bytes in line.yield(bytes) }
         line.finish()
         for await bytes in lines {
-            if case .item(let item) = ControlAnswer(line: bytes.dropLast()) { try onItem(item) }
+            if case .item(let item) = ControlResponse(line: bytes.dropLast()) { try onItem(item) }
         }
         if case .failed(let fault) = end { return fault }
         return nil

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import GatewayCore
 
@@ -33,13 +34,13 @@ public struct StoresOwner: Sendable, Hashable {
     ///
     /// The real user stays root, so that records name who ran the command. Called once, before a command opens a store.
     ///
-    /// - Throws: `ConfigurationFault` where the system does not let root change.
+    /// - Throws: `ConfigurationError` where the system does not let root change.
     public func assume() throws {
         guard geteuid() == 0, user != 0 else { return }
         let name = getpwuid(user).map { String(cString: $0.pointee.pw_name) }
         let hasGroups = name.map { initgroups($0, group) == 0 } ?? (setgroups(1, [group]) == 0)
         guard hasGroups, setegid(group) == 0, seteuid(user) == 0 else {
-            throw ConfigurationFault(
+            throw ConfigurationError(
                 file: directory,
                 "belongs to uid \(user), and root cannot become that user: \(String(cString: strerror(errno)))")
         }

@@ -9,7 +9,7 @@ struct BackupLedgerOperation: ControlOperation {
 
     let ledger: SQLiteLedger
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let file = try arguments.text("file"), file.hasPrefix("/") else {
             throw .malformed("file must be an absolute path.")
         }

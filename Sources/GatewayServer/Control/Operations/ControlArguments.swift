@@ -5,7 +5,7 @@ struct ControlArguments: Sendable {
     private let members: [JSONValue.Member]
 
     /// Arguments of which each has one of the names.
-    init(_ members: [JSONValue.Member], named names: Set<String>) throws(ControlFault) {
+    init(_ members: [JSONValue.Member], named names: Set<String>) throws(ControlError) {
         for member in members where !names.contains(member.name) {
             let known = names.sorted().joined(separator: ", ")
             throw .malformed("The operation takes no such argument. It takes: \(known.isEmpty ? "none" : known).")
@@ -14,14 +14,14 @@ struct ControlArguments: Sendable {
     }
 
     /// Text; nil where it is absent or null.
-    func text(_ name: String) throws(ControlFault) -> String? {
+    func text(_ name: String) throws(ControlError) -> String? {
         guard let value = value(name) else { return nil }
         guard let text = value.string else { throw .malformed("\(name) must be text.") }
         return text
     }
 
     /// A list of texts; empty where it is absent or null.
-    func texts(_ name: String) throws(ControlFault) -> [String] {
+    func texts(_ name: String) throws(ControlError) -> [String] {
         guard let value = value(name) else { return [] }
         guard case .array(let values) = value else { throw .malformed("\(name) must be a list of texts.") }
         let texts = values.compactMap(\.string)
@@ -30,21 +30,21 @@ struct ControlArguments: Sendable {
     }
 
     /// A whole number that is not negative; nil where it is absent or null.
-    func number(_ name: String) throws(ControlFault) -> Int64? {
+    func number(_ name: String) throws(ControlError) -> Int64? {
         guard let value = value(name) else { return nil }
         guard let number = value.integer, number >= 0 else { throw .malformed("\(name) must be a whole number.") }
         return number
     }
 
     /// Whether it is true; false where it is absent or null.
-    func flag(_ name: String) throws(ControlFault) -> Bool {
+    func flag(_ name: String) throws(ControlError) -> Bool {
         guard let value = value(name) else { return false }
         guard case .bool(let flag) = value else { throw .malformed("\(name) must be true or false.") }
         return flag
     }
 
     /// A user's name in any spelling, canonical; nil where it is absent or null.
-    func user(_ name: String, by rules: NameRules) throws(ControlFault) -> UserName? {
+    func user(_ name: String, by rules: NameRules) throws(ControlError) -> UserName? {
         guard let text = try text(name) else { return nil }
         guard let user = rules.canonical(text) else { throw .refused("What \(name) says is not a user's name.") }
         return user

@@ -8,13 +8,13 @@ struct ControlContext: Sendable {
     let call: CallID
     let journal: any Journal
     /// Takes a line of the answer; returns once the system has taken it.
-    let write: @Sendable ([UInt8]) async throws(ControlFault) -> Void
+    let write: @Sendable ([UInt8]) async throws(ControlError) -> Void
 
     /// Sends one result, and waits until the system has taken it: who produces faster than the peer reads is slowed down.
     ///
     /// Throws where the peer is gone; what has been done by then stays done.
-    func send(_ item: JSONValue) async throws(ControlFault) {
-        let line = ControlAnswer.item(item).line
+    func send(_ item: JSONValue) async throws(ControlError) {
+        let line = ControlResponse.item(item).line
         guard line.count <= ControlProtocol.longestAnswer else { throw .refused("A result is too long to be sent.") }
         try await write(line)
     }
@@ -28,7 +28,7 @@ struct ControlContext: Sendable {
     @discardableResult
     func record(
         _ action: Action, user: UserName? = nil, target: String? = nil
-    ) async throws(ControlFault) -> OperatorRecord {
+    ) async throws(ControlError) -> OperatorRecord {
         var facts = CallFacts(call: call, peer: .control)
         facts.action = action
         facts.user = user

@@ -16,7 +16,7 @@ protocol ControlOperation: Sendable {
     ///
     /// What changes something calls `context.record` first, changes it in the next step, and answers after that: who hung up in
     /// between has changed it all the same. It is never cancelled, and has to end by itself.
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault)
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError)
 }
 
 extension ControlOperation {

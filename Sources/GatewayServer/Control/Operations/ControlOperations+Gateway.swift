@@ -10,7 +10,7 @@ extension ControlOperations {
         let limiter: @Sendable () -> Limiter
         let names: NameRules
         let reloading: ReloadService
-        let explainer: Current<CallExplainer>
+        let dryRun: HotSwappable<DryRun>
         let stores: StoreOperations
     }
 
@@ -22,7 +22,7 @@ extension ControlOperations {
             LiftBansOperation(throttle: parts.throttle, names: parts.names),
             ShowLimitsOperation(limiter: parts.limiter, names: parts.names),
             ResetLimitsOperation(limiter: parts.limiter, names: parts.names),
-            ExplainOperation(explainer: parts.explainer, names: parts.names),
+            ExplainOperation(dryRun: parts.dryRun, names: parts.names),
         ] + parts.stores.all
     }
 }

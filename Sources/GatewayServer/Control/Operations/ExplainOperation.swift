@@ -7,27 +7,27 @@ struct ExplainOperation: ControlOperation {
     static let name = "explain"
     static let arguments: Set<String> = ["user", "groups", "call", "body"]
 
-    let explainer: Current<CallExplainer>
+    let dryRun: HotSwappable<DryRun>
     let names: NameRules
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let text = try arguments.text("user"), let user = try arguments.user("user", by: names) else {
             throw .malformed("user is missing.")
         }
         let login = names.login(PresentedName(text))
-        let account = await explainer.value.lookUpAccount(of: user, login: login)
+        let account = await dryRun.value.lookUpAccount(of: user, login: login)
         let given = try Self.groups(in: arguments)
         let groups = given.isEmpty ? account.groups ?? [] : given
         guard let line = try arguments.text("call") else { throw .malformed("call is missing.") }
         let request = try Self.request(line, body: try arguments.text("body") ?? "", id: context.call)
-        let explanation = await explainer.value.explain(
+        let explanation = await dryRun.value.explain(
             request, as: Identity(user: user, groups: groups, authenticator: "explain"),
             login: login)
         try await context.send(explanation.item(of: user, in: groups, account))
     }
 
     /// The groups that the operator gives.
-    private static func groups(in arguments: ControlArguments) throws(ControlFault) -> Set<GroupName> {
+    private static func groups(in arguments: ControlArguments) throws(ControlError) -> Set<GroupName> {
         var groups: Set<GroupName> = []
         for text in try arguments.texts("groups") {
             guard let group = GroupName(text) else { throw .refused("What groups says is not a group's name.") }
@@ -39,7 +39,7 @@ struct ExplainOperation: ControlOperation {
     /// The request that a listener would make of the line, where it would make one at all.
     private static func request(
         _ line: String, body: String, id: CallID
-    ) throws(ControlFault) -> ReceivedRequest {
+    ) throws(ControlError) -> ReceivedRequest {
         let parts = line.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 2, let method = HTTPMethod(rawValue: String(parts[0])) else {
             throw .refused("call is a method and a target, such as: POST /api/notifications?pns=apns&to_tag=bob")
@@ -52,7 +52,7 @@ struct ExplainOperation: ControlOperation {
         return ReceivedRequest(
             id: id, method: method, path: ByteBuffer(bytes: target[..<(mark ?? target.endIndex)]),
             query: mark.map { ByteBuffer(bytes: target[target.index(after: $0)...]) },
-            body: ByteBuffer(string: body), peer: .control, credentialsMayTravel: true)
+            body: ByteBuffer(string: body), peer: .control, allowsCredentials: true)
     }
 }
 
@@ -74,11 +74,11 @@ extension Explanation {
         if let registration { members.append(.init("registration", .string(registration.text))) }
         members.append(.init("limits", .array(limits.map(\.item))))
         switch end {
-        case .refused(let refusal, let status):
+        case .refused(let rejection, let status):
             members.append(.init("end", .string("refused")))
-            members.append(.init("code", .string(refusal.code.rawValue)))
+            members.append(.init("code", .string(rejection.code.rawValue)))
             members.append(.init("status", .number(String(status))))
-            members.append(.init("detail", .string(refusal.detail)))
+            members.append(.init("detail", .string(rejection.detail)))
         case .answeredHere:
             members.append(.init("end", .string("answered-here")))
         case .forwarded(let requests, let skipped):
@@ -96,7 +96,7 @@ extension AccountLookup.Undecided {
     }
 }
 
-extension LimitStanding {
+extension LimitStatus {
     /// The standing as one result.
     var item: JSONValue {
         var members: [JSONValue.Member] = [.init("limit", .string(limit))]

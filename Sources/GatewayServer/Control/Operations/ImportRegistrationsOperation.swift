@@ -10,7 +10,7 @@ struct ImportRegistrationsOperation: ControlOperation {
     let ledger: SQLiteLedger
     let sweeper: RegistrationSweeper
     let names: NameRules
-    let handles: Current<HandleRules>
+    let handles: HotSwappable<HandleRules>
     let clocks: Clocks
 
     /// How many entries are written in one transaction: while it lasts no device can register.
@@ -18,22 +18,23 @@ struct ImportRegistrationsOperation: ControlOperation {
     /// The most bytes that an export may have: half a million registrations or more.
     private static let longest = 1 << 30
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let file = try arguments.text("file"), file.hasPrefix("/") else {
             throw .malformed("file must be an absolute path.")
         }
         let isPurging = try arguments.flag("purge")
         let isConfirming = try arguments.flag("confirm-all")
-        let export = RegistrationImport(try Self.read(file), judge: ExportJudge(names: names, handles: handles.value))
+        let export = RegistrationImport(
+            try Self.read(file), judge: ExportValidator(names: names, handles: handles.value))
         let record = try await context.record(
             .operatorImport, target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(file)".cut)
         var counts: [String: Int] = [:]
-        do throws(ControlFault) {
+        do throws(ControlError) {
             var rest = export.lines[...]
             while !rest.isEmpty {
                 let lines = rest.prefix(Self.batch)
                 rest = rest.dropFirst(Self.batch)
-                try await take(lines, isPurging: isPurging, isConfirming: isConfirming, &counts, in: context)
+                try await importEntries(lines, isPurging: isPurging, isConfirming: isConfirming, &counts, in: context)
             }
             try await askingLedger { () async throws(LedgerUnavailable) in
                 try await ledger.noteImport(now: clocks.wall())
@@ -46,18 +47,18 @@ struct ImportRegistrationsOperation: ControlOperation {
         if case .imported(_, let unconfirmed) = state { counts["unconfirmed"] = unconfirmed }
         try await context.send(
             .object(
-                ["bound", "known", "unsound", "purged", "left-alone", "confirmed", "unconfirmed"].map {
+                ["bound", "known", "rejected", "purged", "skipped", "confirmed", "unconfirmed"].map {
                     JSONValue.Member($0, .number(String(counts[$0] ?? 0)))
                 }))
     }
 
-    private func take(
+    private func importEntries(
         _ lines: ArraySlice<RegistrationImport.Line>, isPurging: Bool, isConfirming: Bool,
         _ counts: inout [String: Int], in context: ControlContext
-    ) async throws(ControlFault) {
+    ) async throws(ControlError) {
         let entries = lines.compactMap(\.entry)
         let verdicts = try await askingLedger { () async throws(LedgerUnavailable) in
-            try await ledger.take(entries, purging: isPurging, confirming: isConfirming, now: clocks.wall())
+            try await ledger.importEntries(entries, purging: isPurging, confirming: isConfirming, now: clocks.wall())
         }
         if verdicts.contains(.purged) { sweeper.wake() }
         var next = verdicts.makeIterator()
@@ -65,11 +66,11 @@ struct ImportRegistrationsOperation: ControlOperation {
             let verdict = line.entry == nil ? nil : next.next()
             let word: String
             switch verdict {
-            case nil: word = "left-alone"
+            case nil: word = "skipped"
             case .bound: word = "bound"
             case .confirmed: word = "confirmed"
             case .known: word = "known"
-            case .superseded, .unsound: word = "unsound"
+            case .superseded, .unsound: word = "rejected"
             case .purged: word = "purged"
             }
             counts[word, default: 0] += 1
@@ -84,15 +85,15 @@ struct ImportRegistrationsOperation: ControlOperation {
         }
     }
 
-    private static func read(_ file: String) throws(ControlFault) -> Data {
+    private static func read(_ file: String) throws(ControlError) -> Data {
         do {
             let attributes = try FileManager.default.attributesOfItem(atPath: file)
             // A pipe or a device could keep the gateway reading for ever.
             guard attributes[.type] as? FileAttributeType == .typeRegular,
                 let size = attributes[.size] as? Int, size <= longest
-            else { throw ControlFault.refused("\(file) is no file of at most \(longest >> 20) MiB.") }
+            else { throw ControlError.refused("\(file) is no file of at most \(longest >> 20) MiB.") }
             return try Data(contentsOf: URL(filePath: file), options: .mappedIfSafe)
-        } catch let fault as ControlFault {
+        } catch let fault as ControlError {
             throw fault
         } catch {
             throw .refused("\(file) cannot be read by the gateway (uid \(geteuid())): \(OperatorMessage.of(error))")

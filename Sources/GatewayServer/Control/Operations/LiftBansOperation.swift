@@ -9,7 +9,7 @@ struct LiftBansOperation: ControlOperation {
     let throttle: LoginThrottle
     let names: NameRules
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let user = try arguments.user("user", by: names)
         let address = try arguments.text("address")
         let isAll = try arguments.flag("all")

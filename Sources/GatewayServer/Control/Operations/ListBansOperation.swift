@@ -7,7 +7,7 @@ struct ListBansOperation: ControlOperation {
 
     let throttle: LoginThrottle
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         for ban in throttle.list() {
             var members: [JSONValue.Member] = []
             if let user = ban.user { members.append(.init("user", .string(user.text))) }

@@ -11,7 +11,7 @@ struct ListRegistrationsOperation: ControlOperation {
 
     private static let page = 1000
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         if let user = try arguments.user("user", by: names) {
             for registration in try await askingLedger({ () async throws(LedgerUnavailable) in
                 try await ledger.registrations(of: user)
@@ -35,7 +35,7 @@ struct ListRegistrationsOperation: ControlOperation {
         }
     }
 
-    private func send(_ registration: OwnedRegistration, in context: ControlContext) async throws(ControlFault) {
+    private func send(_ registration: OwnedRegistration, in context: ControlContext) async throws(ControlError) {
         let isUnconfirmed = registration.unconfirmedSince != nil && registration.state == .live
         var members: [JSONValue.Member] = [
             .init("registration", .string(registration.id.text)), .init("user", .string(registration.owner.text)),
@@ -45,7 +45,7 @@ struct ListRegistrationsOperation: ControlOperation {
             .init("state", .string(isUnconfirmed ? "unconfirmed" : registration.state.rawValue)),
             .init("created", .string(registration.created.description)),
             .init("last_seen", .string(registration.lastSeen.description)),
-            .init("hand_overs", .number(String(registration.handOvers))),
+            .init("hand_overs", .number(String(registration.ownershipTransfers))),
         ]
         if isUnconfirmed, let end = ledger.confirmationEnd(registration) {
             members.append(.init("confirm_until", .string(end.description)))

@@ -9,7 +9,7 @@ struct ListTokensOperation: ControlOperation {
     let sessions: SessionRegister
     let names: NameRules
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let user = try arguments.user("user", by: names)
         for session in sessions.allSessions where user == nil || session.user == user {
             var members: [JSONValue.Member] = [

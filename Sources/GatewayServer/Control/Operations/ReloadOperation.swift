@@ -7,7 +7,7 @@ struct ReloadOperation: ControlOperation {
 
     let reloading: ReloadService
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let record = try await context.record(.operatorReload)
         guard let problems = await reloading.reloadNow() else {
             record.failed()

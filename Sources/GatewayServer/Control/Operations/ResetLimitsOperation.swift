@@ -4,20 +4,20 @@ internal import GatewayCore
 /// `limits reset`: forgets what was spent of limits: by whoever is named, of one limit, or all of it. Counts at once.
 struct ResetLimitsOperation: ControlOperation {
     static let name = "limits reset"
-    static let arguments = LimitPick.arguments.union(["all"])
+    static let arguments = LimitSelector.arguments.union(["all"])
 
     /// The limiter of the configuration in force.
     let limiter: @Sendable () -> Limiter
     let names: NameRules
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
-        let pick = try LimitPick(arguments, of: limiter(), names: names)
-        guard try arguments.flag("all") == pick.isEverything else {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        let selector = try LimitSelector(arguments, of: limiter(), names: names)
+        guard try arguments.flag("all") == selector.isEverything else {
             throw .malformed("Either all must be given, or what to reset.")
         }
         try await context.record(
-            .operatorResetLimits, user: pick.user, target: pick.isEverything ? "all" : pick.target)
-        let reset = limiter().reset(pick)
+            .operatorResetLimits, user: selector.user, target: selector.isEverything ? "all" : selector.target)
+        let reset = limiter().reset(selector)
         try await context.send(.object([.init("reset", .number(String(reset)))]))
     }
 }

@@ -9,7 +9,7 @@ struct RevokeRegistrationOperation: ControlOperation {
     let ledger: SQLiteLedger
     let sweeper: RegistrationSweeper
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let id = try arguments.text("registration").flatMap(RegistrationID.init) else {
             throw .malformed("registration must be a registration's id.")
         }
@@ -17,7 +17,7 @@ struct RevokeRegistrationOperation: ControlOperation {
             let owner = try await askingLedger({ () async throws(LedgerUnavailable) in try await ledger.owner(of: id) })
         else { throw .refused("There is no such registration.") }
         let record = try await context.record(.operatorRevokeRegistration, user: owner, target: id.text)
-        do throws(ControlFault) {
+        do throws(ControlError) {
             _ = try await askingLedger { () async throws(LedgerUnavailable) in try await ledger.revoke(id) }
         } catch {
             record.failed()

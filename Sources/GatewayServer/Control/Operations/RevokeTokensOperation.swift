@@ -11,7 +11,7 @@ struct RevokeTokensOperation: ControlOperation {
     let revocation: UserRevocation
     let names: NameRules
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let user = try arguments.user("user", by: names)
         let session = try arguments.text("session")
         let token = try arguments.text("token")
@@ -40,7 +40,7 @@ struct RevokeTokensOperation: ControlOperation {
             guard (1...128).contains(token.utf8.count) else { throw .malformed("token must be a token's id.") }
             let record = try await context.record(.operatorRevoke, user: user, target: token)
             try await change(record) { () throws(LedgerUnavailable) in
-                try await sessions.revokeAtOnce(token: token, of: user, until: WallTime(seconds: until))
+                try await sessions.revokeInMemory(token: token, of: user, until: WallTime(seconds: until))
             }
         default:
             throw .malformed("Give a user, or a session, or a token with its user and its end.")
@@ -50,7 +50,7 @@ struct RevokeTokensOperation: ControlOperation {
     /// Says how much was ended.
     private func report(
         sessions: Int, registrations: Int = 0, in context: ControlContext
-    ) async throws(ControlFault) {
+    ) async throws(ControlError) {
         try await context.send(
             .object([
                 .init("sessions", .number(String(sessions))), .init("registrations", .number(String(registrations))),
@@ -60,7 +60,7 @@ struct RevokeTokensOperation: ControlOperation {
     /// What counts in memory counts, whatever the disk says; but whoever asked must know that it will not outlive a restart.
     private func change(
         _ record: OperatorRecord, _ change: () async throws(LedgerUnavailable) -> Void
-    ) async throws(ControlFault) {
+    ) async throws(ControlError) {
         do throws(LedgerUnavailable) {
             try await change()
         } catch {

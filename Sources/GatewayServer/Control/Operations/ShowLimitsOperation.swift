@@ -5,18 +5,19 @@ internal import GatewayCore
 /// not.
 struct ShowLimitsOperation: ControlOperation {
     static let name = "limits show"
-    static let arguments = LimitPick.arguments
+    static let arguments = LimitSelector.arguments
 
     /// The limiter of the configuration in force.
     let limiter: @Sendable () -> Limiter
     let names: NameRules
 
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlFault) {
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let limiter = limiter()
-        let pick = try LimitPick(arguments, of: limiter, names: names)
-        let standings =
-            pick.isOfWholeLimits
-            ? limiter.spent().filter { pick.limit == nil || $0.limit == pick.limit } : limiter.standings(of: pick)
-        for standing in standings { try await context.send(standing.item) }
+        let selector = try LimitSelector(arguments, of: limiter, names: names)
+        let statuses =
+            selector.isOfWholeLimits
+            ? limiter.spent().filter { selector.limit == nil || $0.limit == selector.limit }
+            : limiter.statuses(of: selector)
+        for status in statuses { try await context.send(status.item) }
     }
 }

@@ -8,7 +8,7 @@ struct StoreOperations: Sendable {
     let revocation: UserRevocation
     let sweeper: RegistrationSweeper
     let names: NameRules
-    let handles: Current<HandleRules>
+    let handles: HotSwappable<HandleRules>
     let clocks: Clocks
 
     /// Every such operation.

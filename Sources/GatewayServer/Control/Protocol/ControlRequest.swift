@@ -14,7 +14,7 @@ public struct ControlRequest: Sendable, Hashable {
     }
 
     /// Reads a line, without its line feed.
-    init(line: [UInt8]) throws(ControlFault) {
+    init(line: [UInt8]) throws(ControlError) {
         let value: JSONValue
         do {
             value = try JSONParser().parse(line.span)

@@ -18,7 +18,7 @@ final class ControlConnection: ChannelDuplexHandler {
     }
 
     private let operatorID: UInt32
-    private let turnedAway: ControlFault?
+    private let turnedAway: ControlError?
     private let operations: ControlOperations
     private let slots: ControlSlots
     private let settings: ControlSettings
@@ -29,7 +29,7 @@ final class ControlConnection: ChannelDuplexHandler {
     /// - Parameter turnedAway: Why no request of this peer is carried out. It is told once it has sent one, since who writes to a
     ///   closed socket may not get to read what was in it.
     init(
-        operatorID: UInt32, turnedAway: ControlFault? = nil, operations: ControlOperations, slots: ControlSlots,
+        operatorID: UInt32, turnedAway: ControlError? = nil, operations: ControlOperations, slots: ControlSlots,
         settings: ControlSettings
     ) {
         self.operatorID = operatorID
@@ -59,7 +59,7 @@ final class ControlConnection: ChannelDuplexHandler {
         case .tooLong:
             end(.malformed("The request is longer than \(ControlProtocol.longestRequest) bytes."), on: context.channel)
         case .complete(let line):
-            do throws(ControlFault) {
+            do throws(ControlError) {
                 if let turnedAway { throw turnedAway }
                 let request = try ControlRequest(line: line)
                 deadline.cancel()
@@ -112,7 +112,7 @@ final class ControlConnection: ChannelDuplexHandler {
         let (operations, slots, operatorID) = (operations, slots, operatorID)
         // Off the loop: calls of clients live there.
         let task = Task {
-            let end = await operations.carryOut(request, by: operatorID) { line throws(ControlFault) in
+            let end = await operations.carryOut(request, by: operatorID) { line throws(ControlError) in
                 do {
                     try await channel.writeAndFlush(ByteBuffer(bytes: line)).get()
                 } catch {
@@ -125,7 +125,7 @@ final class ControlConnection: ChannelDuplexHandler {
         state = .answering(operations.isStream(request) ? task : nil)
     }
 
-    private func end(_ fault: ControlFault, on channel: any Channel) {
+    private func end(_ fault: ControlError, on channel: any Channel) {
         if case .reading(_, let deadline) = state { deadline.cancel() }
         state = .ended
         channel.finish(.failed(fault))
@@ -134,7 +134,7 @@ final class ControlConnection: ChannelDuplexHandler {
 
 extension Channel {
     /// Sends the last line of an answer and closes; what a peer has not read by then it can still read.
-    func finish(_ end: ControlAnswer) {
+    func finish(_ end: ControlResponse) {
         writeAndFlush(ByteBuffer(bytes: end.line)).whenComplete { _ in self.close(promise: nil) }
     }
 }

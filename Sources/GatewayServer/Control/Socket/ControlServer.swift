@@ -21,7 +21,7 @@ final class ControlServer: Sendable {
 
     /// Listens at the path from now on. A socket file that nobody listens on is replaced.
     ///
-    /// - Throws: `ControlFault` where others could tamper with the directory, `ListenerError` where something else has the
+    /// - Throws: `ControlError` where others could tamper with the directory, `ListenerError` where something else has the
     ///   path, and what the system says.
     static func open(
         path: String, operations: ControlOperations, group: MultiThreadedEventLoopGroup, logger: Logger,
@@ -29,7 +29,7 @@ final class ControlServer: Sendable {
     ) async throws -> ControlServer {
         let file = try await NIOThreadPool.singleton.runIfActive {
             try ControlSocketPath.makeDirectory(of: path)
-            if let obstacle = ControlSocketPath.obstacle(inDirectoryOf: path) { throw ControlFault.refused(obstacle) }
+            if let obstacle = ControlSocketPath.obstacle(inDirectoryOf: path) { throw ControlError.refused(obstacle) }
             return try UnixSocketFile.make(path: path, mode: 0o600)
         }
         let slots = ControlSlots(settings)
@@ -71,9 +71,9 @@ final class ControlServer: Sendable {
         _ peer: PeerCredentials, on channel: any Channel, _ operations: ControlOperations, _ slots: ControlSlots,
         _ settings: ControlSettings, _ logger: Logger
     ) throws {
-        let turnedAway: ControlFault?
+        let turnedAway: ControlError?
         if !peer.isOperator {
-            logger.warning("The control socket turned a user away", metadata: ["operator": "\(peer.uid)"])
+            logger.warning("Control socket rejected a user", metadata: ["operator": "\(peer.uid)"])
             turnedAway = .refused("Only root and the gateway's own user may ask; you are uid \(peer.uid).")
         } else if slots.take(channel, .served) {
             turnedAway = nil

@@ -6,7 +6,7 @@ internal import GatewayCore
 final class AuditInserter {
     private let insertion: Statement
     private let words: AuditWords
-    private var clock = LineClock()
+    private var clock = LineTimestampReader()
 
     init(_ database: Database) throws {
         insertion = try database.makeStatement(

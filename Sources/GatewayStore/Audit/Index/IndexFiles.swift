@@ -5,13 +5,13 @@ internal import Synchronization
 /// The files of the index in the journal's directory, and the lock that its processes share.
 ///
 /// A process that uses the index holds a shared lock (flock(2)) on `index.lock`. A process that opens the index alone
-/// keeps the database only where ``CleanEnd`` is valid, and removes all files of the index otherwise. SQLite writes the
+/// keeps the database only where ``CleanShutdownMarker`` is valid, and removes all files of the index otherwise. SQLite writes the
 /// database without synchronizing, so a power failure may leave it in any state. The last process that closes the
 /// database writes a new marker.
 final class IndexFiles: Sendable {
     /// The path of the database.
     let database: String
-    private let cleanEnd: CleanEnd
+    private let cleanEnd: CleanShutdownMarker
     private let descriptor: CInt
     private let state = Mutex(State())
 
@@ -26,7 +26,7 @@ final class IndexFiles: Sendable {
     /// Acquires the shared lock, and removes a database without a valid marker where no other process uses it. Blocks.
     init(directory: String) throws(FileFailure) {
         database = directory + "/" + AuditIndex.fileName
-        cleanEnd = CleanEnd(database: database)
+        cleanEnd = CleanShutdownMarker(database: database)
         let lock = directory + "/index.lock"
         descriptor = try Self.open(lock)
         do throws(FileFailure) {
@@ -137,7 +137,7 @@ final class IndexFiles: Sendable {
     static func isClosedInOrder(in directory: String) -> Bool {
         let database = directory + "/" + AuditIndex.fileName
         return access(directory + "/index.damaged", F_OK) != 0 && hasNoLog(beside: database)
-            && CleanEnd(database: database).isValid
+            && CleanShutdownMarker(database: database).isValid
     }
 
     /// Whether the write-ahead log and the rollback journal are missing or empty.

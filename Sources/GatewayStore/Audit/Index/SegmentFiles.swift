@@ -10,7 +10,7 @@ struct SegmentFiles: Sendable {
 
     let directory: String
     /// The initial size of a block, in bytes. It is small because an index update pauses between blocks and not within
-    /// one (``BackgroundPace``).
+    /// one (``BackgroundThrottle``).
     var blockBytes = 1 << 18
 
     /// Returns the segments in ascending order. Skips a segment that is removed while they are listed.
@@ -68,13 +68,13 @@ struct SegmentFiles: Sendable {
     /// - Parameter start: The offset of a line's first byte.
     func lines(_ name: JournalSegmentName, from start: Int, atMost count: Int = .max) throws(FileFailure) -> [UInt8] {
         for _ in 1..<Self.attempts {
-            let found = WholeLines(try read(name, from: start, count: count))
+            let found = CompleteLines(try read(name, from: start, count: count))
             if !found.hasGap { return found.bytes }
             // A read during a write may return a partial line in front of complete lines. Try again.
             usleep(Self.pauseMicroseconds)
         }
         // A gap that persists is damage, which verification reports.
-        return WholeLines(try read(name, from: start, count: count), mayHaveGaps: true).bytes
+        return CompleteLines(try read(name, from: start, count: count), mayHaveGaps: true).bytes
     }
 
     private static let attempts = 3

@@ -37,7 +37,7 @@ struct AuditFilter: Sendable {
         add("action", "action", query.action?.rawValue ?? (query.from == nil ? nil : Action.send.rawValue))
         var otherConditions: [Rest] = []
         switch query.result {
-        case AuditQuery.wouldRefuse?: otherConditions.append(.member("rule", Array(AuditQuery.wouldRefuse.utf8)))
+        case AuditQuery.wouldReject?: otherConditions.append(.member("rule", Array(AuditQuery.wouldReject.utf8)))
         case AuditQuery.wouldLimit?: otherConditions.append(.wouldLimit)
         case let result: add("result", "result", result)
         }

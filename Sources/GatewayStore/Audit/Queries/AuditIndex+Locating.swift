@@ -19,7 +19,7 @@ extension AuditIndex {
     }
 }
 
-extension AuditIndex: AuditLocating {
+extension AuditIndex: AuditLocator {
     /// The number of rows read in one transaction. Visitors run outside the transaction, so that they delay no writer.
     private static let rowsAtOnce = 2000
 

@@ -14,7 +14,7 @@ extension AuditIndex {
                     "recipient": recipient, "send": send, "since": since.microseconds,
                     "intent": try Self.known(JournalRecord.Kind.intent.rawValue, database),
                     "outcome": try Self.known(JournalRecord.Kind.outcome.rawValue, database),
-                    "refusal": try Self.known(JournalRecord.Kind.refusal.rawValue, database),
+                    "refusal": try Self.known(JournalRecord.Kind.rejection.rawValue, database),
                     "unreachable": try Self.known(CallResult.backendUnreachable.rawValue, database),
                     "overloaded": try Self.known(CallResult.overloaded.rawValue, database),
                 ])

@@ -1,10 +1,10 @@
 /// Lists the lines and calls that match a filter. Works with either source of locations.
 struct AuditListing {
-    let locator: any AuditLocating
+    let locator: any AuditLocator
     let filter: AuditFilter
     private let source: AuditLineSource
 
-    init(_ query: AuditQuery, _ locator: any AuditLocating, _ files: SegmentFiles) {
+    init(_ query: AuditQuery, _ locator: any AuditLocator, _ files: SegmentFiles) {
         self.locator = locator
         filter = AuditFilter(query)
         source = AuditLineSource(files)
@@ -72,7 +72,7 @@ struct AuditListing {
     private func matchingLine(_ location: AuditLocation) throws -> [UInt8]? {
         guard let bytes = try source.line(at: location) else { return nil }
         let line = JournalLineReader(bytes: bytes[...])
-        var clock = LineClock()
+        var clock = LineTimestampReader()
         guard let time = clock.time(of: line), filter.matchesColumns(line, at: time) else {
             throw AuditIndex.Failure("line \(location.number) does not match its index entry", isDamage: true)
         }

@@ -16,7 +16,7 @@ struct AuditLocation: Sendable, Hashable {
 }
 
 /// A source of the locations of matching lines: the index, or a scan of the segments.
-protocol AuditLocating {
+protocol AuditLocator {
     /// Visits the locations of matching lines in ascending or descending order of their numbers, until `visit` returns
     /// false.
     ///

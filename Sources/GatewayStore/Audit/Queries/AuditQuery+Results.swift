@@ -4,9 +4,9 @@ extension AuditQuery {
     /// The words accepted for `result`: the results of all record kinds, and the two words for shadow rejections.
     public static let resultWords: [String] = {
         let words =
-            CallResult.allCases.map(\.rawValue) + RefusalCode.allCases.map(\.rawValue)
-            + AccountEnd.allCases.map(\.rawValue) + JournalEntry.Mending.allCases.map(\.rawValue)
-            + [wouldRefuse, wouldLimit] + otherWords
+            CallResult.allCases.map(\.rawValue) + RejectionCode.allCases.map(\.rawValue)
+            + AccountEndReason.allCases.map(\.rawValue) + JournalEntry.Repair.allCases.map(\.rawValue)
+            + [wouldReject, wouldLimit] + otherWords
         return Set(words).sorted()
     }()
 

@@ -28,7 +28,7 @@ public struct AuditQuery: Sendable, Hashable {
     public var hidesCheckpoints = false
 
     /// The result word for calls that a shadow policy would have rejected. The journal stores it in `rule`.
-    public static let wouldRefuse = "would-refuse"
+    public static let wouldReject = "would-refuse"
     /// The result word for calls that a shadow limit would have rejected. The journal stores the limits in
     /// `would-limit`.
     public static let wouldLimit = "would-limit"

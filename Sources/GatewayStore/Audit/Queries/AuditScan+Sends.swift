@@ -66,7 +66,7 @@ extension AuditScan {
                 if let service = line.reader.text("pns") { platforms.insert(service) }
             case .outcome:
                 if AuditScan.unsent.contains(where: { line.hasMember("result", $0) }) { sent -= 1 }
-            case .refusal:
+            case .rejection:
                 refused += line.reader.count
             case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, nil:
                 break

@@ -58,7 +58,7 @@ struct AuditScan {
 
     /// Visits the valid lines of a segment in order. Lines from `end` on are void.
     func visit(_ segment: SegmentFiles.Found, before end: UInt64?, _ body: (Line) throws -> Void) throws {
-        var clock = LineClock()
+        var clock = LineTimestampReader()
         var start = 0
         while start < Int(clamping: segment.size) {
             guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
@@ -101,7 +101,7 @@ struct AuditScan {
     }
 }
 
-extension AuditScan: AuditLocating {
+extension AuditScan: AuditLocator {
     func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws {
         let segments = try segments(since: filter.earliest)
         for (segment, end) in newestFirst ? segments.reversed() : segments {

@@ -121,7 +121,7 @@ public final class AuditTrail: Sendable {
     /// The index where it is open and its last update succeeded.
     var usableIndex: AuditIndex? { state.withLock { $0.obstacle == nil ? $0.index : nil } }
 
-    private func run<Answer>(_ query: (any AuditLocating) throws -> Answer) throws -> Answer {
+    private func run<Output>(_ query: (any AuditLocator) throws -> Output) throws -> Output {
         try run { index in
             try query(index)
         } otherwise: { scan in
@@ -129,9 +129,9 @@ public final class AuditTrail: Sendable {
         }
     }
 
-    private func run<Answer>(
-        _ query: (AuditIndex) throws -> Answer, otherwise scan: (AuditScan) throws -> Answer
-    ) throws -> Answer {
+    private func run<Output>(
+        _ query: (AuditIndex) throws -> Output, otherwise scan: (AuditScan) throws -> Output
+    ) throws -> Output {
         if let index = usableIndex {
             do {
                 return try query(index)

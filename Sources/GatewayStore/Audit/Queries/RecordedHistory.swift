@@ -91,14 +91,14 @@ public final class RecordedHistory: NotificationHistory {
         queue.sync { trail.close() }
     }
 
-    private func run<Answer: Sendable>(
-        _ queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ query: @escaping @Sendable () throws -> Answer
-    ) async throws(HistoryUnavailable) -> Answer {
+    private func run<Output: Sendable>(
+        _ queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ query: @escaping @Sendable () throws -> Output
+    ) async throws(HistoryUnavailable) -> Output {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.longestQueue else {
             waiting.subtract(1, ordering: .relaxed)
             throw HistoryUnavailable("too many queries are waiting")
         }
-        let result: Result<Answer, HistoryUnavailable> = await withCheckedContinuation { continuation in
+        let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
             queue.async { [self] in
                 let result = Result {
                     guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
@@ -118,7 +118,7 @@ public final class RecordedHistory: NotificationHistory {
     ///     processor, the update after a busy minute would take half of the processor time for seconds.
     ///   - makesAnew: Whether a damaged index is rebuilt at once, which may take minutes.
     private func update(isPaced: Bool = false, makesAnew: Bool = true) {
-        var pace = BackgroundPace()
+        var pace = BackgroundThrottle()
         func isStillWanted() -> Bool {
             if isPaced { sleep(until: .now + pace.rest()) }
             pace.begin()

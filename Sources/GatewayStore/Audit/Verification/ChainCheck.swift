@@ -158,7 +158,7 @@ struct ChainCheck {
         guard line.hasPrevious(previous) else { return record(unchained(line, bytes, range)) }
         if let unexplained = pendingVoid {
             let reader = JournalLineReader(bytes: bytes[range])
-            let causes = [JournalEntry.Mending.writeFailed, .linesMissing].map(\.rawValue)
+            let causes = [JournalEntry.Repair.writeFailed, .linesMissing].map(\.rawValue)
             guard reader.kind == .recovered, reader.text("result").map(causes.contains) == true else {
                 return record(unexplained)
             }

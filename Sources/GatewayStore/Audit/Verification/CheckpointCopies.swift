@@ -3,13 +3,13 @@ public import GatewayCore
 /// The checkpoints kept outside the journal, which the journal must match.
 public struct CheckpointCopies: Sendable {
     /// The place where a checkpoint is kept, as findings name it.
-    enum Place: String, Sendable {
+    enum Location: String, Sendable {
         case copy = "the checkpoint copy"
         case ledger = "the ledger"
     }
 
     /// The number and hash of each line that a valid checkpoint signs.
-    private(set) var heads: [(number: UInt64, hash: [UInt8], place: Place)] = []
+    private(set) var heads: [(number: UInt64, hash: [UInt8], place: Location)] = []
     /// The number of lines that start like a journal line but are not checkpoints signed by one of the keys. Other
     /// lines of a system log are not counted.
     public private(set) var unreadable = 0

@@ -25,6 +25,6 @@ extension JournalRecovery {
     private func hash(ofLine number: UInt64) throws(FileFailure) -> SHA256.Digest? {
         let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         guard let segment = segments.last(where: { $0.first <= number }) else { return nil }
-        return SegmentEnd(number: number, in: try files.read(path(segment)))?.hash
+        return SegmentTail(number: number, in: try files.read(path(segment)))?.hash
     }
 }

@@ -44,7 +44,7 @@ extension JournalWriter {
         let oldest = time.adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
         // The last segment is being written.
         for (index, name) in segments.dropLast().prefix(max(1, segments.count / 10)).enumerated() {
-            let end: SegmentEnd
+            let end: SegmentTail
             do throws(FileFailure) {
                 end = try self.end(of: name, before: segments[index + 1])
             } catch {
@@ -74,20 +74,20 @@ extension JournalWriter {
         }
     }
 
-    private func end(of name: JournalSegmentName, before next: JournalSegmentName) throws(FileFailure) -> SegmentEnd {
+    private func end(of name: JournalSegmentName, before next: JournalSegmentName) throws(FileFailure) -> SegmentTail {
         if let known = knownEnds[name] { return known }
         let path = path(name)
         // A failed batch may follow the last valid line, so the first read may be too short.
         for length in [64 << 10, JournalRecovery.longestTornTail] {
             let bytes = try files.read(path, last: length)
-            if let end = SegmentEnd(number: next.first - 1, in: bytes) {
+            if let end = SegmentTail(number: next.first - 1, in: bytes) {
                 knownEnds[name] = end
                 return end
             }
         }
         // Where lines are missing before the next segment, this one still ends with a complete line.
         let bytes = try files.read(path, last: JournalRecovery.longestTornTail)
-        if let end = SegmentEnd(lastIn: bytes), (name.first..<(next.first - 1)).contains(end.number) { return end }
+        if let end = SegmentTail(lastIn: bytes), (name.first..<(next.first - 1)).contains(end.number) { return end }
         // Verification reports this damage, so keep everything that it may need.
         throw FileFailure(unfit: path, "does not end with line \(next.first - 1) and is kept")
     }

@@ -3,7 +3,7 @@ public import GatewayCore
 /// A registration from an export of the backend, with the assessment whether it belongs to its owner.
 public struct ImportEntry: Sendable, Hashable {
     /// The assessment of an exported registration.
-    public enum Judgement: Sendable, Hashable {
+    public enum Assessment: Sendable, Hashable {
         /// The registration belongs to the owner, and only to the owner.
         case sound(owner: UserName, DeviceHandle)
         /// The registration also receives notifications for others, or its owner is unknown. The handle is nil where it
@@ -14,20 +14,20 @@ public struct ImportEntry: Sendable, Hashable {
     /// The backend's id of the registration.
     public let id: RegistrationID
     /// The assessment.
-    public let judgement: Judgement
+    public let assessment: Assessment
     /// The bytes that identify an unchanged entry in a later import.
     public let content: [UInt8]
 
     /// Creates an entry from its parts.
-    public init(id: RegistrationID, judgement: Judgement, content: [UInt8]) {
+    public init(id: RegistrationID, assessment: Assessment, content: [UInt8]) {
         self.id = id
-        self.judgement = judgement
+        self.assessment = assessment
         self.content = content
     }
 }
 
 /// The result of importing an entry.
-public enum ImportVerdict: String, Sendable, Hashable, CaseIterable {
+public enum ImportResult: String, Sendable, Hashable, CaseIterable {
     /// The registration was bound to the owner. It is unconfirmed unless the operator confirmed the import.
     case bound
     /// An earlier import bound the registration, its device has not registered since, and the operator confirmed it

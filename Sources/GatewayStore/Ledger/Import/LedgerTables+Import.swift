@@ -14,7 +14,7 @@ struct KeyedImportEntry: Sendable {
 }
 
 /// A registration at the backend that belongs to nobody and is marked for deletion there.
-struct StrayRegistration: Sendable, Hashable {
+struct OrphanRegistration: Sendable, Hashable {
     let id: RegistrationID
     let handle: HandleKey?
     let reason: SweepReason
@@ -31,7 +31,7 @@ extension LedgerTables {
     ///     devices register again, because without a gateway anybody could register a device under any name.
     func importEntry(
         _ entry: KeyedImportEntry, purging: Bool, confirming: Bool, now: WallTime
-    ) throws -> ImportVerdict {
+    ) throws -> ImportResult {
         if let handle = entry.handle { try adopt(entry.formerKeys, as: handle) }
         if var bound = try registration(entry.id), bound.isBound {
             guard confirming, bound.importUnconfirmed != nil, bound.isLive, bound.owner == entry.owner,
@@ -45,7 +45,7 @@ extension LedgerTables {
         let before = try String.fetchOne(
             database, sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
             arguments: [entry.id.text, Data(entry.content.bytes)]
-        ).flatMap(ImportVerdict.init)
+        ).flatMap(ImportResult.init)
         // A registration that was bound then and is missing now was deleted since. A purged one was deleted at the
         // backend.
         if before == .bound || before == .purged { return .known }
@@ -67,20 +67,20 @@ extension LedgerTables {
             try note(.unsound, of: entry)
             return .unsound
         }
-        try putOrphan(StrayRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
+        try putOrphan(OrphanRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
         try note(.purged, of: entry)
         return .purged
     }
 
-    func orphan(_ id: RegistrationID) throws -> StrayRegistration? {
+    func orphan(_ id: RegistrationID) throws -> OrphanRegistration? {
         guard let row = try firstRow(sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
             let reason = SweepReason(rawValue: try row.required("reason", as: String.self))
         else { return nil }
         let owner = try row.optional("owner", as: String.self).flatMap(UserName.init(canonical:))
-        return StrayRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
+        return OrphanRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
     }
 
-    func putOrphan(_ orphan: StrayRegistration) throws {
+    func putOrphan(_ orphan: OrphanRegistration) throws {
         try execute(
             sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
             arguments: [
@@ -117,7 +117,7 @@ extension LedgerTables {
         return .imported(unsound: count ?? 0, unconfirmed: try unconfirmedCount())
     }
 
-    private func note(_ verdict: ImportVerdict, of entry: KeyedImportEntry) throws {
+    private func note(_ verdict: ImportResult, of entry: KeyedImportEntry) throws {
         try execute(
             sql: """
                 INSERT INTO imported (id, content, verdict) VALUES (?, ?, ?)

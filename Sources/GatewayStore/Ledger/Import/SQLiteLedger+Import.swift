@@ -8,13 +8,13 @@ extension SQLiteLedger {
     ///
     /// - Parameter confirming: Whether the operator confirms the valid ones. Otherwise they are unconfirmed.
     /// - Returns: The result of each entry, in order. An entry that was imported before changes nothing.
-    public func take(
+    public func importEntries(
         _ entries: [ImportEntry], purging: Bool, confirming: Bool = false, now: WallTime
-    ) async throws(LedgerUnavailable) -> [ImportVerdict] {
+    ) async throws(LedgerUnavailable) -> [ImportResult] {
         var keyed: [KeyedImportEntry] = []
         for entry in entries {
             let content = try digester.digest(of: entry.content)
-            switch entry.judgement {
+            switch entry.assessment {
             case .sound(let owner, let handle):
                 keyed.append(
                     KeyedImportEntry(

@@ -1,6 +1,6 @@
 import ArgumentParser
+import BenchmarkSupport
 import Foundation
-import Measuring
 import NIOCore
 import NIOPosix
 
@@ -29,7 +29,7 @@ struct Idle: AsyncParsableCommand {
             let home = try TemporaryDirectory(in: directory)
             let gateway = try GatewayProcess(program, GatewaySetup(directory: home.path, backendPort: backend.port))
             startups.append(gateway.startup.inSeconds * 1000)
-            try await gateway.settle()
+            try await gateway.waitUntilIdle()
             resident.append(Double(gateway.residentBytes) / 1_048_576)
             gateway.stop()
         }
@@ -62,11 +62,11 @@ struct Idle: AsyncParsableCommand {
         // What the first calls leave behind is not the connections'.
         let warm = try await ClosedLoad(connections: 100, port: gateway.port, on: group.next())
         try await warm.run(20_000) { _ in send }
-        try await gateway.settle()
+        try await gateway.waitUntilIdle()
         let before = gateway.residentBytes
         let load = try await ClosedLoad(connections: connections, port: gateway.port, on: group.next())
         try await load.runOnEach(send, atATime: 32)
-        try await gateway.settle()
+        try await gateway.waitUntilIdle()
         let after = gateway.residentBytes
         load.close()
         warm.close()

@@ -1,6 +1,6 @@
 import ArgumentParser
+import BenchmarkSupport
 import Foundation
-import Measuring
 
 /// What the record of who notified whom costs: in calls a second, in processor time, and in waiting.
 @main

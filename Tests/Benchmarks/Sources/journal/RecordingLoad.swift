@@ -14,7 +14,7 @@ struct RecordingLoad {
 
     func measure(for time: Duration) async throws -> String {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: min(2, calls))
-        let loops = try await EventLoops.start(group: group)
+        let scheduler = try await EventLoopScheduler.start(group: group)
         var configuration = JournalFile.Configuration(
             directory: directory, logger: Logger(label: "journal") { _ in SwiftLogNoOpLogHandler() })
         configuration.minimumFree = 0
@@ -31,7 +31,7 @@ struct RecordingLoad {
                 tasks.addTask {
                     await withCheckedContinuation { done in
                         eventLoop.execute {
-                            loops.start {
+                            scheduler.start {
                                 let own = await Self.record(journal, number, until: end)
                                 all.add(own)
                                 done.resume()

@@ -93,10 +93,10 @@ struct SendLoad {
         let timeline = Timeline()
         return Gateway(
             rules: rules,
-            ports: GatewayPorts(
+            ports: GatewayDependencies(
                 ledger: ScriptedLedger(timeline: timeline, deciding: ScriptedLedger.knowsNothing),
                 sessions: MemorySessions(clock: ManualClock()), journal: journal, history: ScriptedHistory(),
-                backend: upstream, clocks: .system, loops: try await EventLoops.start(group: group),
+                backend: upstream, clocks: .system, scheduler: try await EventLoopScheduler.start(group: group),
                 digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
                 logger: Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() }))
     }

@@ -47,7 +47,7 @@ struct TokenTiming {
 
     private func judge(_ credential: Credential) async -> AuthenticationOutcome {
         // As the gateway asks: without a task, and so without a scheduler between the two looks at the clock.
-        authenticator.verdictAtOnce(on: credential, from: .ofBenchmarks) ?? .notMine
+        authenticator.immediateOutcome(on: credential, from: .ofBenchmarks) ?? .notMine
     }
 
     private func tokens(_ count: Int, changing change: (inout [UInt8]) -> Void) throws -> [Credential] {

@@ -1,4 +1,4 @@
-import Measuring
+import BenchmarkSupport
 import NIOCore
 
 /// Makes calls when they are due, whatever becomes of those before, and measures from when they were due.

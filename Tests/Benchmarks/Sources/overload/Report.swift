@@ -1,5 +1,5 @@
+import BenchmarkSupport
 import Foundation
-import Measuring
 
 /// What is printed, and what is asked of it.
 enum Report {
@@ -12,8 +12,8 @@ enum Report {
         func rate(_ count: Int) -> String { String(format: "%.0f", Double(count) / seconds) }
         let cells = [
             name, rate(tally.offered), rate(tally.carried), time(tally.latencies.percentile(0.5)),
-            time(tally.latencies.percentile(0.99)), rate(tally.refused), time(tally.refusals.percentile(0.5)),
-            time(tally.refusals.percentile(0.99)), "\(tally.tooLate)", "\(tally.leftOut)", "\(tally.failed)",
+            time(tally.latencies.percentile(0.99)), rate(tally.refused), time(tally.rejections.percentile(0.5)),
+            time(tally.rejections.percentile(0.99)), "\(tally.tooLate)", "\(tally.leftOut)", "\(tally.failed)",
             time(tally.lateness.percentile(0.99)),
         ]
         return "| \(cells.joined(separator: " | ")) |"
@@ -28,7 +28,7 @@ enum Report {
         _ overload: Tally, during time: Range<Double>, _ after: Tally, until end: Double, peak: Double
     ) -> Bool {
         let goodput = Double(overload.carried) / (time.upperBound - time.lowerBound) / peak
-        let refusal = overload.refusals.percentile(0.99)
+        let rejection = overload.rejections.percentile(0.99)
         let recovery = after.firstGoodSecond(from: Int64(time.upperBound * 1e9), to: Int64(end * 1e9))
         let aims: [(text: String, isReached: Bool)] = [
             (
@@ -36,8 +36,8 @@ enum Report {
                 goodput >= 0.8
             ),
             (
-                refusal.map { String(format: "refusals: %.2f ms at p99 (aim: within 10)", $0) } ?? "refusals: none",
-                (refusal ?? 0) <= 10
+                rejection.map { String(format: "refusals: %.2f ms at p99 (aim: within 10)", $0) } ?? "refusals: none",
+                (rejection ?? 0) <= 10
             ),
             (
                 recovery.map { String(format: "recovered after %.1f s (aim: within 2)", $0) } ?? "not recovered",

@@ -1,4 +1,4 @@
-import Measuring
+import BenchmarkSupport
 import NIOCore
 
 /// The sender and its connections, from outside of their loop.

@@ -1,4 +1,4 @@
-import Measuring
+import BenchmarkSupport
 
 /// What became of the calls that were due in one part of the plan.
 struct Tally {
@@ -17,7 +17,7 @@ struct Tally {
     /// From when a call was due to its 200.
     var latencies = Distribution()
     /// From when a call was due to its refusal.
-    var refusals = Distribution()
+    var rejections = Distribution()
     /// How late the sender itself was.
     var lateness = Distribution()
     /// The tenths of a second in which a call was due that was not answered 200 at once.
@@ -39,7 +39,7 @@ struct Tally {
             latencies.add(latency)
         case 503, 429:
             refused += 1
-            refusals.add(latency)
+            rejections.add(latency)
         default:
             failed += 1
         }

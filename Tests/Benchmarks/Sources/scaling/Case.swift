@@ -1,5 +1,5 @@
+import BenchmarkSupport
 import Foundation
-import Measuring
 import NIOCore
 
 /// A gateway of one size, filled and at rest.
@@ -26,9 +26,9 @@ final class Case {
             let load = try await ClosedLoad(connections: connections, port: gateway.port, on: loop)
             try await load.run(filling.count, filling.request)
             load.close()
-            try await gateway.settle(for: .seconds(62))
+            try await gateway.waitUntilIdle(for: .seconds(62))
         } else {
-            try await gateway.settle()
+            try await gateway.waitUntilIdle()
         }
     }
 

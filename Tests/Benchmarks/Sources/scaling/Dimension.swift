@@ -1,4 +1,4 @@
-import Measuring
+import BenchmarkSupport
 import NIOCore
 
 /// Something that grows in production, and that calls must not become dearer by.

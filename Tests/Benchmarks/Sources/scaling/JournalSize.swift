@@ -1,8 +1,8 @@
+import BenchmarkSupport
 import Foundation
 import GatewayCore
 import GatewayStore
 import Logging
-import Measuring
 import NIOCore
 
 /// The journal's size in MiB, written by the journal itself, with the index that a gateway keeps of it.

@@ -1,4 +1,4 @@
-import Measuring
+import BenchmarkSupport
 import NIOCore
 
 /// The limiter's keys: recipients that have been sent to, none of whom has all of its rate again.

@@ -1,7 +1,7 @@
+import BenchmarkSupport
 import GRDB
 import GatewayCore
 import GatewayStore
-import Measuring
 import NIOCore
 
 /// The ledger's registrations, each user with ten. Those that are called for are taken in as an import takes them; the others are
@@ -21,10 +21,10 @@ struct Registrations: Dimension {
                 throw OutOfGrammar()
             }
             return ImportEntry(
-                id: id, judgement: .sound(owner: owner, try rules.handle(Self.handle(number), of: .apns)),
+                id: id, assessment: .sound(owner: owner, try rules.handle(Self.handle(number), of: .apns)),
                 content: Array(Self.id(number).utf8))
         }
-        let verdicts = try await ledger.take(entries, purging: false, now: now)
+        let verdicts = try await ledger.importEntries(entries, purging: false, now: now)
         guard verdicts.allSatisfy({ $0 == .bound }) else { throw OutOfGrammar() }
         try await ledger.noteImport(now: now)
         try ledger.close()

@@ -1,6 +1,6 @@
 import ArgumentParser
+import BenchmarkSupport
 import Foundation
-import Measuring
 import NIOCore
 import NIOPosix
 

@@ -1,6 +1,6 @@
+import BenchmarkSupport
 import Foundation
 import GatewayCore
-import Measuring
 import NIOCore
 
 /// The users file. All have the same password, so that the file is soon made.

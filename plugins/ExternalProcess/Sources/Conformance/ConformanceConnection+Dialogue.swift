@@ -7,40 +7,40 @@ extension ConformanceConnection {
     mutating func exchangeHellos(
         _ hello: String = #"{"type":"hello","versions":[1],"gateway":"conformance"}"#
     )
-        async throws(ConformanceFault) -> Hello
+        async throws(ConformanceError) -> Hello
     {
         await send(json: hello)
         let frame = try await expectFrame("the hello")
-        do throws(ProtocolFault) { return try Hello(frame) } catch {
-            throw ConformanceFault("responded to the hello with \(Self.excerpt(frame)): \(error)")
+        do throws(ProtocolError) { return try Hello(frame) } catch {
+            throw ConformanceError("responded to the hello with \(Self.excerpt(frame)): \(error)")
         }
     }
 
     /// Waits for a frame; fails if none arrives. `name` describes the frame in the message.
-    mutating func expectFrame(_ name: String) async throws(ConformanceFault) -> ByteBuffer {
+    mutating func expectFrame(_ name: String) async throws(ConformanceError) -> ByteBuffer {
         switch try await receive() {
         case .frame(let frame): return frame
-        case .closed: throw ConformanceFault("closed instead of sending \(name)")
-        case .silence: throw ConformanceFault("did not send \(name) in time")
+        case .closed: throw ConformanceError("closed instead of sending \(name)")
+        case .silence: throw ConformanceError("did not send \(name) in time")
         }
     }
 
     /// Waits for the verdict on the request with this id; fails if it is malformed or accepts the credential.
-    mutating func expectRejection(of id: String) async throws(ConformanceFault) {
+    mutating func expectRejection(of id: String) async throws(ConformanceError) {
         let frame = try await expectFrame("a verdict")
-        let verdict: Verdict
-        do throws(ProtocolFault) { verdict = try Verdict(frame, on: id) } catch {
-            throw ConformanceFault("responded to a request with \(Self.excerpt(frame)): \(error)")
+        let verdict: AuthenticationReply
+        do throws(ProtocolError) { verdict = try AuthenticationReply(frame, on: id) } catch {
+            throw ConformanceError("responded to a request with \(Self.excerpt(frame)): \(error)")
         }
-        if case .accepted = verdict { throw ConformanceFault("accepted an invalid credential") }
+        if case .accepted = verdict { throw ConformanceError("accepted an invalid credential") }
     }
 
     /// Waits until the process closes; fails if it sends another frame first.
-    mutating func expectClosure() async throws(ConformanceFault) {
+    mutating func expectClosure() async throws(ConformanceError) {
         switch try await receive() {
         case .closed: return
-        case .silence: throw ConformanceFault("did not close the connection")
-        case .frame(let frame): throw ConformanceFault("sent \(Self.excerpt(frame)) instead of closing")
+        case .silence: throw ConformanceError("did not close the connection")
+        case .frame(let frame): throw ConformanceError("sent \(Self.excerpt(frame)) instead of closing")
         }
     }
 

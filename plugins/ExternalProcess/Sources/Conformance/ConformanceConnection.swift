@@ -24,10 +24,10 @@ struct ConformanceConnection {
     private let patience: TimeAmount
 
     /// Connects, runs the closure with the connection, and closes it.
-    static func open<Answer: Sendable>(
+    static func open<Output: Sendable>(
         _ socket: String, patience: TimeAmount,
-        _ body: (inout ConformanceConnection) async throws(ConformanceFault) -> Answer
-    ) async throws(ConformanceFault) -> Answer {
+        _ body: (inout ConformanceConnection) async throws(ConformanceError) -> Output
+    ) async throws(ConformanceError) -> Output {
         let wrapped: NIOAsyncChannel<ByteBuffer, ByteBuffer>
         do {
             wrapped = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -40,17 +40,17 @@ struct ConformanceConnection {
                     }
                 }
         } catch let error as IOError {
-            throw ConformanceFault("cannot connect to \(socket): \(String(cString: strerror(error.errnoCode)))")
+            throw ConformanceError("cannot connect to \(socket): \(String(cString: strerror(error.errnoCode)))")
         } catch {
-            throw ConformanceFault(
+            throw ConformanceError(
                 "cannot connect to \(socket): not the path of a Unix socket, of at most 107 bytes")
         }
-        var answer: Result<Answer, ConformanceFault> = .failure(ConformanceFault("the connection failed"))
+        var answer: Result<Output, ConformanceError> = .failure(ConformanceError("the connection failed"))
         // Closing fails if the process closed first, which does not affect the check.
         try? await wrapped.executeThenClose { inbound, outbound in
             var connection = ConformanceConnection(
                 channel: wrapped.channel, outbound: outbound, inbound: inbound.makeAsyncIterator(), patience: patience)
-            do throws(ConformanceFault) { answer = .success(try await body(&connection)) } catch {
+            do throws(ConformanceError) { answer = .success(try await body(&connection)) } catch {
                 answer = .failure(error)
             }
         }
@@ -67,7 +67,7 @@ struct ConformanceConnection {
     func closeOutput() { outbound.finish() }
 
     /// Waits for a frame, the closure of the connection, or the timeout, which closes the connection.
-    mutating func receive() async throws(ConformanceFault) -> Arrival {
+    mutating func receive() async throws(ConformanceError) -> Arrival {
         let flag = Flag()
         let timer = channel.eventLoop.scheduleTask(in: patience) { [channel] in
             flag.isRaised.store(true, ordering: .relaxed)
@@ -76,8 +76,8 @@ struct ConformanceConnection {
         defer { timer.cancel() }
         do {
             if let frame = try await inbound.next(isolation: #isolation) { return .frame(frame) }
-        } catch let fault as ProtocolFault {
-            throw ConformanceFault("sent no frame: \(fault)")
+        } catch let fault as ProtocolError {
+            throw ConformanceError("sent no frame: \(fault)")
         } catch {
             // A reset: the process closed with unread input, which counts as closing.
         }

@@ -13,7 +13,7 @@ public struct ConformanceResult: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The reason why a check failed. Checks throw it and the run reports it.
-struct ConformanceFault: Error {
+struct ConformanceError: Error {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }

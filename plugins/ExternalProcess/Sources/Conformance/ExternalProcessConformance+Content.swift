@@ -7,39 +7,39 @@ extension ExternalProcessConformance {
         broken("whose id is a number", ["id": "1"]),
         broken("without a kind", ["kind": ""]),
         broken("whose kind is a list", ["kind": "[\"password\"]"]),
-        password("closes on a request without a user") { run throws(ConformanceFault) in
+        password("closes on a request without a user") { run throws(ConformanceError) in
             try await run.closes(on: ConformanceRequest("password", ["user": ""]))
         },
-        password("closes on a request whose password is an object") { run throws(ConformanceFault) in
+        password("closes on a request whose password is an object") { run throws(ConformanceError) in
             try await run.closes(on: ConformanceRequest("password", ["password": "{}"]))
         },
-        password("rejects the empty password") { run throws(ConformanceFault) in
+        password("rejects the empty password") { run throws(ConformanceError) in
             for user in ["root", "admin", "conformance"] {
                 try await run.expectRejection(
                     of: ConformanceRequest("password", ["user": "\"\(user)\"", "password": "\"\""]))
             }
         },
-        password("rejects the user's name as password") { run throws(ConformanceFault) in
+        password("rejects the user's name as password") { run throws(ConformanceError) in
             let name = "\"conformance-user\""
             try await run.expectRejection(of: ConformanceRequest("password", ["user": name, "password": name]))
         },
-        password("rejects hostile user names with a valid verdict") { run throws(ConformanceFault) in
+        password("rejects hostile user names with a valid verdict") { run throws(ConformanceError) in
             for name in hostileTexts {
-                do throws(ConformanceFault) {
+                do throws(ConformanceError) {
                     try await run.expectRejection(
                         of: ConformanceRequest("password", ["user": ConformanceRequest.quoted(name)]))
                 } catch {
-                    throw ConformanceFault("\(name.prefix(40).debugDescription): \(error.reason)")
+                    throw ConformanceError("\(name.prefix(40).debugDescription): \(error.reason)")
                 }
             }
         },
-        password("rejects hostile passwords with a valid verdict") { run throws(ConformanceFault) in
+        password("rejects hostile passwords with a valid verdict") { run throws(ConformanceError) in
             for text in hostileTexts {
-                do throws(ConformanceFault) {
+                do throws(ConformanceError) {
                     try await run.expectRejection(
                         of: ConformanceRequest("password", ["password": ConformanceRequest.quoted(text)]))
                 } catch {
-                    throw ConformanceFault("\(text.prefix(40).debugDescription): \(error.reason)")
+                    throw ConformanceError("\(text.prefix(40).debugDescription): \(error.reason)")
                 }
             }
         },
@@ -54,22 +54,22 @@ extension ExternalProcessConformance {
     ]
 
     private static func broken(_ name: String, _ changes: [String: String]) -> Check {
-        Check("closes on a request \(name)") { run, kinds throws(ConformanceFault) in
+        Check("closes on a request \(name)") { run, kinds throws(ConformanceError) in
             try await run.closes(on: ConformanceRequest(kinds[0].rawValue, changes))
         }
     }
 
     /// Makes a check for processes that accept passwords. Other processes pass it.
     private static func password(
-        _ name: String, _ body: @escaping @Sendable (ExternalProcessConformance) async throws(ConformanceFault) -> Void
+        _ name: String, _ body: @escaping @Sendable (ExternalProcessConformance) async throws(ConformanceError) -> Void
     ) -> Check {
-        Check(name) { run, kinds throws(ConformanceFault) in
+        Check(name) { run, kinds throws(ConformanceError) in
             if kinds.contains(.password) { try await body(run) }
         }
     }
 
-    private func closes(on request: ConformanceRequest) async throws(ConformanceFault) {
-        try await connected { connection throws(ConformanceFault) in
+    private func closes(on request: ConformanceRequest) async throws(ConformanceError) {
+        try await connected { connection throws(ConformanceError) in
             try await connection.exchangeHellos()
             await connection.send(json: request.json)
             try await connection.expectClosure()

@@ -15,14 +15,14 @@ extension ExternalProcessConformance {
         closing("a message of an unknown type", .text(#"{"type":"surprise","id":"1"}"#)),
         closing("a message without a type", .text("{}")),
         closing("a second hello", .text(#"{"type":"hello","versions":[1]}"#)),
-        Check("accepts a frame of nearly the largest size") { run, kinds throws(ConformanceFault) in
+        Check("accepts a frame of nearly the largest size") { run, kinds throws(ConformanceError) in
             let bare = ConformanceRequest(kinds[0].rawValue, ["later": "\"\""]).json.utf8.count
             // Ids are random and may be a digit shorter, so the padding stays slightly below the limit.
             let filling = String(repeating: "x", count: Frame.longest - bare - 16)
             try await run.expectRejection(of: ConformanceRequest(kinds[0].rawValue, ["later": "\"\(filling)\""]))
         },
-        Check("survives a truncated frame") { run, kinds throws(ConformanceFault) in
-            try await run.connected { connection throws(ConformanceFault) in
+        Check("survives a truncated frame") { run, kinds throws(ConformanceError) in
+            try await run.connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos()
                 let whole = Frame.around(Array(ConformanceRequest(kinds[0].rawValue).json.utf8))
                 await connection.send(ByteBuffer(bytes: whole.readableBytesView.dropLast(5)))
@@ -30,8 +30,8 @@ extension ExternalProcessConformance {
                 try await connection.expectClosure()
             }
         },
-        Check("closes on a request before the hello") { run, kinds throws(ConformanceFault) in
-            try await run.connected { connection throws(ConformanceFault) in
+        Check("closes on a request before the hello") { run, kinds throws(ConformanceError) in
+            try await run.connected { connection throws(ConformanceError) in
                 await connection.send(json: ConformanceRequest(kinds[0].rawValue).json)
                 try await connection.expectClosure()
             }
@@ -51,8 +51,8 @@ extension ExternalProcessConformance {
             case .frame(let json): Frame.around(json)
             case .text(let json): Frame.around(Array(json.utf8))
             }
-        return Check("closes on \(name)") { run, _ throws(ConformanceFault) in
-            try await run.connected { connection throws(ConformanceFault) in
+        return Check("closes on \(name)") { run, _ throws(ConformanceError) in
+            try await run.connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos()
                 await connection.send(bytes)
                 try await connection.expectClosure()

@@ -44,11 +44,11 @@ public struct ExternalProcessConformance: Sendable {
             report(ConformanceResult(check: check, fault: fault))
         }
         let kinds: [CredentialKind]
-        do throws(ConformanceFault) {
-            let hello = try await connected { connection throws(ConformanceFault) in
+        do throws(ConformanceError) {
+            let hello = try await connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos()
             }
-            guard !hello.takes.isEmpty else { throw ConformanceFault("accepts no known kind of credential") }
+            guard !hello.takes.isEmpty else { throw ConformanceError("accepts no known kind of credential") }
             kinds = hello.takes.sorted { $0.rawValue < $1.rawValue }
             note("responds to the hello", nil)
         } catch {
@@ -57,7 +57,7 @@ public struct ExternalProcessConformance: Sendable {
             return false
         }
         for check in Self.dialogueChecks + Self.framingChecks + Self.contentChecks {
-            do throws(ConformanceFault) {
+            do throws(ConformanceError) {
                 try await check.body(self, kinds)
                 // After each check the process must still serve a new connection.
                 try await expectRejection(of: ConformanceRequest(kinds[0].rawValue))
@@ -74,12 +74,12 @@ extension ExternalProcessConformance {
     /// A named check. The closure receives the kinds that the process accepts, at least one.
     struct Check: Sendable {
         let name: String
-        let body: @Sendable (ExternalProcessConformance, [CredentialKind]) async throws(ConformanceFault) -> Void
+        let body: @Sendable (ExternalProcessConformance, [CredentialKind]) async throws(ConformanceError) -> Void
 
         init(
             _ name: String,
             _ body:
-                @escaping @Sendable (ExternalProcessConformance, [CredentialKind]) async throws(ConformanceFault) ->
+                @escaping @Sendable (ExternalProcessConformance, [CredentialKind]) async throws(ConformanceError) ->
                 Void
         ) {
             self.name = name
@@ -88,15 +88,15 @@ extension ExternalProcessConformance {
     }
 
     /// Runs the closure with a new connection.
-    func connected<Answer: Sendable>(
-        _ body: (inout ConformanceConnection) async throws(ConformanceFault) -> Answer
-    ) async throws(ConformanceFault) -> Answer {
+    func connected<Output: Sendable>(
+        _ body: (inout ConformanceConnection) async throws(ConformanceError) -> Output
+    ) async throws(ConformanceError) -> Output {
         try await ConformanceConnection.open(socket, patience: patience, body)
     }
 
     /// Sends the request on a connection of its own; fails if the verdict is malformed or accepts the credential.
-    func expectRejection(of request: ConformanceRequest) async throws(ConformanceFault) {
-        try await connected { connection throws(ConformanceFault) in
+    func expectRejection(of request: ConformanceRequest) async throws(ConformanceError) {
+        try await connected { connection throws(ConformanceError) in
             try await connection.exchangeHellos()
             await connection.send(json: request.json)
             try await connection.expectRejection(of: request.id)

@@ -10,7 +10,7 @@ struct SocketConnector: Sendable {
     let blockingPool: BlockingPool
 
     /// Connects with the handler. Called on the loop, where the future completes too.
-    func connect(_ handler: DialogueHandler) -> EventLoopFuture<Void> {
+    func connect(_ handler: ProcessConnectionHandler) -> EventLoopFuture<Void> {
         let handler = NIOLoopBound(handler, eventLoop: loop)
         let (path, loop, blockingPool) = (path, loop, blockingPool)
         return loop.makeFutureWithTask {

@@ -16,7 +16,7 @@ enum Frame {
     }
 
     /// Parses the JSON object of a frame. The member limit allows for a verdict with very many groups.
-    static func object(_ frame: ByteBuffer) throws(ProtocolFault) -> JSONValue {
+    static func object(_ frame: ByteBuffer) throws(ProtocolError) -> JSONValue {
         let bytes = Array(frame.readableBytesView)
         guard let value = try? JSONParser(depthLimit: 8, memberLimit: 2048).parse(bytes.span), case .object = value
         else { throw .notJSON }
@@ -31,7 +31,7 @@ struct FrameDecoder: ByteToMessageDecoder {
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return .needMoreData }
         // Checked before the frame is complete: an excessive length would keep the connection waiting for bytes.
-        guard (1...UInt32(Frame.longest)).contains(length) else { throw ProtocolFault.frameLength(length) }
+        guard (1...UInt32(Frame.longest)).contains(length) else { throw ProtocolError.frameLength(length) }
         guard buffer.readableBytes >= 4 + Int(length) else { return .needMoreData }
         buffer.moveReaderIndex(forwardBy: 4)
         guard let frame = buffer.readSlice(length: Int(length)) else { return .needMoreData }
@@ -43,7 +43,7 @@ struct FrameDecoder: ByteToMessageDecoder {
         context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool
     ) throws -> DecodingState {
         while try decode(context: context, buffer: &buffer) == .continue {}
-        if seenEOF, buffer.readableBytes > 0 { throw ProtocolFault.truncated }
+        if seenEOF, buffer.readableBytes > 0 { throw ProtocolError.truncated }
         return .needMoreData
     }
 }

@@ -22,7 +22,7 @@ struct Hello: Sendable, Hashable {
     }
 
     /// Parses the process's hello. Ignores unknown kinds, which a later protocol may define.
-    init(_ frame: ByteBuffer) throws(ProtocolFault) {
+    init(_ frame: ByteBuffer) throws(ProtocolError) {
         let object = try Frame.object(frame)
         guard object["type"]?.string == "hello", let name = object["name"]?.string,
             (1...64).contains(name.utf8.count), case .array(let kinds) = object["takes"]

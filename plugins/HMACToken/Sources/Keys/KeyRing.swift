@@ -17,34 +17,34 @@ struct KeyRing: Sendable {
     let entriesByHeader: [String: Entry]
 
     /// Reads a key file on the file pool.
-    static func load(_ file: String, context: PluginContext) async throws(ConfigurationFault) -> KeyRing {
-        let result: Result<KeyRing, ConfigurationFault>
+    static func load(_ file: String, context: PluginContext) async throws(ConfigurationError) -> KeyRing {
+        let result: Result<KeyRing, ConfigurationError>
         do {
             result = try await context.filePool.run {
-                do throws(ConfigurationFault) { return .success(try KeyRing(file)) } catch { return .failure(error) }
+                do throws(ConfigurationError) { return .success(try KeyRing(file)) } catch { return .failure(error) }
             }
         } catch {
-            throw ConfigurationFault(file: file, "was not read: the queue of the file threads is full; try again")
+            throw ConfigurationError(file: file, "was not read: the queue of the file threads is full; try again")
         }
         return try result.get()
     }
 
     /// Reads a key file. Blocks.
-    init(_ file: String) throws(ConfigurationFault) {
+    init(_ file: String) throws(ConfigurationError) {
         let problems = ConfigurationProblems()
         let text: String
         do {
             text = try SecretFile.text(at: file, remedy: "notify-gateway keys rotate")
-        } catch { throw ConfigurationFault([error]) }
+        } catch { throw ConfigurationError([error]) }
         let document = TokenKeysDocument(text, file: file, problems: problems)
-        guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
-        guard !document.keys.isEmpty else { throw ConfigurationFault(file: file, "has no keys") }
+        guard problems.all.isEmpty else { throw ConfigurationError(problems.all) }
+        guard !document.keys.isEmpty else { throw ConfigurationError(file: file, "has no keys") }
         keys = document.keys
         var entries: [String: Entry] = [:]
         var entriesByHeader: [String: Entry] = [:]
         for key in document.keys {
             guard let hmac = SharedHMAC(key.algorithm.digest, key: key.secret) else {
-                throw ConfigurationFault(file: file, "the system's libcrypto rejects \(key.algorithm.rawValue)")
+                throw ConfigurationError(file: file, "the system's libcrypto rejects \(key.algorithm.rawValue)")
             }
             let entry = Entry(key: key, hmac: hmac)
             entries[key.id] = entry

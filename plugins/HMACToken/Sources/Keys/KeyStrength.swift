@@ -7,7 +7,7 @@ internal import GatewayCore
 ///
 /// 1. The bytes must not be text. A made-up key is text, and so is base64 or hex that was encoded twice.
 /// 2. The bytes must have enough estimated entropy (``estimatedBits(of:)``).
-/// 3. The base64 text must not consist of words (`TypedWords`): letters and digits without blanks are valid base64.
+/// 3. The base64 text must not consist of words (`PassphraseDetector`): letters and digits without blanks are valid base64.
 enum KeyStrength {
     /// The fewest distinct bytes. 32 random bytes have fewer in less than one of 10^14 keys.
     static let minimumDistinctBytes = 12

@@ -101,7 +101,7 @@ struct TokenKeysDocument {
                 Weakness(message: "is neither base64 (RFC 4648, section 4) nor hex; \(KeyStrength.remedy)"))
         }
         if let message = KeyStrength.weakness(of: bytes, for: algorithm) { return .failure(Weakness(message: message)) }
-        if hex == nil, TypedWords.isTyped(text.utf8) {
+        if hex == nil, PassphraseDetector.isTyped(text.utf8) {
             return .failure(
                 Weakness(message: "was typed as words, not made of random bytes; \(KeyStrength.remedy)"))
         }

@@ -22,18 +22,18 @@ public struct TokenKeysFile: Sendable {
     ///
     /// - Parameter dropsWeakKeys: whether keys with weak secrets are dropped. `write()` then removes them from the
     ///   file.
-    /// - Throws: `ConfigurationFault` with every problem of the file. A file that the gateway would reject cannot be
+    /// - Throws: `ConfigurationError` with every problem of the file. A file that the gateway would reject cannot be
     ///   edited.
     public static func load(
         _ path: String, dropsWeakKeys: Bool = false
-    ) throws(ConfigurationFault) -> TokenKeysFile {
+    ) throws(ConfigurationError) -> TokenKeysFile {
         let stamp = SecretFile.Stamp(path)
         if stamp == nil, SecretFile.isAbsent(path) { return TokenKeysFile(path: path, keys: [], stamp: nil) }
         let text: String
-        do { text = try SecretFile.text(at: path) } catch { throw ConfigurationFault([error]) }
+        do { text = try SecretFile.text(at: path) } catch { throw ConfigurationError([error]) }
         let problems = ConfigurationProblems()
         let document = TokenKeysDocument(text, file: path, problems: problems, dropsWeakKeys: dropsWeakKeys)
-        guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
+        guard problems.all.isEmpty else { throw ConfigurationError(problems.all) }
         return TokenKeysFile(path: path, keys: document.keys, weakIDs: document.weakIDs, stamp: stamp)
     }
 
@@ -54,7 +54,7 @@ public struct TokenKeysFile: Sendable {
     public mutating func rotate(
         now: WallTime, overlap: Duration, algorithm: TokenAlgorithm = .hs256, id: String? = nil,
         startsIn: Duration = .zero
-    ) throws(ConfigurationFault) -> TokenKey {
+    ) throws(ConfigurationError) -> TokenKey {
         let start = now.seconds + startsIn.components.seconds
         let id = id ?? newID(at: now)
         guard TokenKey.isID(id) else { throw fault("\"\(id)\" is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -") }
@@ -78,14 +78,14 @@ public struct TokenKeysFile: Sendable {
     /// Reads, changes and writes the file under a lock, so that concurrent commands do not overwrite each other's
     /// changes.
     ///
-    /// - Throws: `ConfigurationFault` with every problem of the file, the error of `change`, or a problem if another
+    /// - Throws: `ConfigurationError` with every problem of the file, the error of `change`, or a problem if another
     ///   command holds the lock too long. The file is then unchanged.
     public static func edit<Result>(
         _ path: String, dropsWeakKeys: Bool = false,
-        _ change: (inout TokenKeysFile) throws(ConfigurationFault) -> Result
-    ) throws(ConfigurationFault) -> Result {
+        _ change: (inout TokenKeysFile) throws(ConfigurationError) -> Result
+    ) throws(ConfigurationError) -> Result {
         let lock: SecretFile.Lock
-        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
         var file = try load(path, dropsWeakKeys: dropsWeakKeys)
         let result = try change(&file)
         try file.write(holding: lock)
@@ -94,17 +94,17 @@ public struct TokenKeysFile: Sendable {
 
     /// Replaces the file atomically: a reader sees the old content or the new content. A new file has mode 0600.
     ///
-    /// - Throws: `ConfigurationFault` if the file was changed after it was loaded, or cannot be written. The file is
+    /// - Throws: `ConfigurationError` if the file was changed after it was loaded, or cannot be written. The file is
     ///   then left as it was.
-    public func write() throws(ConfigurationFault) {
+    public func write() throws(ConfigurationError) {
         let lock: SecretFile.Lock
-        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
         try write(holding: lock)
     }
 
-    private func write(holding lock: SecretFile.Lock) throws(ConfigurationFault) {
+    private func write(holding lock: SecretFile.Lock) throws(ConfigurationError) {
         guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by another process; try again") }
-        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationFault([error]) }
+        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationError([error]) }
     }
 
     /// Returns an id such as `k20261121T070000Z`, with `-2`, `-3` and so on appended if that id is taken.
@@ -115,7 +115,7 @@ public struct TokenKeysFile: Sendable {
         return (1...keys.count + 1).lazy.map { $0 == 1 ? date : "\(date)-\($0)" }.first { !taken.contains($0) } ?? date
     }
 
-    private func newSecret(for algorithm: TokenAlgorithm) throws(ConfigurationFault) -> Secret {
+    private func newSecret(for algorithm: TokenAlgorithm) throws(ConfigurationError) -> Secret {
         var bytes = [UInt8](repeating: 0, count: algorithm.keyByteCount)
         defer { OPENSSL_cleanse(&bytes, bytes.count) }
         // Fewer than one of a million random secrets look weak, but the gateway would not start with one.
@@ -124,7 +124,7 @@ public struct TokenKeysFile: Sendable {
                 throw fault("the system's libcrypto cannot produce random bytes")
             }
             if KeyStrength.weakness(of: bytes, for: algorithm) == nil,
-                !TypedWords.isTyped(Base64.encode(bytes, .standard))
+                !PassphraseDetector.isTyped(Base64.encode(bytes, .standard))
             {
                 return Secret(bytes)
             }
@@ -132,5 +132,5 @@ public struct TokenKeysFile: Sendable {
         throw fault("the system's libcrypto produced bytes that are not random")
     }
 
-    private func fault(_ message: String) -> ConfigurationFault { ConfigurationFault(file: path, message) }
+    private func fault(_ message: String) -> ConfigurationError { ConfigurationError(file: path, message) }
 }

@@ -7,8 +7,8 @@ public struct TokenInspector: Sendable {
 
     /// Reads the key file. Blocks.
     ///
-    /// - Throws: `ConfigurationFault` with every problem of the file.
-    public init(_ settings: HMACTokenPlugin.Settings, names: NameRules) throws(ConfigurationFault) {
+    /// - Throws: `ConfigurationError` with every problem of the file.
+    public init(_ settings: HMACTokenPlugin.Settings, names: NameRules) throws(ConfigurationError) {
         verifier = TokenVerifier(try KeyRing(settings.keys), settings: settings, names: names)
     }
 
@@ -17,8 +17,8 @@ public struct TokenInspector: Sendable {
         guard let token = token.withBytes({ CompactToken($0) }) else {
             return TokenInspection(header: nil, claims: nil, verdict: .failure(.malformed))
         }
-        let verdict: Result<Identity, TokenFault>
-        do throws(TokenFault) {
+        let verdict: Result<Identity, TokenValidationError>
+        do throws(TokenValidationError) {
             verdict = .success(try verifier.identity(of: token, at: now))
         } catch {
             verdict = .failure(error)
@@ -35,5 +35,5 @@ public struct TokenInspection: Sendable {
     /// verification succeeded.
     public let claims: JSONValue?
     /// The identity that the token proves, or the reason why it is invalid.
-    public let verdict: Result<Identity, TokenFault>
+    public let verdict: Result<Identity, TokenValidationError>
 }

@@ -36,8 +36,8 @@ public struct TokenSigner: Sendable {
 
     /// Reads the key file. Blocks.
     ///
-    /// - Throws: `ConfigurationFault` with every problem of the file.
-    public init(_ settings: HMACTokenPlugin.Settings) throws(ConfigurationFault) {
+    /// - Throws: `ConfigurationError` with every problem of the file.
+    public init(_ settings: HMACTokenPlugin.Settings) throws(ConfigurationError) {
         ring = try KeyRing(settings.keys)
         self.settings = settings
     }

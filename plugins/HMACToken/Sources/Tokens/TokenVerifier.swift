@@ -4,11 +4,11 @@ internal import GatewayCore
 /// token is used; the algorithm is the key's, never the token's.
 final class TokenVerifier: Sendable {
     /// The result of a verification.
-    enum Verdict: Sendable {
+    enum Outcome: Sendable {
         case accepted(Identity)
-        case rejected(RejectionReason)
+        case rejected(InvalidCredentialReason)
         /// The token was not issued for this verifier. The reason applies if no other authenticator accepts tokens.
-        case foreign(RejectionReason)
+        case foreign(InvalidCredentialReason)
         /// libcrypto failed.
         case undecided
     }
@@ -17,7 +17,7 @@ final class TokenVerifier: Sendable {
     private let issuer: String
     private let audience: String
     private let names: NameRules
-    private let verified = VerifiedTokens()
+    private let verified = VerifiedTokenCache()
 
     init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings, names: NameRules) {
         self.ring = ring
@@ -26,13 +26,13 @@ final class TokenVerifier: Sendable {
         self.names = names
     }
 
-    func verify(_ token: Secret, at now: WallTime) -> Verdict {
+    func verify(_ token: Secret, at now: WallTime) -> Outcome {
         // A text too long for a token is not even hashed.
         guard token.count <= CompactToken.longest else { return .foreign(.malformed) }
         let digest = token.withUnsafeBytes { SHA256.Digest(of: $0) }
         if let digest, let known = verified.find(digest)?.identity(at: now) { return .accepted(known) }
         guard let token = token.withBytes({ CompactToken($0) }) else { return .foreign(.malformed) }
-        do throws(TokenFault) {
+        do throws(TokenValidationError) {
             let entry = try self.entry(of: token, at: now)
             if let digest { verified.remember(entry, as: digest) }
             return .accepted(entry.identity)
@@ -42,11 +42,13 @@ final class TokenVerifier: Sendable {
     }
 
     /// Returns the identity that the token proves, without the cache of verified tokens.
-    func identity(of token: CompactToken, at now: WallTime) throws(TokenFault) -> Identity {
+    func identity(of token: CompactToken, at now: WallTime) throws(TokenValidationError) -> Identity {
         try entry(of: token, at: now).identity
     }
 
-    private func entry(of token: CompactToken, at now: WallTime) throws(TokenFault) -> VerifiedTokens.Entry {
+    private func entry(
+        of token: CompactToken, at now: WallTime
+    ) throws(TokenValidationError) -> VerifiedTokenCache.Entry {
         let entry: KeyRing.Entry
         if let known = ring.entriesByHeader[token.encodedHeader] {
             entry = known
@@ -62,13 +64,13 @@ final class TokenVerifier: Sendable {
         guard ConstantTime.equal(tag, token.tag) else { throw .wrongSignature(key: entry.key.id) }
         guard let claims = token.claims().flatMap(TokenClaims.init) else { throw .unreadableClaims }
         let identity = try identity(claimedBy: claims, under: entry.key, at: now.seconds)
-        return VerifiedTokens.Entry(identity: identity, key: entry.key, period: Self.period(of: claims))
+        return VerifiedTokenCache.Entry(identity: identity, key: entry.key, period: Self.period(of: claims))
     }
 
     /// Checks the claims of a token with a valid signature and returns its identity.
     private func identity(
         claimedBy claims: TokenClaims, under key: TokenKey, at now: Int64
-    ) throws(TokenFault) -> Identity {
+    ) throws(TokenValidationError) -> Identity {
         let longest = HMACTokenPlugin.longestLifetime.components.seconds
         let period = Self.period(of: claims)
         guard claims.issuer == issuer else { throw .otherIssuer(configured: issuer) }
@@ -107,7 +109,7 @@ final class TokenVerifier: Sendable {
     }
 
     /// Returns whether an invalid token is rejected here or may belong to another authenticator.
-    private func verdict(on fault: TokenFault, in token: CompactToken) -> Verdict {
+    private func verdict(on fault: TokenValidationError, in token: CompactToken) -> Outcome {
         switch fault {
         case .malformed, .unreadableHeader:
             .foreign(fault.reason)

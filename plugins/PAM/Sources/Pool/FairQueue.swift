@@ -1,7 +1,7 @@
 /// A bounded queue that shares its room among origins, so that one origin cannot block the others.
 ///
 /// Elements leave in order of arrival, except that origins with too many elements in progress are skipped.
-struct FairQueue<Element, Place: Hashable> {
+struct FairQueue<Element, Origin: Hashable> {
     /// The greatest number of waiting elements.
     let capacity: Int
     /// The greatest number of waiting elements of one origin.
@@ -9,9 +9,9 @@ struct FairQueue<Element, Place: Hashable> {
     /// The greatest number of elements of one origin in progress.
     let maximumInProgress: Int
 
-    private var waiting: [(element: Element, origin: Place)] = []
-    private var waitingByOrigin: [Place: Int] = [:]
-    private var inProgressByOrigin: [Place: Int] = [:]
+    private var waiting: [(element: Element, origin: Origin)] = []
+    private var waitingByOrigin: [Origin: Int] = [:]
+    private var inProgressByOrigin: [Origin: Int] = [:]
 
     init(capacity: Int, share: Int, maximumInProgress: Int) {
         self.capacity = capacity
@@ -23,7 +23,7 @@ struct FairQueue<Element, Place: Hashable> {
     var count: Int { waiting.count }
 
     /// Appends an element. Returns false if the queue or the origin's share is full.
-    mutating func add(_ element: Element, of origin: Place) -> Bool {
+    mutating func add(_ element: Element, of origin: Origin) -> Bool {
         guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < share else { return false }
         waiting.append((element, origin))
         waitingByOrigin[origin, default: 0] += 1
@@ -32,7 +32,7 @@ struct FairQueue<Element, Place: Hashable> {
 
     /// Removes the next element and counts it as in progress; returns nil if no element may start. The caller must call
     /// `finish(_:)` when the element is done.
-    mutating func next() -> (element: Element, origin: Place)? {
+    mutating func next() -> (element: Element, origin: Origin)? {
         let index = waiting.firstIndex { inProgressByOrigin[$0.origin, default: 0] < maximumInProgress }
         guard let next = index.map({ waiting.remove(at: $0) }) else { return nil }
         waitingByOrigin.decrement(next.origin)
@@ -41,7 +41,7 @@ struct FairQueue<Element, Place: Hashable> {
     }
 
     /// Counts one element of the origin as no longer in progress.
-    mutating func finish(_ origin: Place) { inProgressByOrigin.decrement(origin) }
+    mutating func finish(_ origin: Origin) { inProgressByOrigin.decrement(origin) }
 
     /// Removes and returns all waiting elements.
     mutating func removeAll() -> [Element] {

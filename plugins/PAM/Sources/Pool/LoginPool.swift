@@ -9,7 +9,7 @@ internal import Synchronization
 /// Callers wait without a thread. A login whose deadline has passed is not sent to a worker.
 final class LoginPool: Sendable {
     private struct State {
-        var queue: FairQueue<PendingLogin, LoginPlace>
+        var queue: FairQueue<PendingLogin, LoginOrigin>
         var threads = 0
         var idle = 0
         var isStopped = false
@@ -28,7 +28,7 @@ final class LoginPool: Sendable {
         self.clock = clock
         self.logger = logger
         // One address may use two workers. One worker is left for others, unless there is only one.
-        let queue = FairQueue<PendingLogin, LoginPlace>(
+        let queue = FairQueue<PendingLogin, LoginOrigin>(
             capacity: settings.queue, share: max(1, settings.queue / 4),
             maximumInProgress: max(1, min(2, settings.workers - 1)))
         state = Mutex(State(queue: queue))
@@ -40,7 +40,7 @@ final class LoginPool: Sendable {
     }
 
     /// Sends a request to a worker when one is free and returns its response. Resumes on the caller's executor.
-    func query(_ request: WorkerRequest, for origin: LoginPlace) async -> Result<WorkerAnswer, LoginFault> {
+    func query(_ request: WorkerRequest, for origin: LoginOrigin) async -> Result<WorkerResponse, LoginError> {
         let deadline = MonotonicInstant(nanoseconds: clock().nanoseconds + settings.deadline.wholeNanoseconds)
         return await withCheckedContinuation { caller in
             submit(PendingLogin(request: request, deadline: deadline, caller: caller), of: origin)
@@ -60,12 +60,12 @@ final class LoginPool: Sendable {
         if let whenDone { running.notify(queue: .global(), execute: whenDone) }
     }
 
-    private enum Consequence { case wake, start, nothing, refuse(LoginFault) }
+    private enum Consequence { case wake, start, nothing, reject(LoginError) }
 
-    private func submit(_ login: PendingLogin, of origin: LoginPlace) {
+    private func submit(_ login: PendingLogin, of origin: LoginOrigin) {
         let consequence = state.withLock { state -> Consequence in
-            if state.isStopped { return .refuse(.stopped) }
-            guard state.queue.add(login, of: origin) else { return .refuse(.busy) }
+            if state.isStopped { return .reject(.stopped) }
+            guard state.queue.add(login, of: origin) else { return .reject(.busy) }
             if state.idle > 0 {
                 state.idle -= 1
                 return .wake
@@ -77,7 +77,7 @@ final class LoginPool: Sendable {
         switch consequence {
         case .nothing: break
         case .wake: wakeUps.signal()
-        case .refuse(let fault): login.caller.resume(returning: .failure(fault))
+        case .reject(let fault): login.caller.resume(returning: .failure(fault))
         case .start:
             running.enter()
             // The thread keeps the pool alive until `stop` is called.
@@ -92,7 +92,7 @@ final class LoginPool: Sendable {
     private func work() {
         var slot = WorkerSlot(settings, clock: clock)
         while true {
-            let next = state.withLock { state -> (login: PendingLogin, origin: LoginPlace)?? in
+            let next = state.withLock { state -> (login: PendingLogin, origin: LoginOrigin)?? in
                 if state.isStopped { return .none }
                 if let next = state.queue.next() { return (next.element, next.origin) }
                 state.idle += 1
@@ -110,7 +110,7 @@ final class LoginPool: Sendable {
         }
     }
 
-    private func verify(_ login: PendingLogin, with slot: inout WorkerSlot) -> Result<WorkerAnswer, LoginFault> {
+    private func verify(_ login: PendingLogin, with slot: inout WorkerSlot) -> Result<WorkerResponse, LoginError> {
         guard clock() < login.deadline else { return .failure(.worker(.timedOut)) }
         do {
             let (answer, changes) = try slot.query(login.request, until: login.deadline)

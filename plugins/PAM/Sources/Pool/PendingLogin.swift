@@ -4,15 +4,15 @@ internal import GatewayCore
 struct PendingLogin: Sendable {
     let request: WorkerRequest
     let deadline: MonotonicInstant
-    let caller: CheckedContinuation<Result<WorkerAnswer, LoginFault>, Never>
+    let caller: CheckedContinuation<Result<WorkerResponse, LoginError>, Never>
 }
 
 /// The reason why a login was not verified.
-enum LoginFault: Error, Sendable, Hashable {
+enum LoginError: Error, Sendable, Hashable {
     /// The queue was full.
     case busy
     /// The worker failed.
-    case worker(WorkerFault)
+    case worker(WorkerConnectionError)
     /// The pool has been stopped.
     case stopped
 }

@@ -10,7 +10,7 @@ struct WorkerConnection: ~Copyable {
     private let process: WorkerProcess?
 
     /// Starts a worker and connects to it through a socket pair.
-    init(spawning program: String, arguments: [String]) throws(WorkerFault) {
+    init(spawning program: String, arguments: [String]) throws(WorkerConnectionError) {
         var pair: [CInt] = [-1, -1]
         guard socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
             throw .notStarted
@@ -26,7 +26,7 @@ struct WorkerConnection: ~Copyable {
     }
 
     /// Connects to a worker service.
-    init(connectingTo path: String) throws(WorkerFault) {
+    init(connectingTo path: String) throws(WorkerConnectionError) {
         socket = notify_gateway_packet_socket(path, 0)
         process = nil
         guard socket >= 0 else { throw .notStarted }
@@ -46,7 +46,7 @@ struct WorkerConnection: ~Copyable {
     /// must not be used again, because a late response could still arrive.
     func query(
         _ request: WorkerRequest, until deadline: MonotonicInstant, clock: () -> MonotonicInstant
-    ) throws(WorkerFault) -> (answer: WorkerAnswer, changes: WorkerChanges) {
+    ) throws(WorkerConnectionError) -> (answer: WorkerResponse, changes: WorkerChanges) {
         let nonce = Nonce()
         guard let packet = request.packet(nonce) else { throw .unsendable }
         let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
@@ -54,18 +54,20 @@ struct WorkerConnection: ~Copyable {
         packet.wipe()
         guard sent == packet.bytes.count else { throw .ended }
         try waitForPacket(until: deadline, clock: clock)
-        let answer = WipedBuffer(count: WorkerAnswer.longest)
+        let answer = WipedBuffer(count: WorkerResponse.longest)
         let count = recv(
             socket, answer.bytes.baseAddress, answer.bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         guard count > 0 else { throw .ended }
         // With MSG_TRUNC, recv(2) returns the packet's own length, which may exceed the buffer.
         guard count <= answer.bytes.count else { throw .garbage }
         let bytes = UnsafeRawBufferPointer(rebasing: answer.bytes[..<count])
-        guard let read = WorkerAnswer.read(bytes, to: nonce) else { throw .garbage }
-        return (read, WorkerAnswer.changes(in: bytes))
+        guard let read = WorkerResponse.read(bytes, to: nonce) else { throw .garbage }
+        return (read, WorkerResponse.changes(in: bytes))
     }
 
-    private func waitForPacket(until deadline: MonotonicInstant, clock: () -> MonotonicInstant) throws(WorkerFault) {
+    private func waitForPacket(
+        until deadline: MonotonicInstant, clock: () -> MonotonicInstant
+    ) throws(WorkerConnectionError) {
         while true {
             let left = deadline.nanoseconds - clock().nanoseconds
             guard left > 0 else { throw .timedOut }

@@ -11,7 +11,7 @@ struct WorkerProcess: ~Copyable {
     /// socket is its only other descriptor.
     ///
     /// - Throws: `.notStarted`, also while too many stopped workers have not exited yet.
-    init(program: String, arguments: [String], socket: CInt) throws(WorkerFault) {
+    init(program: String, arguments: [String], socket: CInt) throws(WorkerConnectionError) {
         guard UnreapedProcesses.sweep() < 16 else { throw .notStarted }
         // A crashing worker must not spend seconds on a backtrace.
         let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SWIFT_BACKTRACE=enable=no"]

@@ -7,7 +7,7 @@ struct WorkerSlot: ~Copyable {
     private let clock: @Sendable () -> MonotonicInstant
     private var worker: WorkerConnection?
     private var served = 0
-    private(set) var backOff: BackOff
+    private(set) var backOff: Backoff
 
     init(_ settings: PAMPlugin.Settings, clock: @escaping @Sendable () -> MonotonicInstant) {
         source = WorkerSource(settings)
@@ -23,7 +23,7 @@ struct WorkerSlot: ~Copyable {
     /// - Returns: the response, and the changes that modules made to the worker. A changed worker is replaced.
     mutating func query(
         _ request: WorkerRequest, until deadline: MonotonicInstant
-    ) throws(WorkerFault) -> (answer: WorkerAnswer, changes: WorkerChanges) {
+    ) throws(WorkerConnectionError) -> (answer: WorkerResponse, changes: WorkerChanges) {
         do {
             let worker = try reusableWorker()
             let (answer, changes) = try worker.query(request, until: deadline, clock: clock)
@@ -41,7 +41,7 @@ struct WorkerSlot: ~Copyable {
     }
 
     /// Returns the kept worker if it is alive and has sent nothing since its last response, otherwise a new one.
-    private mutating func reusableWorker() throws(WorkerFault) -> WorkerConnection {
+    private mutating func reusableWorker() throws(WorkerConnectionError) -> WorkerConnection {
         if let kept = worker.take(), kept.isQuiet { return kept }
         served = 0
         return try source.open()

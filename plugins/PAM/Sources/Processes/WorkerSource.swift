@@ -14,7 +14,7 @@ enum WorkerSource: Sendable {
         }
     }
 
-    func open() throws(WorkerFault) -> WorkerConnection {
+    func open() throws(WorkerConnectionError) -> WorkerConnection {
         switch self {
         case .program(let program, let arguments):
             try WorkerConnection(spawning: program, arguments: arguments)

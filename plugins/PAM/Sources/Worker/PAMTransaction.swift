@@ -25,20 +25,20 @@ struct PAMTransaction: ~Copyable {
     /// - Parameter state: the state of the process before any module was called.
     static func answer(
         to request: WorkerRequest, directory: String?, in state: WorkerState
-    ) -> WorkerAnswer {
-        guard RemoteHost.isAddress(request.remoteHost) else { return .refusal(.notStarted) }
+    ) -> WorkerResponse {
+        guard RemoteHost.isAddress(request.remoteHost) else { return .rejection(.notStarted) }
         return request.password.withUnsafeBytes { secret in
             let password = secret.assumingMemoryBound(to: CChar.self).baseAddress
             guard
                 var transaction = PAMTransaction(
                     request, password: secret.isEmpty ? nil : password, directory: directory)
-            else { return .refusal(.notStarted) }
+            else { return .rejection(.notStarted) }
             return transaction.run(request, in: state)
         }
     }
 
-    private mutating func run(_ request: WorkerRequest, in state: WorkerState) -> WorkerAnswer {
-        guard set(PAM_RHOST, request.remoteHost), set(PAM_TTY, "notify-gateway") else { return .refusal(.notStarted) }
+    private mutating func run(_ request: WorkerRequest, in state: WorkerState) -> WorkerResponse {
+        guard set(PAM_RHOST, request.remoteHost), set(PAM_TTY, "notify-gateway") else { return .rejection(.notStarted) }
         let flags = CInt(bitPattern: PAM_SILENT | PAM_DISALLOW_NULL_AUTHTOK)
         var authentication: PAMCode?
         var account: PAMCode?
@@ -50,13 +50,13 @@ struct PAMTransaction: ~Copyable {
             status = pam_acct_mgmt(handle, flags)
             account = PAMCode(status)
         }
-        guard let user = finalUser else { return .refusal(.unreadableUser) }
+        guard let user = finalUser else { return .rejection(.unreadableUser) }
         // With another user or root directory, the account database could be a different one or not readable.
-        guard state.changes().isDisjoint(with: .misleading) else { return .refusal(.changedProcess) }
+        guard state.changes().isDisjoint(with: .misleading) else { return .rejection(.changedProcess) }
         // Looked up after a rejection too, so that the duration does not reveal the reason.
         let entry = SystemAccounts.entry(of: user, ambiguousIsUnreadable: request.operation == .accountStatus)
         return .findings(
-            WorkerFindings(authentication: authentication, account: account, user: user, entry: entry))
+            WorkerResult(authentication: authentication, account: account, user: user, entry: entry))
     }
 
     /// The user as the modules left it.

@@ -53,12 +53,12 @@ public enum PAMWorker {
 
     private static func answer(
         to request: WorkerRequest, _ arguments: WorkerArguments, _ state: WorkerState
-    ) -> WorkerAnswer {
-        guard request.service == arguments.service else { return .refusal(.otherService) }
+    ) -> WorkerResponse {
+        guard request.service == arguments.service else { return .rejection(.otherService) }
         let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
-        guard stack.file != nil else { return .refusal(.noSuchService) }
+        guard stack.file != nil else { return .rejection(.noSuchService) }
         if let entry = SystemAccounts.entryBelowMinimum(request) {
-            return .findings(WorkerFindings(authentication: nil, account: nil, user: request.user, entry: entry))
+            return .findings(WorkerResult(authentication: nil, account: nil, user: request.user, entry: entry))
         }
         return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory, in: state)
     }

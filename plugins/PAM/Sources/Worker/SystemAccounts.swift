@@ -8,7 +8,7 @@ enum SystemAccounts {
     ///
     /// - Parameter ambiguousIsUnreadable: whether an ambiguous error, which may mean that there is no such user, is `unreadable`
     ///   instead of `absent`.
-    static func entry(of user: String, ambiguousIsUnreadable: Bool) -> WorkerFindings.Entry {
+    static func entry(of user: String, ambiguousIsUnreadable: Bool) -> WorkerResult.Entry {
         var record = passwd()
         switch lookUp({ getpwnam_r(user, &record, $0, $1, $2) }) {
         case .unreadable: return .unreadable
@@ -23,7 +23,7 @@ enum SystemAccounts {
     /// Returns the entry of the request's account if its uid is below the minimum or the database cannot be read,
     /// otherwise nil. The modules are not called for such an account: modules that count wrong passwords would count
     /// them for root.
-    static func entryBelowMinimum(_ request: WorkerRequest) -> WorkerFindings.Entry? {
+    static func entryBelowMinimum(_ request: WorkerRequest) -> WorkerResult.Entry? {
         for name in Set([request.user, request.account]) where !name.isEmpty {
             var record = passwd()
             switch lookUp({ getpwnam_r(name, &record, $0, $1, $2) }) {

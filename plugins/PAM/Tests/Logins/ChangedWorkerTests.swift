@@ -111,7 +111,7 @@ extension WorkerTests {
             for login in ["root", "daemon", "ROOT", "root@example.com"] {
                 #expect(await authenticator.login(login, "x", names: names) == .rejected(.wrong), "\(login)")
             }
-            #expect(await authenticator.standing(of: LoginName("root")) == .ended(.disabled))
+            #expect(await authenticator.status(of: LoginName("root")) == .ended(.disabled))
             #expect(!FileManager.default.fileExists(atPath: file))
             #expect(await authenticator.login("nobody", "x", names: names).isGrant)
             #expect(try stack.text(of: "asked") == "nobody\nnobody\n")

@@ -85,7 +85,7 @@ extension WorkerTests {
             let authenticator = stack.authenticator()
             #expect(await authenticator.login("nobody", "right") != .rejected(.wrong))
             #expect(!(await authenticator.login("nobody", "right").isGrant))
-            #expect(await authenticator.standing(of: LoginName("nobody")).isGood == false)
+            #expect(await authenticator.status(of: LoginName("nobody")).isGood == false)
         }
 
         @Test("A service without its own stack is not used, although libpam would use another stack")
@@ -114,13 +114,13 @@ extension WorkerTests {
         }
 
         @Test("An account is rechecked without a password")
-        func standing() async throws {
+        func status() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody", "daemon")
             let authenticator = stack.authenticator()
-            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
-            #expect(await authenticator.standing(of: LoginName("daemon")) == .ended(.disabled))
-            #expect(await authenticator.standing(of: LoginName("../nobody")) == .ended(.wrong))
+            #expect(await authenticator.status(of: LoginName("nobody")).isGood)
+            #expect(await authenticator.status(of: LoginName("daemon")) == .ended(.disabled))
+            #expect(await authenticator.status(of: LoginName("../nobody")) == .ended(.wrong))
         }
     }
 }

@@ -36,11 +36,11 @@ extension WorkerTests {
             }
             for _ in 0..<3 {
                 #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong))
-                #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+                #expect(await authenticator.status(of: LoginName("nobody")).isGood)
             }
             // The account checks have not reset the count.
             #expect(await authenticator.login("nobody", "right") == .rejected(.wrong))
-            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            #expect(await authenticator.status(of: LoginName("nobody")).isGood)
             await authenticator.stop()
         }
 
@@ -56,12 +56,12 @@ extension WorkerTests {
                 account required \(matrix)
                 """)
             let authenticator = stack.authenticator()
-            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            #expect(await authenticator.status(of: LoginName("nobody")).isGood)
             let note = try stack.write("The machine goes down at six.", to: "nologin")
             #expect(await authenticator.login("nobody", "right") == .rejected(.disabled))
-            #expect(await authenticator.standing(of: LoginName("nobody")) == .unknown(.failed))
+            #expect(await authenticator.status(of: LoginName("nobody")) == .unknown(.failed))
             try FileManager.default.removeItem(atPath: note)
-            #expect(await authenticator.standing(of: LoginName("nobody")).isGood)
+            #expect(await authenticator.status(of: LoginName("nobody")).isGood)
             await authenticator.stop()
         }
 
@@ -74,8 +74,8 @@ extension WorkerTests {
                 "auth required \(try stack.misbehavingModule()) user nobody\naccount required pam_unix.so")
             let authenticator = stack.authenticator(.inRealTime(names: NameRules(suffixes: ["@example.com"])))
             #expect(await authenticator.login("nobody@example.com", "any").isGrant)
-            #expect(await authenticator.standing(of: LoginName("nobody@example.com")).isGood)
-            #expect(await authenticator.standing(of: LoginName("no-such-account@example.com")) == .ended(.wrong))
+            #expect(await authenticator.status(of: LoginName("nobody@example.com")).isGood)
+            #expect(await authenticator.status(of: LoginName("no-such-account@example.com")) == .ended(.wrong))
             await authenticator.stop()
         }
     }

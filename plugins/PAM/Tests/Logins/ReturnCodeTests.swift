@@ -48,13 +48,13 @@ extension WorkerTests {
         }
 
         @Test("An account check succeeds only with the code success", arguments: codes)
-        func standing(_ account: String) async throws {
+        func status(_ account: String) async throws {
             let debug = try #require(PAMModules.debug)
             // The stack's `auth` modules must not affect an account check.
             let stack = try PAMStack("auth required \(debug) auth=abort\naccount required \(debug) acct=\(account)")
             let authenticator = stack.authenticator()
-            let standing = await authenticator.standing(of: LoginName("nobody"))
-            #expect(standing.isGood == (account == "success"), "\(standing)")
+            let status = await authenticator.status(of: LoginName("nobody"))
+            #expect(status.isGood == (account == "success"), "\(status)")
             await authenticator.stop()
         }
     }

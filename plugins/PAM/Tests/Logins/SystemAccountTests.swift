@@ -24,12 +24,12 @@ extension WorkerTests {
             #expect(await authenticator.login(name.uppercased(), "correct horse") == .accepted(identity))
             #expect(await authenticator.login(name, "correct horsf") == .rejected(.wrong))
             #expect(await authenticator.login(name + "x", "correct horse") == .rejected(.wrong))
-            #expect(await authenticator.standing(of: LoginName(name)).isGood)
+            #expect(await authenticator.status(of: LoginName(name)).isGood)
 
             try SystemTools.run("/usr/sbin/usermod", ["-e", "1", name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.expired))
             #expect(await authenticator.login(name, "wrong") == .rejected(.wrong))
-            #expect(await authenticator.standing(of: LoginName(name)) == .ended(.expired))
+            #expect(await authenticator.status(of: LoginName(name)) == .ended(.expired))
 
             try SystemTools.run("/usr/sbin/usermod", ["-e", "", "-L", name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
@@ -39,7 +39,7 @@ extension WorkerTests {
 
             try SystemTools.run("/usr/sbin/userdel", [name])
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
-            #expect(await authenticator.standing(of: LoginName(name)) == .ended(.wrong))
+            #expect(await authenticator.status(of: LoginName(name)) == .ended(.wrong))
             await authenticator.stop()
         }
     }

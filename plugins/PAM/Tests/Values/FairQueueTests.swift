@@ -32,7 +32,7 @@ struct FairQueueTests {
     }
 
     @Test("A origin at its limit in progress is skipped, and later elements are served")
-    func underWay() {
+    func inProgress() {
         var queue = FairQueue<Int, String>(capacity: 10, share: 10, maximumInProgress: 2)
         for number in 0..<4 { _ = queue.add(number, of: "a") }
         _ = queue.add(9, of: "b")

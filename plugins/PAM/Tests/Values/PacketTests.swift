@@ -9,7 +9,7 @@ struct PacketTests {
     private static let request = WorkerRequest(
         operation: .login, service: "notify-gateway", user: "b\u{F6}b@example.com", remoteHost: "2001:db8::1",
         password: Secret("correct horse".utf8))
-    private static let findings = WorkerFindings(
+    private static let findings = WorkerResult(
         authentication: .success, account: PAMCode(13), user: "alice",
         entry: .found(.init(uid: 4_000_000_000, groups: Set(["dispatch", "sales"].compactMap(GroupName.init)))))
 
@@ -36,7 +36,7 @@ struct PacketTests {
     }
 
     @Test("An account check has no password")
-    func standing() throws {
+    func status() throws {
         let request = WorkerRequest(
             operation: .accountStatus, service: "s", user: "u", remoteHost: "::1", password: Secret([]))
         let packet = try Self.bytes(request, Nonce())
@@ -69,20 +69,20 @@ struct PacketTests {
     @Test(
         "A decoded response equals the encoded one",
         arguments: [
-            WorkerAnswer.findings(findings),
-            .findings(WorkerFindings(authentication: PAMCode(7), account: nil, user: "", entry: .absent)),
-            .findings(WorkerFindings(authentication: nil, account: PAMCode(-1), user: "x", entry: .unreadable)),
-            .refusal(.otherService), .refusal(.tooManyGroups),
+            WorkerResponse.findings(findings),
+            .findings(WorkerResult(authentication: PAMCode(7), account: nil, user: "", entry: .absent)),
+            .findings(WorkerResult(authentication: nil, account: PAMCode(-1), user: "x", entry: .unreadable)),
+            .rejection(.otherService), .rejection(.tooManyGroups),
         ])
-    func answers(_ answer: WorkerAnswer) {
+    func answers(_ answer: WorkerResponse) {
         let nonce = Nonce()
         let packet = answer.packet(nonce)
-        #expect(packet.withUnsafeBytes { WorkerAnswer.read($0, to: nonce) } == answer)
-        #expect(packet.withUnsafeBytes { WorkerAnswer.read($0, to: Nonce()) } == nil)
+        #expect(packet.withUnsafeBytes { WorkerResponse.read($0, to: nonce) } == answer)
+        #expect(packet.withUnsafeBytes { WorkerResponse.read($0, to: Nonce()) } == nil)
         for count in 0..<packet.count {
-            #expect(Array(packet.prefix(count)).withUnsafeBytes { WorkerAnswer.read($0, to: nonce) } == nil)
+            #expect(Array(packet.prefix(count)).withUnsafeBytes { WorkerResponse.read($0, to: nonce) } == nil)
         }
-        #expect((packet + [0]).withUnsafeBytes { WorkerAnswer.read($0, to: nonce) } == nil)
+        #expect((packet + [0]).withUnsafeBytes { WorkerResponse.read($0, to: nonce) } == nil)
     }
 
     @Test("An account with too many groups, and a too long user name, encode as a refusal")
@@ -91,26 +91,26 @@ struct PacketTests {
         var findings = Self.findings
         findings.entry = .found(.init(uid: 1000, groups: groups))
         let nonce = Nonce()
-        func read(_ findings: WorkerFindings) -> WorkerAnswer? {
-            WorkerAnswer.findings(findings).packet(nonce).withUnsafeBytes { WorkerAnswer.read($0, to: nonce) }
+        func read(_ findings: WorkerResult) -> WorkerResponse? {
+            WorkerResponse.findings(findings).packet(nonce).withUnsafeBytes { WorkerResponse.read($0, to: nonce) }
         }
-        #expect(read(findings) == .refusal(.tooManyGroups))
+        #expect(read(findings) == .rejection(.tooManyGroups))
         findings = Self.findings
         findings.user = String(repeating: "x", count: 70_000)
-        #expect(read(findings) == .refusal(.unreadableUser))
+        #expect(read(findings) == .rejection(.unreadableUser))
     }
 
     @Test("Changed bytes never trap and never decode as the same findings")
     func changedBytes() throws {
         let nonce = Nonce()
-        let answer = WorkerAnswer.findings(Self.findings).packet(nonce)
+        let answer = WorkerResponse.findings(Self.findings).packet(nonce)
         let request = try Self.bytes(Self.request, nonce)
         // The byte after the nonce holds the changes to the worker, which are not part of the findings.
         for index in answer.indices where index != 2 + Nonce.count {
             for bit in 0..<8 {
                 var changed = answer
                 changed[index] ^= 1 << bit
-                let read = changed.withUnsafeBytes { WorkerAnswer.read($0, to: nonce) }
+                let read = changed.withUnsafeBytes { WorkerResponse.read($0, to: nonce) }
                 #expect(read != .findings(Self.findings))
             }
         }
@@ -125,7 +125,7 @@ struct PacketTests {
         for _ in 0..<20_000 {
             let count = Int.random(in: 0..<80, using: &generator)
             let noise = [1, 1] + nonce.bytes + (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-            _ = noise.withUnsafeBytes { WorkerAnswer.read($0, to: nonce) }
+            _ = noise.withUnsafeBytes { WorkerResponse.read($0, to: nonce) }
             _ = noise.withUnsafeBytes(WorkerRequest.read)
         }
     }

@@ -12,7 +12,7 @@ struct UserTable: Sendable {
         let expires: WallTime?
 
         /// Returns why a login with the correct password is rejected, or nil if it is accepted.
-        func rejection(at now: WallTime) -> RejectionReason? {
+        func rejection(at now: WallTime) -> InvalidCredentialReason? {
             if isDisabled { return .disabled }
             return expires.map { $0 <= now } == true ? .expired : nil
         }
@@ -24,7 +24,7 @@ struct UserTable: Sendable {
     /// as the file.
     let hashes: [PasswordHash]
     /// A fingerprint of each user's hash, also for users who may not log in.
-    let marks: [UserName: AccountMark]
+    let marks: [UserName: AccountFingerprint]
     /// The costs that libcrypt computed successfully. A reload does not try them again.
     let triedCosts: Set<String>
 
@@ -33,13 +33,13 @@ struct UserTable: Sendable {
     /// - Parameter tried: the costs that libcrypt has computed before.
     static func load(
         _ file: String, context: PluginContext, tried: Set<String> = []
-    ) async throws(ConfigurationFault) -> UserTable {
+    ) async throws(ConfigurationError) -> UserTable {
         let names = context.names
-        let result: Result<UserTable, ConfigurationFault>
+        let result: Result<UserTable, ConfigurationError>
         do {
             result = try await context.filePool.run { read(file, names: names, tried: tried) }
         } catch {
-            throw ConfigurationFault(file: file, "was not read: the queue of the file threads is full; try again")
+            throw ConfigurationError(file: file, "was not read: the queue of the file threads is full; try again")
         }
         return try result.get()
     }
@@ -47,7 +47,7 @@ struct UserTable: Sendable {
     /// Reads a users file and tries its hashes. Blocks.
     private static func read(
         _ file: String, names: NameRules, tried: Set<String>
-    ) -> Result<UserTable, ConfigurationFault> {
+    ) -> Result<UserTable, ConfigurationError> {
         let problems = ConfigurationProblems()
         do throws(ConfigurationProblem) {
             let text = try SecretFile.text(at: file, remedy: "notify-gateway users add NAME")
@@ -56,15 +56,15 @@ struct UserTable: Sendable {
                 problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
             }
             if problems.all.isEmpty { checkSupport(of: document.records, besides: tried, problems: problems) }
-            guard problems.all.isEmpty else { return .failure(ConfigurationFault(problems.all)) }
+            guard problems.all.isEmpty else { return .failure(ConfigurationError(problems.all)) }
             let table = UserTable(document.records)
             // A missing fingerprint would look like a removed account, and the user would lose every session.
             guard table.marks.count == table.users.count else {
-                return .failure(ConfigurationFault(file: file, "the system's libcrypto cannot compute SHA-256"))
+                return .failure(ConfigurationError(file: file, "the system's libcrypto cannot compute SHA-256"))
             }
             return .success(table)
         } catch {
-            return .failure(ConfigurationFault([error]))
+            return .failure(ConfigurationError([error]))
         }
     }
 
@@ -94,6 +94,6 @@ struct UserTable: Sendable {
             })
         triedCosts = Set(records.map(\.hash.costKey))
         hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
-        marks = users.compactMapValues { AccountMark(ofHash: $0.hash.text) }
+        marks = users.compactMapValues { AccountFingerprint(ofHash: $0.hash.text) }
     }
 }

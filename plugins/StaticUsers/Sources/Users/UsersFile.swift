@@ -15,18 +15,18 @@ public struct UsersFile: Sendable {
 
     /// Reads the file. A file that does not exist is read as a file without users.
     ///
-    /// - Throws: `ConfigurationFault` with every problem of the file. A file that the gateway would reject cannot be
+    /// - Throws: `ConfigurationError` with every problem of the file. A file that the gateway would reject cannot be
     ///   edited.
-    public static func load(_ path: String, names: NameRules) throws(ConfigurationFault) -> UsersFile {
+    public static func load(_ path: String, names: NameRules) throws(ConfigurationError) -> UsersFile {
         let stamp = SecretFile.Stamp(path)
         if stamp == nil, SecretFile.isAbsent(path) {
             return UsersFile(path: path, users: [], names: names, stamp: nil)
         }
         let text: String
-        do { text = try SecretFile.text(at: path) } catch { throw ConfigurationFault([error]) }
+        do { text = try SecretFile.text(at: path) } catch { throw ConfigurationError([error]) }
         let problems = ConfigurationProblems()
         let document = UsersDocument(text, file: path, names: names, problems: problems)
-        guard problems.all.isEmpty else { throw ConfigurationFault(problems.all) }
+        guard problems.all.isEmpty else { throw ConfigurationError(problems.all) }
         return UsersFile(path: path, users: document.records, names: names, stamp: stamp)
     }
 
@@ -37,7 +37,7 @@ public struct UsersFile: Sendable {
     ///   - passwordHash: the result of `PasswordHash.make(password:)`, or any other accepted hash.
     public mutating func add(
         _ name: String, passwordHash: String, groups: [GroupName] = []
-    ) throws(ConfigurationFault) {
+    ) throws(ConfigurationError) {
         guard let canonical = names.canonical(name) else {
             throw fault("\"\(name)\" is not a user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -")
         }
@@ -54,25 +54,25 @@ public struct UsersFile: Sendable {
     }
 
     /// Removes a user.
-    public mutating func remove(_ name: String) throws(ConfigurationFault) {
+    public mutating func remove(_ name: String) throws(ConfigurationError) {
         users.remove(at: try index(of: name))
     }
 
     /// Replaces a user's password hash.
-    public mutating func setHash(_ passwordHash: String, for name: String) throws(ConfigurationFault) {
+    public mutating func setHash(_ passwordHash: String, for name: String) throws(ConfigurationError) {
         users[try index(of: name)].hash = try hash(passwordHash)
     }
 
     /// Reads, changes and writes the file under a lock, so that concurrent commands do not overwrite each other's
     /// changes.
     ///
-    /// - Throws: `ConfigurationFault` with every problem of the file, the error of `change`, or a problem if another
+    /// - Throws: `ConfigurationError` with every problem of the file, the error of `change`, or a problem if another
     ///   command holds the lock too long. The file is then unchanged.
     public static func edit(
-        _ path: String, names: NameRules, _ change: (inout UsersFile) throws(ConfigurationFault) -> Void
-    ) throws(ConfigurationFault) {
+        _ path: String, names: NameRules, _ change: (inout UsersFile) throws(ConfigurationError) -> Void
+    ) throws(ConfigurationError) {
         let lock: SecretFile.Lock
-        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
         var file = try load(path, names: names)
         try change(&file)
         try file.write(holding: lock)
@@ -80,22 +80,22 @@ public struct UsersFile: Sendable {
 
     /// Replaces the file atomically: a reader sees the old content or the new content.
     ///
-    /// - Throws: `ConfigurationFault` if the file was changed after it was loaded, or cannot be written. The file is
+    /// - Throws: `ConfigurationError` if the file was changed after it was loaded, or cannot be written. The file is
     ///   then left as it was.
-    public func write() throws(ConfigurationFault) {
+    public func write() throws(ConfigurationError) {
         let lock: SecretFile.Lock
-        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationFault([error]) }
+        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
         try write(holding: lock)
     }
 
-    private func write(holding lock: SecretFile.Lock) throws(ConfigurationFault) {
+    private func write(holding lock: SecretFile.Lock) throws(ConfigurationError) {
         guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by another process; try again") }
-        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationFault([error]) }
+        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationError([error]) }
     }
 
     var isHtpasswd: Bool { UsersDocument.isHtpasswd(path) }
 
-    private func index(of name: String) throws(ConfigurationFault) -> Int {
+    private func index(of name: String) throws(ConfigurationError) -> Int {
         let canonical = names.canonical(name)
         guard let index = users.firstIndex(where: { $0.canonicalName == canonical }) else {
             throw fault("has no user \"\(name)\"")
@@ -103,9 +103,9 @@ public struct UsersFile: Sendable {
         return index
     }
 
-    private func hash(_ text: String) throws(ConfigurationFault) -> PasswordHash {
+    private func hash(_ text: String) throws(ConfigurationError) -> PasswordHash {
         do { return try PasswordHash(text) } catch { throw fault("the new hash \(error)") }
     }
 
-    private func fault(_ message: String) -> ConfigurationFault { ConfigurationFault(file: path, message) }
+    private func fault(_ message: String) -> ConfigurationError { ConfigurationError(file: path, message) }
 }

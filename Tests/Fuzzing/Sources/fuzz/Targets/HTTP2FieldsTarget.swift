@@ -15,10 +15,10 @@ enum HTTP2FieldsTarget: FuzzTarget {
                 String(decoding: line[colon...].dropFirst(), as: UTF8.self)
             )
         }
-        for source in [nil, ProxyTrust.Source.xForwardedFor, .forwarded] {
+        for source in [nil, TrustedProxies.Source.xForwardedFor, .forwarded] {
             guard
                 let reader = try? HTTP2RequestReader(
-                    HPACKHeaders(fields), limits: ListenerConfiguration.Limits(), believes: source)
+                    HPACKHeaders(fields), limits: ListenerConfiguration.Limits(), trustedProxy: source)
             else { continue }
             let count = reader.bytes.readableBytes
             let places = [reader.head.path, reader.head.query, reader.head.authority, reader.head.host].compactMap {

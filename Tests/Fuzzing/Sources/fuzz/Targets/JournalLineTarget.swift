@@ -9,7 +9,7 @@ enum JournalLineTarget: FuzzTarget {
             _ = (reader.text(name), reader.number(name))
         }
         if reader.verifiedHash != nil, input.count < 75 { propertyFails("a hash within \(input.count) bytes") }
-        let lines = WholeLines(input).bytes
+        let lines = CompleteLines(input).bytes
         guard input.starts(with: lines), lines.isEmpty || lines.last == 0x0A else {
             propertyFails("no prefix of lines")
         }

@@ -10,7 +10,7 @@ enum RequestFramerTarget: FuzzTarget {
     static func run(_ input: [UInt8]) {
         guard let first = input.first else { return }
         let bytes = input[1...]
-        for source in [nil, ProxyTrust.Source.xForwardedFor, .forwarded] {
+        for source in [nil, TrustedProxies.Source.xForwardedFor, .forwarded] {
             let whole = events(of: [bytes], source)
             let cut = events(of: pieces(of: bytes, length: Int(first) + 1), source)
             guard whole == cut else { propertyFails("whole: \(whole); cut: \(cut)") }
@@ -29,8 +29,8 @@ enum RequestFramerTarget: FuzzTarget {
         }
     }
 
-    static func events(of pieces: [ArraySlice<UInt8>], _ source: ProxyTrust.Source? = nil) -> [Seen] {
-        var framer = RequestFramer(limits: ListenerConfiguration.Limits(), believes: source)
+    static func events(of pieces: [ArraySlice<UInt8>], _ source: TrustedProxies.Source? = nil) -> [Seen] {
+        var framer = RequestFramer(limits: ListenerConfiguration.Limits(), trustedProxy: source)
         var seen: [Seen] = []
         for piece in pieces {
             framer.feed(ByteBuffer(bytes: piece))

@@ -1,0 +1,123 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// A call with a known caller. Only the identify phase creates one.
+struct AuthenticatedCall: ~Copyable {
+    var facts: CallFacts
+    let call: Call
+    let caller: Identity
+    /// The login name presented with a password; nil for a token.
+    let login: LoginName?
+    /// The revocation epoch before verification. A later revocation of the user may invalidate the credential.
+    let epoch: RevocationEpoch
+
+    fileprivate init(facts: CallFacts, call: Call, caller: Identity, login: LoginName?, epoch: RevocationEpoch) {
+        self.facts = facts
+        self.call = call
+        self.caller = caller
+        self.login = login
+        self.epoch = epoch
+    }
+}
+
+/// The second phase: determines the caller. Suspends if an authenticator has to.
+struct Authentication: Sendable {
+    let credentialVerifier: CredentialVerifier
+    let sessions: any SessionStore
+
+    @inline(never)
+    func identify(_ parsed: consuming ParsedCall) async throws(Rejection) -> AuthenticatedCall {
+        let epoch = sessions.epoch
+        do throws(Rejection) {
+            let presented = try presented(&parsed)
+            let verification = try await credentialVerifier.verify(
+                presented.credential, from: parsed.facts.peer, parsed.clientDisconnect)
+            return try identified(&parsed, verification, presented, epoch)
+        } catch {
+            throw error.with(parsed.facts)
+        }
+    }
+
+    @inline(never)
+    private func presented(_ parsed: inout ParsedCall) throws(Rejection) -> PresentedCredential {
+        guard case .single(let field) = parsed.authorization else {
+            throw Rejection(.credentialsMissing, "no Authorization")
+        }
+        // The credential is not verified: an eavesdropper has it already, and the response would confirm it.
+        guard parsed.allowsCredentials else {
+            throw Rejection(
+                .insecureTransport, "a credential was sent over a plaintext connection",
+                hint: "Credentials are accepted over TLS only.")
+        }
+        let presented = try parseCredential(field, from: parsed.facts.peer)
+        if let name = presented.name { parsed.facts.attempted = name }
+        return presented
+    }
+
+    @inline(never)
+    private func identified(
+        _ parsed: inout ParsedCall, _ verification: VerificationResult, _ presented: PresentedCredential,
+        _ epoch: RevocationEpoch
+    ) throws(Rejection) -> AuthenticatedCall {
+        // Needed for the record of a failed login.
+        if verification.outcome.isRejection { parsed.facts.authenticator = verification.authenticator }
+        let caller = withCurrentGroups(try checked(verification.outcome, of: presented.name))
+        parsed.facts.establish {
+            $0.user = caller.user
+            $0.authenticator = caller.authenticator
+            $0.attempted = nil
+        }
+        return AuthenticatedCall(
+            facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
+    }
+
+    /// Removes groups that a token lists and that its account has lost since. Reads from memory; most tokens list no
+    /// groups.
+    private func withCurrentGroups(_ caller: Identity) -> Identity {
+        guard let token = caller.token, !caller.groups.isEmpty,
+            let groups = sessions.groups(behind: token, of: caller.user)
+        else { return caller }
+        return caller.limited(to: groups)
+    }
+
+    /// Creates a call as if the caller had just logged in. Used by the dry run, which cannot forward calls.
+    static func assume(
+        _ caller: Identity, login: LoginName, epoch: RevocationEpoch, making parsed: consuming ParsedCall
+    ) -> AuthenticatedCall {
+        var facts = parsed.facts
+        facts.user = caller.user
+        facts.authenticator = caller.authenticator
+        return AuthenticatedCall(facts: facts, call: parsed.call, caller: caller, login: login, epoch: epoch)
+    }
+
+    private func parseCredential(_ field: ByteBuffer, from peer: Peer) throws(Rejection) -> PresentedCredential {
+        do throws(Rejection) {
+            return try PresentedCredential(field, names: credentialVerifier.names)
+        } catch {
+            // A malformed credential is charged like a wrong one.
+            _ = try credentialVerifier.limiter.admitLogin(from: peer)
+            throw error
+        }
+    }
+
+    private func checked(_ outcome: AuthenticationOutcome, of name: PresentedName?) throws(Rejection) -> Identity {
+        switch outcome {
+        case .accepted(let identity):
+            return identity
+        case .notMine:
+            throw Rejection(.credentialsRejected, InvalidCredentialReason.wrong.rawValue)
+        case .rejected(.unmapped):
+            // For tokens, and if the authenticator has another name for the user, only the authenticator knows the
+            // name.
+            let reason = name.flatMap { credentialVerifier.names.reasonUnmapped($0.text) }
+            throw Rejection(.identityUnmapped, reason?.description ?? "the user's name has no canonical form")
+        case .rejected(let reason):
+            throw Rejection(.credentialsRejected, reason.rawValue)
+        case .unavailable(.busy):
+            throw Rejection(
+                .overloaded, "too many credentials are waiting for verification", extra: .retryAfter(seconds: 1))
+        case .unavailable(let reason):
+            throw Rejection(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
+        }
+    }
+}

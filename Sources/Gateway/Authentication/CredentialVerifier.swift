@@ -1,0 +1,163 @@
+internal import GatewayCore
+internal import Logging
+
+/// The verification of credentials: queries the authenticators within a deadline; for passwords, uses a cache and a
+/// throttle.
+struct CredentialVerifier: Sendable {
+    let chain: AuthenticatorChain
+    let names: NameRules
+    let rules: AuthenticationRules
+    let limiter: Limiter
+    let throttle: LoginThrottle
+    let passwordCache: PasswordCache
+    let failedLoginDelay: FailedLoginDelay
+    let clocks: Clocks
+    let scheduler: any CallScheduler
+    let logger: Logger
+
+    /// Verifies a credential. Only a credential that authenticators are queried about is charged to limits, and the
+    /// charge is refunded if the credential is valid or cannot be verified.
+    ///
+    /// - Parameter clientDisconnect: The disconnect signal of the client, which cancels the verification.
+    func verify(
+        _ credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect? = nil
+    ) async throws(Rejection) -> VerificationResult {
+        switch credential {
+        case .bearer:
+            return try await verify(token: credential, from: peer, clientDisconnect)
+        case .password(let login, let password):
+            let arrival = clocks.monotonic()
+            let verification = try await verify(login, password, credential, from: peer, clientDisconnect)
+            if verification.outcome.isRejection {
+                try await failedLoginDelay.wait(since: arrival, unless: clientDisconnect)
+            }
+            return verification
+        }
+    }
+
+    private func verify(
+        token credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect?
+    ) async throws(Rejection) -> VerificationResult {
+        let ticket = try limiter.admitLogin(from: peer)
+        // The synchronous path avoids a task and a pending verification, which cost more than checking a token.
+        if let verification = verifyImmediately(token: credential, from: peer, ticket) { return verification }
+        return try await query(about: credential, from: peer, ticket, clientDisconnect)
+    }
+
+    @inline(never)
+    private func verifyImmediately(
+        token credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket
+    ) -> VerificationResult? {
+        guard let verification = chain.immediateOutcome(on: credential, from: peer, logger: logger) else { return nil }
+        if !verification.outcome.isRejection { limiter.refund(ticket) }
+        return verification
+    }
+
+    @inline(never)
+    private func query(
+        about credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket,
+        _ clientDisconnect: ClientDisconnect?
+    ) async throws(Rejection) -> VerificationResult {
+        let pending = PendingVerification()
+        pending.start(
+            on: scheduler, within: rules.deadline,
+            { [chain, logger] in
+                await chain.authenticate(credential, of: nil, by: chain.tokenCandidates, from: peer, logger: logger)
+            },
+            completed: { [limiter] verification in
+                if let verification, !verification.outcome.isRejection { limiter.refund(ticket) }
+            })
+        // A token's verification is never withdrawn, so nil means that the client has disconnected.
+        if let verification = await pending.result(unless: clientDisconnect) { return verification }
+        try clientDisconnect.check()
+        return .unavailable(.failed)
+    }
+
+    @inline(never)
+    private func verify(
+        _ login: LoginName, _ password: Secret, _ credential: Credential, from peer: Peer,
+        _ clientDisconnect: ClientDisconnect?
+    ) async throws(Rejection) -> VerificationResult {
+        let user = names.canonical(login.text)
+        let candidates = chain.passwordCandidates(of: user)
+        while true {
+            try clientDisconnect.check()
+            switch passwordCache.find(login, password, of: user, by: candidates, from: peer) {
+            case .remembered(.accepted(let identity)):
+                // If results depend on the address, a cached one implies an earlier login from this address.
+                if !candidates.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
+                candidates.recordCacheHit(identity.authenticator)
+                return VerificationResult(outcome: .accepted(identity), authenticator: identity.authenticator)
+            case .remembered(.rejected(let reason, let authenticator)):
+                candidates.recordCacheHit(authenticator)
+                return VerificationResult(outcome: .rejected(reason), authenticator: authenticator)
+            case .inProgress(let pending):
+                // Nil means that the call that should have started the verification was rejected; try again with this
+                // call.
+                if let verification = await pending.result(unless: clientDisconnect) {
+                    candidates.recordCacheHit(verification.authenticator)
+                    return verification
+                }
+            case .unknown(let pending, let key):
+                try startVerification(pending, key, credential, of: user, to: candidates, from: peer)
+                if let verification = await pending.result(unless: clientDisconnect) { return verification }
+            }
+        }
+    }
+
+    /// Starts the verification of a password and charges the caller for it.
+    private func startVerification(
+        _ pending: PendingVerification, _ key: PasswordCacheKey?, _ credential: Credential, of user: UserName?,
+        to candidates: AuthenticatorChain.Candidates, from peer: Peer
+    ) throws(Rejection) {
+        let charge: LoginThrottle.Charge
+        let ticket: Limiter.LoginTicket?
+        do throws(Rejection) {
+            charge = try throttle.admit(user, from: peer)
+            ticket = try ticketOfStranger(charge, from: peer)
+        } catch {
+            passwordCache.complete(pending, key, nil)
+            pending.withdraw()
+            throw error
+        }
+        pending.start(
+            on: scheduler, within: rules.deadline,
+            { [chain, logger] in
+                await chain.authenticate(credential, of: user, by: candidates, from: peer, logger: logger)
+            },
+            completed: { [limiter, throttle, passwordCache] verification in
+                let outcome = verification?.outcome
+                switch outcome {
+                case .accepted: throttle.succeeded(charge)
+                case .unavailable: throttle.refund(charge)
+                // A client that disconnects early has caused the work nevertheless, so the charge stays.
+                case .rejected, .notMine, nil: break
+                }
+                if let outcome, !outcome.isRejection, let ticket { limiter.refund(ticket) }
+                passwordCache.complete(pending, key, verification)
+            })
+    }
+
+    // A user known at this address pays only for itself, whatever others at that address have spent.
+    private func ticketOfStranger(
+        _ charge: LoginThrottle.Charge, from peer: Peer
+    ) throws(Rejection) -> Limiter.LoginTicket? {
+        if charge.isOfKnownPair { return nil }
+        do throws(Rejection) {
+            return try limiter.admitLogin(from: peer)
+        } catch {
+            throttle.refund(charge)
+            throw error
+        }
+    }
+}
+
+extension AuthenticationOutcome {
+    /// Whether the credential is invalid. An outage is not a rejection.
+    var isRejection: Bool {
+        switch self {
+        case .accepted, .unavailable: false
+        case .notMine, .rejected: true
+        }
+    }
+}

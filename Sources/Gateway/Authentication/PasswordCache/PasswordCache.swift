@@ -1,0 +1,103 @@
+public import GatewayCore
+internal import Synchronization
+
+/// A cache of password verification results, so that a slow authenticator is not queried repeatedly.
+///
+/// An acceptance is cached for one minute, a rejection for ten. A device that keeps sending an old password therefore
+/// costs little and locks no account. If several calls present the same credential concurrently, one queries the
+/// authenticators and the others await its result. Shared by all event loops; each critical section takes some
+/// look-ups.
+public final class PasswordCache: Sendable {
+    private struct State {
+        var table: PasswordCacheTable
+        var inProgress: [PasswordCacheKey: PendingVerification] = [:]
+        var generation: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let digester: KeyedDigester
+    private let clocks: Clocks
+
+    /// Creates an empty cache for this number of results.
+    public init(clocks: Clocks, capacity: Int = 65_536) {
+        self.clocks = clocks
+        state = Mutex(State(table: PasswordCacheTable(capacity: capacity)))
+        var generator = SystemRandomNumberGenerator()
+        digester = KeyedDigester(
+            key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }))
+    }
+
+    /// Clears the cache because authenticators or their files changed. Results of pending verifications will not be
+    /// cached.
+    public func forget() {
+        state.withLock { state in
+            state.generation += 1
+            state.table.forgetAll()
+            state.inProgress = [:]
+        }
+    }
+
+    /// Removes the results of one user, whose account was disabled, removed, or got a new password. Results of its
+    /// pending verifications will not be cached.
+    public func forget(_ user: UserName) {
+        state.withLock { state in
+            state.table.forget(user)
+            state.inProgress = state.inProgress.filter { $0.key.user != user.text }
+        }
+    }
+
+    /// The number of cached results, including expired ones.
+    public var count: Int { state.withLock(\.table.count) }
+
+    /// The result of a cache lookup.
+    enum Lookup {
+        /// A result is cached.
+        case remembered(PasswordCacheTable.CachedResult)
+        /// A verification of the same credential is pending.
+        case inProgress(PendingVerification)
+        /// The caller must start the verification and report its result under the key.
+        case unknown(PendingVerification, PasswordCacheKey?)
+    }
+
+    /// Looks up a password. On a miss the caller must start the returned verification, which other callers then await.
+    func find(
+        _ login: LoginName, _ password: Secret, of user: UserName?, by candidates: AuthenticatorChain.Candidates,
+        from peer: Peer
+    ) -> Lookup {
+        let generation = state.withLock(\.generation)
+        let digest = digester.digest(
+            Array(candidates.name.utf8), withUnsafeBytes(of: generation.bigEndian) { Array($0) },
+            Array((user?.text ?? "").utf8), Array(login.text.utf8), candidates.dependsOnPeer ? peer.keyBytes : [],
+            secret: password)
+        // Without a digest (libcrypto failed) nothing is cached or shared.
+        guard let digest else { return .unknown(PendingVerification(), nil) }
+        let key = PasswordCacheKey(user: PasswordCacheKey.user(user, login: login), digest: digest)
+        return state.withLock { state in
+            if let verdict = state.table.verdict(for: key, now: clocks.monotonic().nanoseconds) {
+                return .remembered(verdict)
+            }
+            if let pending = state.inProgress[key] { return .inProgress(pending) }
+            let pending = PendingVerification()
+            // If the cache was cleared meanwhile, the key belongs to an old generation that is never looked up again.
+            if state.generation == generation { state.inProgress[key] = pending }
+            return .unknown(pending, key)
+        }
+    }
+
+    /// Completes a verification that `find` returned and caches its result, unless the entry was cleared meanwhile.
+    ///
+    /// - Parameter verification: Nil if no authenticator was queried. Outages are not cached.
+    func complete(_ pending: PendingVerification, _ key: PasswordCacheKey?, _ verification: VerificationResult?) {
+        guard let key else { return }
+        state.withLock { state in
+            guard state.inProgress[key] === pending else { return }
+            state.inProgress[key] = nil
+            let now = clocks.monotonic().nanoseconds
+            switch verification?.outcome {
+            case .accepted(let identity): state.table.accept(identity, for: key, now: now)
+            case .rejected(let reason): state.table.reject(reason, by: verification?.authenticator, for: key, now: now)
+            case .notMine, .unavailable, nil: break
+            }
+        }
+    }
+}

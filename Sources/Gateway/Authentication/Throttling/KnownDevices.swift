@@ -1,0 +1,81 @@
+internal import GatewayCore
+
+/// A bounded table of pairs of user and address with a successful login, and the debt of their later failures.
+struct KnownDevices {
+    struct Pair: Hashable {
+        let user: UserName
+        let address: Peer.Address
+    }
+
+    private struct Entry {
+        var succeeded: Int64
+        var arrival: Int64?
+    }
+
+    /// How long a success counts, in nanoseconds: 30 days.
+    static let memory: Int64 = 30 * 86_400 * 1_000_000_000
+
+    let rate: GCRA
+    private var entries: [Pair: Entry] = [:]
+    private let capacity: Int
+
+    init(rate: GCRA, capacity: Int) {
+        self.rate = rate
+        self.capacity = max(1, capacity)
+    }
+
+    var count: Int { entries.count }
+
+    func contains(_ pair: Pair, now: Int64) -> Bool {
+        entries[pair].map { $0.succeeded + Self.memory > now } ?? false
+    }
+
+    func wait(for pair: Pair, now: Int64) -> Int64 { rate.wait(arrival: entries[pair]?.arrival, now: now) }
+
+    mutating func charge(_ pair: Pair, now: Int64) {
+        let arrival = rate.charged(arrival: entries[pair]?.arrival, now: now)
+        entries[pair]?.arrival = arrival
+    }
+
+    mutating func refund(_ pair: Pair) {
+        guard let arrival = entries[pair]?.arrival else { return }
+        entries[pair]?.arrival = arrival - rate.interval
+    }
+
+    /// Records a success. Earlier debt stays, because the owner of one password may guess others.
+    mutating func succeeded(_ pair: Pair, now: Int64) {
+        if entries[pair] == nil, entries.count >= capacity { evict(now) }
+        entries[pair, default: Entry(succeeded: now)].succeeded = now
+    }
+
+    mutating func lift(where isMeant: (Pair) -> Bool) -> Int {
+        var lifted = 0
+        for pair in entries.keys where isMeant(pair) && entries[pair]?.arrival != nil {
+            entries[pair]?.arrival = nil
+            lifted += 1
+        }
+        return lifted
+    }
+
+    mutating func forget(_ user: UserName) {
+        for pair in Array(entries.keys.lazy.filter { $0.user == user }) { entries[pair] = nil }
+    }
+
+    func blocked(now: Int64) -> [(pair: Pair, wait: Int64)] {
+        entries.compactMap { pair, entry in
+            let wait = rate.wait(arrival: entry.arrival, now: now)
+            return wait > 0 ? (pair, wait) : nil
+        }
+    }
+
+    /// Evicts a sixteenth of the entries with the oldest successes, without sorting the table.
+    private mutating func evict(_ now: Int64) {
+        let surplus = capacity / 16 + 1
+        // The iteration order of a dictionary is random, so the first thousand entries are a sample.
+        let sample = entries.values.prefix(1024).map(\.succeeded).sorted()
+        guard let oldEnough = sample.dropFirst(sample.count / 16).first else { return }
+        // Removed one by one, because `filter` would rebuild the whole table.
+        let going = Array(entries.lazy.filter { $0.value.succeeded <= oldEnough }.prefix(surplus).map(\.key))
+        for pair in going { entries[pair] = nil }
+    }
+}

@@ -1,0 +1,110 @@
+internal import GatewayCore
+
+/// A bounded table of the rate limiter state of failed logins, by key.
+///
+/// When it is full, the entries closest to expiry are evicted first. New keys without room share one entry for each
+/// block of addresses.
+struct ThrottleTable<Key: Hashable & Sendable> {
+    /// The entry that a key counts in: its own, or a shared one.
+    enum Bucket: Hashable, Sendable {
+        case own(Key)
+        case shared(AddressPrefix)
+        case everybody
+    }
+
+    let rate: GCRA
+    // Theoretical arrival times of `GCRA`. A time in the past means no debt.
+    private var arrivals: [Bucket: Int64] = [:]
+    private let capacity: Int
+    // One sixteenth of the capacity is reserved for shared entries.
+    private let capacityOfOwn: Int
+    private var nextEviction = Int64.min
+
+    /// The minimum time between two evictions in nanoseconds, because scanning a full table takes about a millisecond.
+    private static var evictionInterval: Int64 { 1_000_000_000 }
+
+    init(rate: GCRA, capacity: Int) {
+        self.rate = rate
+        self.capacity = max(3, capacity)
+        capacityOfOwn = max(1, self.capacity / 16 * 15)
+    }
+
+    var count: Int { arrivals.count }
+
+    /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.
+    mutating func place(for key: Key, in block: AddressPrefix, now: Int64) -> Bucket {
+        let ownPlace = Bucket.own(key)
+        if arrivals[ownPlace] != nil || arrivals.count < capacityOfOwn { return ownPlace }
+        evict(now)
+        if arrivals.count < capacityOfOwn { return ownPlace }
+        let shared = Bucket.shared(block)
+        if arrivals[shared] != nil || arrivals.count < capacity - 1 { return shared }
+        return .everybody
+    }
+
+    /// Returns the time until one more failure is allowed, in nanoseconds; 0 for now.
+    func wait(at place: Bucket, now: Int64) -> Int64 { rate.wait(arrival: arrivals[place], now: now) }
+
+    mutating func charge(_ place: Bucket, now: Int64) {
+        arrivals[place] = rate.charged(arrival: arrivals[place], now: now)
+    }
+
+    mutating func refund(_ place: Bucket, now: Int64) {
+        guard let arrival = arrivals[place] else { return }
+        arrivals[place] = arrival - rate.interval > now ? arrival - rate.interval : nil
+    }
+
+    /// Removes the matching entries and returns how many.
+    mutating func lift(where isMeant: (Key) -> Bool) -> Int {
+        let before = arrivals.count
+        arrivals = arrivals.filter { place, _ in
+            switch place {
+            case .own(let key): !isMeant(key)
+            case .shared, .everybody: true
+            }
+        }
+        return before - arrivals.count
+    }
+
+    /// Removes all entries, shared ones included, and returns how many.
+    mutating func liftAll() -> Int {
+        defer { arrivals = [:] }
+        return arrivals.count
+    }
+
+    /// Returns the entries that have to wait now, with their wait in nanoseconds.
+    func blocked(now: Int64) -> [(place: Bucket, wait: Int64)] {
+        arrivals.compactMap { place, arrival in
+            let wait = rate.wait(arrival: arrival, now: now)
+            return wait > 0 ? (place, wait) : nil
+        }
+    }
+
+    /// Evicts a sixteenth of the entries: first those without debt, then those with the least debt.
+    private mutating func evict(_ now: Int64) {
+        guard now >= nextEviction else { return }
+        nextEviction = now + Self.evictionInterval
+        let surplus = max(1, capacityOfOwn / 16)
+        // Groups debts into 64 classes of equal width. The order within a class does not matter.
+        let part = rate.memory / 62 + 1
+        func size(_ arrival: Int64) -> Int { arrival <= now ? 0 : Int(min(63, (arrival - now) / part + 1)) }
+        var numbers = [Int](repeating: 0, count: 64)
+        for arrival in arrivals.values { numbers[size(arrival)] += 1 }
+        var (most, sum) = (0, numbers[0])
+        while sum < surplus, most < 63 {
+            most += 1
+            sum += numbers[most]
+        }
+        // From the largest evicted class, remove only as many as needed.
+        var ofMost = surplus - (sum - numbers[most])
+        var going: [Bucket] = []
+        for (place, arrival) in arrivals where going.count < surplus {
+            let size = size(arrival)
+            guard size < most || (size == most && ofMost > 0) else { continue }
+            if size == most { ofMost -= 1 }
+            going.append(place)
+        }
+        // Removed one by one, because `filter` would rebuild the whole table.
+        for place in going { arrivals[place] = nil }
+    }
+}

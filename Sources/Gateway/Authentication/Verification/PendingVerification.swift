@@ -1,0 +1,87 @@
+internal import GatewayCore
+internal import Synchronization
+
+/// The pending verification of one credential. It completes once: with the authenticators' result, at the deadline, or
+/// when no client waits any more, whichever comes first.
+///
+/// Later events are ignored: a late result logs no client in.
+///
+/// - Created: `start` leads to running, `withdraw()` to completed with nil.
+/// - Running: the result, the deadline or the last waiter's disconnect leads to completed.
+/// - Completed: final. Waiters get the result, or nil if they have to start over.
+final class PendingVerification: Sendable {
+    private let isCompleted = Atomic(false)
+    private let waiting = Atomic(0)
+    private let running = Mutex<InProgress?>(nil)
+    private let promise = AsyncPromise<VerificationResult?>()
+
+    /// The running verification: its deadline timer, its task, and the completion callback.
+    private struct InProgress {
+        let timer: any CallTimer
+        let task: Task<Void, Never>
+        let completed: @Sendable (VerificationResult?) -> Void
+    }
+
+    /// Starts the verification on the caller's loop. A verification that completes without suspending needs no timer.
+    ///
+    /// - Parameters:
+    ///   - verify: Queries the authenticators. Cancelled at the deadline, so that authenticators can abort.
+    ///   - completed: Called once with the result, before any waiter resumes. The result is nil if all waiters have left.
+    func start(
+        on scheduler: any CallScheduler, within deadline: Duration,
+        _ verify: @escaping @Sendable () async -> VerificationResult,
+        completed: @escaping @Sendable (VerificationResult?) -> Void
+    ) {
+        let task = scheduler.start { self.complete(await verify(), completed) }
+        if isCompleted.load(ordering: .acquiring) { return }
+        let started = scheduler.schedule(after: deadline) {
+            self.complete(.unavailable(.timedOut), completed)
+            task.cancel()
+        }
+        running.withLock { $0 = InProgress(timer: started, task: task, completed: completed) }
+        // If the verification completed meanwhile, no other code can cancel this timer.
+        if isCompleted.load(ordering: .acquiring) { release() }
+    }
+
+    /// Completes a verification that was never started. Its waiters get nil and have to start their own.
+    func withdraw() { promise.fulfill(nil) }
+
+    /// Waits for the result. Returns nil if the verification was withdrawn or abandoned.
+    ///
+    /// - Parameter clientDisconnect: The disconnect signal of the client. The verification is abandoned when no other client
+    ///   waits.
+    func result(unless clientDisconnect: ClientDisconnect? = nil) async -> VerificationResult? {
+        waiting.add(1, ordering: .relaxed)
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        guard let clientDisconnect else { return await promise.get() }
+        clientDisconnect.watch { self.abandon() }
+        defer { clientDisconnect.endWatch() }
+        return await promise.get()
+    }
+
+    /// Abandons the verification if this is the only waiter. A call that joins at the same moment gets nil and starts
+    /// over.
+    private func abandon() {
+        guard waiting.load(ordering: .relaxed) == 1, let running = running.withLock(\.self) else { return }
+        complete(nil, running.completed)
+        running.task.cancel()
+    }
+
+    /// Releases the timer, the task and the callback, so that a retained verification does not retain them.
+    private func release() {
+        let running = running.withLock { running in
+            defer { running = nil }
+            return running
+        }
+        running?.timer.cancel()
+    }
+
+    private func complete(
+        _ verification: VerificationResult?, _ completed: @Sendable (VerificationResult?) -> Void
+    ) {
+        guard !isCompleted.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        completed(verification)
+        release()
+        promise.fulfill(verification)
+    }
+}

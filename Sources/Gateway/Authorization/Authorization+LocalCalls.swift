@@ -1,0 +1,96 @@
+internal import GatewayCore
+
+/// An authorized call to one of the gateway's own endpoints.
+enum PermittedLocalCall: Sendable {
+    case whoami
+    /// Starts a session after a login by password, unless the user was revoked since the epoch.
+    case startSession(DeviceLabel?, login: LoginName, since: RevocationEpoch)
+    /// Renews the session of the presented token. Its account is good and belongs to these groups.
+    case renewSession(Session, groups: Set<GroupName>)
+    case endSession(SessionID)
+    case revokeToken(TokenReference)
+    /// Lists the caller's sessions and marks the one of the presented token.
+    case listSessions(current: SessionID?)
+    case listRegistrations([OwnedRegistration])
+    case listReceived([ReceivedNotification])
+
+    /// The session that is renewed or closed; nil for a new one, which has no id yet.
+    var session: SessionID? {
+        switch self {
+        case .renewSession(let session, _): session.id
+        case .endSession(let id): id
+        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations, .listReceived: nil
+        }
+    }
+
+    /// Whether the call changes anything, and therefore is recorded first.
+    var isRecorded: Bool {
+        switch self {
+        case .startSession, .renewSession, .endSession, .revokeToken: true
+        case .whoami, .listSessions, .listRegistrations, .listReceived: false
+        }
+    }
+}
+
+extension Limit {
+    /// The limit of a user's queries of received notifications.
+    static let history = Limit(name: "notifications-received", per: [.user], count: 10, period: .seconds(60))
+}
+
+extension Authorization {
+    func permit(
+        _ call: LocalCall, _ caller: Identity, at peer: Peer, login: LoginName?, since epoch: RevocationEpoch
+    ) async throws(Rejection) -> PermittedLocalCall {
+        switch call {
+        case .whoami:
+            return .whoami
+        case .listSessions:
+            return .listSessions(current: caller.token?.session)
+        case .listRegistrations:
+            do throws(LedgerUnavailable) {
+                return .listRegistrations(try await ledger.registrations(of: caller.user))
+            } catch {
+                throw Rejection(.ledgerUnavailable, "ledger: \(error.detail)", extra: .retryAfter(seconds: 5))
+            }
+        case .listReceived(let since, let limit):
+            // A query of the journal is more expensive than any other call, so it has a limit of its own.
+            try historyLimiter.admit(caller, at: peer, sending: nil)
+            do throws(HistoryUnavailable) {
+                return .listReceived(try await history.received(by: caller.user, since: since, limit: limit))
+            } catch {
+                throw Rejection(.journalUnavailable, "history: \(error.detail)", extra: .retryAfter(seconds: 5))
+            }
+        case .endSession(let id):
+            // A session of another user and an unknown session are indistinguishable.
+            guard sessions.session(id)?.user == caller.user else {
+                throw Rejection(.notOwner, "the session does not belong to the caller")
+            }
+            return .endSession(id)
+        case .endToken:
+            guard let token = caller.token else {
+                throw Rejection(
+                    .credentialsRejected, "no token was presented", hint: "Present the token to revoke.")
+            }
+            return token.session.map(PermittedLocalCall.endSession) ?? .revokeToken(token)
+        case .issueToken(let device):
+            if let login { return .startSession(device, login: login, since: epoch) }
+            return try await renewal(by: caller)
+        }
+    }
+
+    /// Authorizes the renewal of a session only while the account that it began with is good.
+    private func renewal(by caller: Identity) async throws(Rejection) -> PermittedLocalCall {
+        guard let session = caller.token?.session.flatMap(sessions.session) else {
+            throw Rejection(
+                .credentialsRejected, "the token has no session",
+                hint: "Only a token obtained with a password can be exchanged for another.")
+        }
+        switch await chain.status(of: session.account) {
+        case .good(let groups): return .renewSession(session, groups: groups)
+        case nil: return .renewSession(session, groups: caller.groups)
+        case .ended(let reason): throw Rejection(.credentialsRejected, "the session's account: \(reason.rawValue)")
+        case .unknown(let reason):
+            throw Rejection(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+public import GatewayCore
+public import NIOCore
+
+/// The compiled configuration of a gateway.
+public struct CompiledConfiguration: Sendable {
+    /// The rules that make names canonical.
+    public var names: NameRules
+    /// The grammar of device handles.
+    public var handles: HandleRules
+    /// The formats of clients and of the backend.
+    public var profile: BackendProfile
+    /// The way in which the text of a message is read from a request.
+    public var messages: MessageExtraction
+    /// The authenticators.
+    public var authenticators: AuthenticatorChain
+    /// The time limits of authentication.
+    public var authentication: AuthenticationRules
+    /// The policy for sends and tags.
+    public var policy: Policy
+    /// The limits.
+    public var limiter: Limiter
+    /// The rate limit of failed logins; nil to create one.
+    public var throttle: LoginThrottle?
+    /// The cache of password verification results; nil to create one.
+    public var passwordCache: PasswordCache?
+    /// The idempotency store; nil to create one.
+    public var sends: IdempotencyStore?
+    /// The maximum number of calls in flight of one user and of one address.
+    public var callsInFlight: CallerConcurrencyLimit.Bounds
+    /// The credential by which the backend learns the user.
+    public var credential: UpstreamCredential
+    /// The value of the `Host` field of requests to the backend.
+    public var backendHost: String
+    /// The maximum time of the backend for one call.
+    public var backendDeadline: TimeAmount
+
+    /// Creates rules.
+    public init(
+        names: NameRules, handles: HandleRules = HandleRules(), profile: BackendProfile,
+        messages: MessageExtraction = .auto, authenticators: AuthenticatorChain,
+        authentication: AuthenticationRules = AuthenticationRules(), policy: Policy, limiter: Limiter,
+        throttle: LoginThrottle? = nil, passwordCache: PasswordCache? = nil, sends: IdempotencyStore? = nil,
+        callsInFlight: CallerConcurrencyLimit.Bounds = CallerConcurrencyLimit.Bounds(),
+        credential: UpstreamCredential = .mirror,
+        backendHost: String, backendDeadline: TimeAmount = .seconds(65)
+    ) {
+        self.names = names
+        self.handles = handles
+        self.profile = profile
+        self.messages = messages
+        self.authenticators = authenticators
+        self.authentication = authentication
+        self.policy = policy
+        self.limiter = limiter
+        self.throttle = throttle
+        self.passwordCache = passwordCache
+        self.sends = sends
+        self.callsInFlight = callsInFlight
+        self.credential = credential
+        self.backendHost = backendHost
+        self.backendDeadline = backendDeadline
+    }
+}

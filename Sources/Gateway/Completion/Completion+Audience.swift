@@ -1,0 +1,55 @@
+internal import GatewayCore
+internal import Logging
+
+/// The numbers of members of an audience that a send reached, skipped, and failed to reach.
+struct AudienceCounts: Sendable, Hashable {
+    var accepted = 0
+    var skipped = 0
+    var failed = 0
+
+    /// The counts as members of a response.
+    var members: [JSONValue.Member] {
+        [
+            .init("accepted", .number(String(accepted))), .init("skipped", .number(String(skipped))),
+            .init("failed", .number(String(failed))),
+        ]
+    }
+}
+
+extension Completion {
+    /// Records the outcome for each member and returns the response. A send that reached any member is a success.
+    func complete(_ audience: AudiencePlan, _ results: [MemberResult], _ facts: CallFacts) -> Response {
+        var counts = AudienceCounts(skipped: audience.skipped.count)
+        var failure: ForwardResult?
+        for (member, sent) in zip(audience.members, results) {
+            journal.note(
+                JournalRecord(
+                    .outcome, facts: facts.with(recipient: member), result: sent.outcome.result.rawValue,
+                    status: sent.outcome.status, milliseconds: sent.milliseconds))
+            if sent.outcome.result == .accepted {
+                counts.accepted += 1
+            } else {
+                counts.failed += 1
+                failure = failure ?? sent.outcome
+            }
+        }
+        if let failure {
+            logger.warning(
+                "Backend failed sends to an audience",
+                metadata: [
+                    "call": "\(facts.call)", "failed": "\(counts.failed)", "first": "\(failure.result.rawValue)",
+                    "detail": "\(failure.detail)",
+                ])
+        }
+        return .audience(counts, detail: failure?.detail)
+    }
+}
+
+extension CallFacts {
+    /// Returns the facts of the send to one member of an audience.
+    func with(recipient: UserName) -> CallFacts {
+        var facts = self
+        facts.recipient = recipient
+        return facts
+    }
+}

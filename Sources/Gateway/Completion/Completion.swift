@@ -1,0 +1,183 @@
+internal import GatewayCore
+internal import Logging
+
+/// The last phase: records exactly one outcome for each intent, and creates the response to the client.
+struct Completion: Sendable {
+    let profile: BackendProfile
+    let journal: any Journal
+    let ledger: any RegistrationLedger
+    let clocks: Clocks
+    let challenges: [Response.Field]
+    let logger: Logger
+
+    @inline(never)
+    func complete(_ forwarded: consuming ForwardedPlan) async -> Response {
+        if let response = completeImmediately(forwarded) { return response }
+        return await completeInLedger(forwarded)
+    }
+
+    /// Completes sends, which do not concern the ledger; returns nil for other calls.
+    @inline(never)
+    private func completeImmediately(_ forwarded: borrowing ForwardedPlan) -> Response? {
+        let facts = forwarded.plan.facts
+        if let audience = forwarded.plan.audience {
+            let response = complete(audience, forwarded.memberResults, facts)
+            forwarded.plan.claim?.complete(IdempotentResult(forwarded.memberResults.map(\.outcome.result), response))
+            return response
+        }
+        guard forwarded.plan.purpose.isSend else { return nil }
+        return finish(
+            Completed(forwarded.outcome.result, .empty(200)), forwarded.outcome, forwarded.milliseconds, facts,
+            forwarded.plan.claim)
+    }
+
+    /// Completes a deletion that the gateway makes by itself.
+    ///
+    /// - Returns: Whether nothing is left to delete.
+    func completeSweep(_ forwarded: consuming ForwardedPlan) async -> Bool {
+        let (outcome, milliseconds, facts) = (forwarded.outcome, forwarded.milliseconds, forwarded.plan.facts)
+        switch consume forwarded.plan.purpose {
+        case .delete(let id, let claim):
+            let completed = await completeDelete(outcome, id, claim, facts.call)
+            _ = finish(completed, outcome, milliseconds, facts, nil)
+            return completed.isComplete
+        case .create: return false
+        case .update: return false
+        case .send: return false
+        }
+    }
+
+    @inline(never)
+    private func completeInLedger(_ forwarded: consuming ForwardedPlan) async -> Response {
+        let outcome = forwarded.outcome
+        let milliseconds = forwarded.milliseconds
+        var facts = forwarded.plan.facts
+        let sendClaim = forwarded.plan.claim
+        let completed: Completed
+        switch consume forwarded.plan.purpose {
+        case .send:
+            completed = Completed(outcome.result, .empty(200))
+        case .create(let handle, let claim):
+            completed = await completeCreate(outcome, handle: handle, claim, &facts)
+        case .update(let update):
+            completed = await completeUpdate(outcome, label: update.label, update.handle, update.claim, &facts)
+        case .delete(let id, let claim):
+            completed = await completeDelete(outcome, id, claim, facts.call)
+        }
+        return finish(completed, outcome, milliseconds, facts, sendClaim)
+    }
+
+    private func finish(
+        _ completed: Completed, _ outcome: ForwardResult, _ milliseconds: Int, _ facts: CallFacts,
+        _ claim: IdempotencyClaim?
+    ) -> Response {
+        journal.note(
+            JournalRecord(
+                .outcome, facts: facts, result: completed.result.rawValue, status: outcome.status,
+                milliseconds: milliseconds))
+        let response = response(completed, outcome, facts.call)
+        claim?.complete(IdempotentResult(completed.result, response))
+        return response
+    }
+
+    private func response(_ completed: Completed, _ outcome: ForwardResult, _ call: CallID) -> Response {
+        guard let rejection = completed.result.rejection else { return completed.response }
+        logger.warning(
+            "Backend call failed",
+            metadata: ["call": "\(call)", "code": "\(rejection.rawValue)", "detail": "\(outcome.detail)"])
+        return ProblemDocument.response(
+            Rejection(rejection, outcome.detail, extra: completed.result.extra), challenges: challenges)
+    }
+
+    private struct Completed {
+        var result: CallResult
+        var response: Response
+        /// For a deletion: whether nothing is left to delete.
+        var isComplete: Bool
+
+        init(_ result: CallResult, _ response: Response, isComplete: Bool = false) {
+            self.result = result
+            self.response = response
+            self.isComplete = isComplete
+        }
+    }
+
+    private func completeCreate(
+        _ outcome: ForwardResult, handle: DeviceHandle?, _ claim: consuming LedgerClaim, _ facts: inout CallFacts
+    ) async -> Completed {
+        guard outcome.result == .accepted, let id = outcome.reserved else {
+            return Completed(outcome.result, .empty(200))
+        }
+        facts.registration = id
+        // An id that was assigned without the handle does not replace the one that the handle is bound to.
+        switch await write(.reserved(id, handle: outcome.reservedWithoutHandle ? nil : handle), claim, facts.call) {
+        case nil: return Completed(.ledgerFailed, .registrationID(id))
+        case false: return Completed(.revoked, .registrationID(id))
+        case true: return Completed(.accepted, .registrationID(id))
+        }
+    }
+
+    private func completeUpdate(
+        _ outcome: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, _ claim: consuming LedgerClaim,
+        _ facts: inout CallFacts
+    ) async -> Completed {
+        let response = Response.empty(profile.client.updateStatus(of: handle.service))
+        guard outcome.result == .accepted else {
+            if let attempt = outcome.attempt, outcome.isInDoubt || attempt.undo != .nothing {
+                facts.registration = attempt.id
+                _ = await write(outcome.isInDoubt ? .unresolved(attempt.id) : .undone(attempt), claim, facts.call)
+            }
+            return Completed(outcome.result, response)
+        }
+        let known = claim.decision.updated
+        guard let id = outcome.usedAlternative ? outcome.reserved : known ?? outcome.reserved else {
+            return Completed(.backendFailed, response)
+        }
+        facts.registration = id
+        // The device presented the id that it had before the gateway was installed, and its handle proves it.
+        let adopted = known == nil && !outcome.usedAlternative && id == label
+        switch await write(.registered(id, replacing: id == known ? nil : known), claim, facts.call) {
+        case nil: return Completed(.ledgerFailed, response)
+        case false: return Completed(.revoked, response)
+        case true: return Completed(outcome.usedAlternative ? .healed : adopted ? .adopted : .accepted, response)
+        }
+    }
+
+    private func completeDelete(
+        _ outcome: ForwardResult, _ id: RegistrationID, _ claim: consuming LedgerClaim, _ call: CallID
+    ) async -> Completed {
+        guard outcome.result == .accepted else {
+            // The device's wish to be deleted is kept, whatever the backend did. `write` logs a failure.
+            _ = await write(.deleting(id), claim, call)
+            return Completed(outcome.result, .empty(200))
+        }
+        // The backend overwrote the registration instead of deleting it. If its confirmation proves nothing, the
+        // deletion is repeated.
+        let isUnconfirmed = outcome.usedAlternative && !profile.backend.confirmsUpdates
+        let written = await write(isUnconfirmed ? .unconfirmed(id) : .deleted(id), claim, call)
+        guard let isComplete = written else { return Completed(.ledgerFailed, .empty(200)) }
+        if isUnconfirmed {
+            guard isComplete else { return Completed(.deleteUnconfirmed, .empty(200)) }
+            logger.warning(
+                "Backend did not confirm a deletion within a day; deletion abandoned",
+                metadata: ["call": "\(call)", "registration": "\(id)"])
+        }
+        return Completed(outcome.usedAlternative ? .neutralised : .accepted, .empty(200), isComplete: isComplete)
+    }
+
+    /// Writes the change to the ledger.
+    ///
+    /// - Returns: The ledger's result; nil if it could not be written.
+    private func write(
+        _ change: LedgerChange, _ claim: consuming LedgerClaim, _ call: CallID
+    ) async -> Bool? {
+        do throws(LedgerUnavailable) {
+            return try await ledger.finish(claim, with: change, now: clocks.wall())
+        } catch {
+            logger.error(
+                "Ledger cannot be written",
+                metadata: ["call": "\(call)", "detail": "\(error.detail)"])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,33 @@
+internal import GatewayCore
+
+// The responses that unmodified clients accept as success (contract: clients).
+
+extension Response {
+    /// Returns a response without a body, the success of every call except a create.
+    static func empty(_ status: Int) -> Response { Response(status: status) }
+
+    /// Returns the response with exactly `"<id>"`: clients remove the first and the last character of the body.
+    static func registrationID(_ id: RegistrationID) -> Response {
+        Response(status: 200, contentType: "application/json", body: Array("\"\(id.text)\"".utf8))
+    }
+
+    /// Returns the response with the counts of an audience; an error if no member was reached.
+    ///
+    /// - Parameter detail: The first failure, for the log; nil if all members were skipped.
+    static func audience(_ counts: AudienceCounts, detail: String?) -> Response {
+        guard counts.accepted > 0 else {
+            return ProblemDocument.response(
+                Rejection(
+                    .backendFailed, detail ?? "all members were skipped",
+                    hint: "The message reached no member of the audience.", extra: .audience(counts.members)))
+        }
+        return Response(
+            status: 200, contentType: "application/json", fields: [.noStore],
+            body: JSONWriter.bytes(of: .object(counts.members)))
+    }
+}
+
+extension Response.Field {
+    /// Forbids caches to store the response.
+    static let noStore = Response.Field("Cache-Control", "no-store")
+}

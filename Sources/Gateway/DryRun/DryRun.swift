@@ -1,0 +1,110 @@
+public import GatewayCore
+
+/// A dry run of a call: the phases of `Gateway.serve(_:)` up to the plan, for a caller whose identity is assumed.
+///
+/// It has neither a journal nor a backend, charges no limit, and releases each ledger claim. It waits for a call in
+/// progress for the same device. It is not part of the request pipeline and runs on any executor.
+public struct DryRun: Sendable {
+    private let parsing: Parsing
+    private let authorization: Authorization
+    private let limiting: Limiting
+    private let rewriting: Rewriting
+    private let encoder: UpstreamEncoder
+    private let rules: CompiledConfiguration
+    private let sessions: any SessionStore
+
+    /// Creates a dry run for a gateway with these rules and stores. The limits' current state is visible only if
+    /// `rules` has that gateway's own limiter.
+    public init(
+        rules: CompiledConfiguration, ledger: any RegistrationLedger, sessions: any SessionStore, clocks: Clocks,
+        digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+    ) {
+        parsing = Parsing(rules)
+        // Querying the journal is expensive and does not affect the result, so neither the history nor its limit is
+        // used.
+        authorization = Authorization(
+            rules, ledger: ledger, sessions: sessions, history: UnusedHistory(),
+            historyLimiter: Limiter([], clocks: clocks), clocks: clocks)
+        limiting = Limiting(limiter: rules.limiter)
+        rewriting = Rewriting(rules, digester: digester, randomness: randomness)
+        encoder = UpstreamEncoder(rules)
+        self.rules = rules
+        self.sessions = sessions
+    }
+
+    /// Returns the account that a password of this user would be verified against, as far as that is known without one.
+    public func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
+        await rules.authenticators.lookUpAccount(of: user, login: login)
+    }
+
+    /// Returns the result that the request would have if the caller made it. The credential in the request is ignored.
+    ///
+    /// - Parameter login: The name that the caller would log in with.
+    public func explain(_ request: ReceivedRequest, as caller: Identity, login: LoginName) async -> Explanation {
+        var explanation = Explanation()
+        do throws(Rejection) {
+            let parsed = try parsing.parse(request)
+            explanation.call = ExplainedCall(parsed.call)
+            explanation.limits = limits(of: parsed.call, by: caller, at: request.peer)
+            let assumed = Authentication.assume(caller, login: login, epoch: sessions.epoch, making: parsed)
+            let allowed = try await authorization.authorize(assumed, .dryRun)
+            explanation.action = allowed.facts.action
+            explanation.rule = allowed.facts.rule
+            explanation.registration = allowed.facts.registration
+            let admitted = try limiting.limit(Idempotency.exempt(allowed), .dryRun)
+            switch try rewriting.rewrite(admitted) {
+            case .own:
+                explanation.end = .answeredHere
+            case .upstream(let plan):
+                explanation.end = .forwarded(
+                    requests(of: plan), skipped: plan.audience?.skipped.map(\.explained) ?? [])
+            }
+        } catch {
+            explanation.action = error.facts?.action ?? explanation.action
+            explanation.rule = error.facts?.rule ?? explanation.rule
+            explanation.registration = error.facts?.registration ?? explanation.registration
+            explanation.end = .refused(error, status: error.code.status)
+        }
+        return explanation
+    }
+
+    private func limits(of call: Call, by caller: Identity, at peer: Peer) -> [LimitStatus] {
+        switch call {
+        case .send(let send):
+            return rules.limiter.statuses(of: caller, at: peer, sending: send)
+        case .sendToAudience(let send):
+            let members = rules.policy.audiences[send.audience] ?? []
+            return rules.limiter.statuses(of: caller, at: peer, sending: send, to: members)
+        case .create, .update, .delete, .own:
+            return rules.limiter.statuses(of: caller, at: peer, sending: nil)
+        }
+    }
+
+    private func requests(of plan: borrowing UpstreamPlan) -> [ExplainedRequest] {
+        let (caller, call) = (plan.caller.user, plan.facts.call)
+        return plan.steps.flatMap { planned in
+            var steps = [(planned.step, ExplainedRequest.Condition.always)]
+            if case .reserve(.some) = planned.step { steps.append((.reserve(handle: nil), .ifIDIsAnothers)) }
+            steps += planned.ifGone.map { ($0, .ifGone) }
+            return steps.compactMap { step, condition in
+                encoder.request(
+                    for: step, caller: caller, reserved: "{id}",
+                    UpstreamEncoder.Origin(call: call, trace: nil, span: 0)
+                ).map {
+                    ExplainedRequest(condition, $0, credential: rules.credential)
+                }
+            }
+        }
+    }
+}
+
+extension SkippedMember {
+    fileprivate var explained: Explanation.Skipped { Explanation.Skipped(user: user, limit: limit) }
+}
+
+/// An empty history, because the dry run does not query the journal.
+private struct UnusedHistory: NotificationHistory {
+    func received(
+        by user: UserName, since: WallTime?, limit: Int
+    ) async throws(HistoryUnavailable) -> [ReceivedNotification] { [] }
+}

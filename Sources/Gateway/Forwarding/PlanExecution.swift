@@ -1,0 +1,89 @@
+internal import GatewayCore
+internal import NIOCore
+
+/// The state of a plan in progress: the data from earlier steps, and the result if no further step succeeds.
+struct PlanExecution {
+    let call: CallID
+    let caller: UserName
+    let deadline: NIODeadline
+    let trace: TraceContext
+    var outcome = ForwardResult(result: .backendFailed)
+
+    /// - Parameter trace: The trace of a trusted peer; nil if the call starts its own.
+    init(call: CallID, caller: UserName, deadline: NIODeadline, trace: TraceContext?) {
+        self.trace = trace ?? TraceContext(of: call)
+        self.call = call
+        self.caller = caller
+        self.deadline = deadline
+    }
+
+    /// Updates the result with the backend's response to a step.
+    @inline(never)
+    mutating func apply(
+        _ result: BackendResult, of step: UpstreamStep, by profile: BackendProfile.BackendSide
+    ) -> StepResult {
+        if case .upsert = step { outcome.isInDoubt = result.leavesInDoubt(by: profile) }
+        switch result {
+        case .answered(let response):
+            outcome.status = response.status
+            return apply(response, of: step, by: profile)
+        case .unreachable(let detail):
+            // An earlier step may have reached the backend.
+            outcome.result = outcome.status == nil ? .backendUnreachable : .backendFailed
+            outcome.detail = detail
+        case .broken(let detail):
+            outcome.result = .backendFailed
+            outcome.detail = detail
+        case .timedOut:
+            outcome.result = .backendTimedOut
+            outcome.detail = "no response before the deadline"
+        case .cutOff:
+            outcome.result = .unknownAtStop
+            outcome.detail = "the gateway stopped before the response"
+        case .suspended:
+            outcome.result = outcome.status == nil ? .overloaded : .backendFailed
+            outcome.detail = "the backend is unreachable"
+        case .overloaded:
+            outcome.result = outcome.status == nil ? .overloaded : .backendFailed
+            outcome.detail = "all connections are in use"
+        }
+        return .failed
+    }
+
+    private mutating func apply(
+        _ response: BackendResponse, of step: UpstreamStep, by profile: BackendProfile.BackendSide
+    ) -> StepResult {
+        let succeeded = profile.successStatuses.contains(response.status)
+        outcome.result = .backendFailed
+        switch step {
+        case .reserve:
+            outcome.reserved = succeeded ? ReservedIDParser.read(response.body, as: profile.idForm) : nil
+            outcome.detail = succeeded ? "the backend responded with an invalid id" : "status \(response.status)"
+            return outcome.reserved == nil ? .failed : .done
+        case .upsert:
+            outcome.detail = "status \(response.status)"
+            return succeeded ? .done : profile.goneStatuses.contains(response.status) ? .gone : .failed
+        case .delete:
+            outcome.detail = "status \(response.status)"
+            // A missing registration counts as deleted. Other statuses, such as a plain 500, are ambiguous.
+            if succeeded || response.status == 404 || response.status == 410 { return .done }
+            return profile.goneStatuses.contains(response.status) ? .gone : .failed
+        case .send:
+            outcome.detail = "status \(response.status)"
+            return succeeded ? .done : .failed
+        }
+    }
+}
+
+extension BackendResult {
+    /// Returns whether a request may have been carried out, or may be carried out later, despite this result.
+    func leavesInDoubt(by profile: BackendProfile.BackendSide) -> Bool {
+        switch self {
+        // A 4xx proves that the backend did not act; after a 5xx the push service may have acted.
+        case .answered(let response):
+            !profile.successStatuses.contains(response.status) && !(400..<500).contains(response.status)
+        case .broken, .timedOut, .cutOff: true
+        case .unreachable, .suspended, .overloaded: false
+        }
+    }
+}

@@ -1,0 +1,49 @@
+public import GatewayCore
+public import Logging
+
+/// The external dependencies of a gateway: stores, backend, clocks.
+public struct GatewayDependencies: Sendable {
+    /// The ownership of registrations.
+    public var ledger: any RegistrationLedger
+    /// The sessions and revocations.
+    public var sessions: any SessionStore
+    /// The audit journal.
+    public var journal: any Journal
+    /// The notifications of a recipient.
+    public var history: any NotificationHistory
+    /// The backend.
+    public var backend: any Backend
+    /// The clocks.
+    public var clocks: Clocks
+    /// The timers and tasks that calls wait with.
+    public var scheduler: any CallScheduler
+    /// The keyed digester of message texts, by which the journal identifies them.
+    public var digester: KeyedDigester
+    /// A source of random bits.
+    public var randomness: @Sendable () -> UInt64
+    /// The logger of rejections and internal errors.
+    public var logger: Logger
+    /// The metrics of calls.
+    public var metrics: CallMetrics
+
+    /// Creates ports.
+    public init(
+        ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal,
+        history: any NotificationHistory, backend: any Backend,
+        clocks: Clocks, scheduler: any CallScheduler, digester: KeyedDigester,
+        randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
+        logger: Logger, metrics: CallMetrics? = nil
+    ) {
+        self.ledger = ledger
+        self.sessions = sessions
+        self.journal = journal
+        self.history = history
+        self.backend = backend
+        self.clocks = clocks
+        self.scheduler = scheduler
+        self.digester = digester
+        self.randomness = randomness
+        self.logger = logger
+        self.metrics = metrics ?? CallMetrics(clocks: clocks)
+    }
+}

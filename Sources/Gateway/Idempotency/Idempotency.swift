@@ -1,0 +1,114 @@
+internal import GatewayCore
+
+/// A call that repeats no earlier send. Only the idempotency phase creates one.
+struct UniqueCall: ~Copyable {
+    var authorized: AuthorizedCall
+    /// The idempotency claim of a send with a key, which the limit phase stores when it admits the send; nil for every other call.
+    let claim: IdempotencyClaim?
+
+    fileprivate init(_ authorized: consuming AuthorizedCall, claim: IdempotencyClaim? = nil) {
+        self.authorized = authorized
+        self.claim = claim
+    }
+}
+
+/// The result of the idempotency phase: a unique call, or the response to a repeated send.
+enum DeduplicatedCall: ~Copyable {
+    case new(UniqueCall)
+    /// The response to send instead of repeating the send.
+    case repeated(Response)
+}
+
+/// The idempotency phase, between authorize and limit: finds a send that was made before with the same key.
+/// Synchronous. A send without a key is always new. The limit phase stores a new send when it admits it.
+struct Idempotency: Sendable {
+    let memory: IdempotencyStore
+    let digester: KeyedDigester
+    let limiter: Limiter
+    let journal: any Journal
+
+    @inline(never)
+    func deduplicate(_ authorized: consuming AuthorizedCall) throws(Rejection) -> DeduplicatedCall {
+        guard let send = authorized.permitted.keyedSend else { return .new(UniqueCall(authorized)) }
+        do throws(Rejection) {
+            guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
+                throw Rejection(.internalError, "the digest could not be computed: libcrypto failed")
+            }
+            authorized.facts.digest = message
+            authorized.facts.idempotencyKey = key
+            let scope = IdempotencyStore.Scope(
+                user: authorized.caller.user, target: send.target, service: send.service, key: key)
+            switch memory.lookUp(scope, message: message) {
+            case .new(let claim):
+                return .new(UniqueCall(authorized, claim: claim))
+            case .inFlight:
+                try pay(authorized.caller, authorized.facts)
+                throw .sendInFlight
+            case .another:
+                try pay(authorized.caller, authorized.facts)
+                throw Rejection(
+                    .idempotencyMismatch, "the key was used for another message",
+                    hint: "This Idempotency-Key was used for another message.")
+            case .answered(let response, let result):
+                try pay(authorized.caller, authorized.facts)
+                return .repeated(replay(response, result, authorized.facts))
+            case .unknown:
+                try pay(authorized.caller, authorized.facts)
+                let rejection = Rejection(.backendTimedOut, "the outcome of the send is unknown")
+                return .repeated(replay(ProblemDocument.response(rejection), .backendTimedOut, authorized.facts))
+            }
+        } catch {
+            throw error.with(authorized.facts)
+        }
+    }
+
+    /// Passes on a call without a look-up: a deletion that the gateway makes by itself, or a dry run, which sends nothing.
+    static func exempt(_ authorized: consuming AuthorizedCall) -> UniqueCall { UniqueCall(authorized) }
+
+    /// Charges a replay, or a rejection because of the key, as a call and not as a send.
+    private func pay(_ caller: Identity, _ facts: CallFacts) throws(Rejection) {
+        try limiter.admit(refusedCallOf: caller, at: facts.peer)
+    }
+
+    private func replay(_ response: Response, _ result: CallResult, _ facts: CallFacts) -> Response {
+        journal.note(JournalRecord(.replay, facts: facts, result: result.rawValue))
+        var response = response
+        response.fields.append(Response.Field("Idempotency-Replayed", "true"))
+        return response
+    }
+}
+
+/// A send with an idempotency key, to a user or an audience.
+struct PermittedIdempotentSend {
+    let key: IdempotencyKey
+    let target: String
+    let service: PushService
+    let text: String
+
+    /// Creates a value, or returns nil if there is no key.
+    init?(_ key: IdempotencyKey?, target: String, service: PushService, text: String) {
+        guard let key else { return nil }
+        self.key = key
+        self.target = target
+        self.service = service
+        self.text = text
+    }
+}
+
+extension Permitted {
+    /// The send, if the operation is a send with a key.
+    var keyedSend: PermittedIdempotentSend? {
+        // Does not use `requestedSend`: with that inlined, the optimizer of Swift 6.3 crashes.
+        switch self {
+        case .send(let send):
+            PermittedIdempotentSend(send.key, target: send.recipient.text, service: send.service, text: send.text)
+        case .sendToAudience(let send, _):
+            PermittedIdempotentSend(
+                send.key, target: AudienceName.prefix + send.audience.text, service: send.service, text: send.text)
+        case .create: nil
+        case .update: nil
+        case .delete: nil
+        case .own: nil
+        }
+    }
+}

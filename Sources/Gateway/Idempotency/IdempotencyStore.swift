@@ -1,0 +1,182 @@
+public import GatewayCore
+internal import Synchronization
+
+/// The idempotency store: the sends with an idempotency key of the last day and their results, so that no send is
+/// repeated.
+///
+/// A send is stored when it is admitted, after the limits, so that rejected sends occupy no entry. Bounded: 10,000
+/// sends of one user and one million in total (``IdempotencyTable`` describes the eviction). Shared by all event loops;
+/// each critical section takes some look-ups.
+public final class IdempotencyStore: Sendable {
+    /// The time that a send is kept, in microseconds.
+    static let period: Int64 = 24 * 3600 * 1_000_000
+    /// The maximum number of sends of one user.
+    public static let maximumPerUser = 10_000
+    /// The maximum number of sends in total.
+    public static let most = 1_000_000
+
+    /// The scope of a key. The same key for another recipient identifies another send.
+    struct Scope: Hashable {
+        let user: UserName
+        let target: String
+        let service: PushService
+        let key: KeyedDigest
+    }
+
+    /// The result of a lookup.
+    enum Lookup {
+        /// No such send is stored. The caller may make it, and calls `enter()` on the claim once it is admitted.
+        case new(IdempotencyClaim)
+        /// Another call is making the send.
+        case inFlight
+        /// The key was used for another message.
+        case another
+        /// The send completed with this response.
+        case answered(Response, CallResult)
+        /// The send may have been made.
+        case unknown
+    }
+
+    /// The state of a stored send.
+    enum State {
+        /// A call is making the send. Its result leads to `answered` or `unknown`; a send that was not made is removed.
+        case inFlight
+        /// The send completed with this response. Expires after `period`.
+        case answered(Response, CallResult)
+        /// The send may have been made. Expires after `period`.
+        case unknown
+    }
+
+    private let table: Mutex<IdempotencyTable>
+    private let clocks: Clocks
+
+    /// Creates an empty store.
+    public convenience init(clocks: Clocks) {
+        self.init(clocks: clocks, most: Self.most, maximumPerUser: Self.maximumPerUser)
+    }
+
+    init(clocks: Clocks, most: Int, maximumPerUser: Int) {
+        self.clocks = clocks
+        table = Mutex(IdempotencyTable(most: most, maximumPerUser: maximumPerUser))
+    }
+
+    /// The number of stored sends.
+    public var count: Int { table.withLock(\.count) }
+
+    /// Restores the sends that the journal contains, in order, the oldest first.
+    public func restore(_ sends: [IdempotentSend]) {
+        for send in sends {
+            let scope = Scope(user: send.user, target: send.target, service: send.service, key: send.key)
+            guard let state = State(send) else { continue }
+            table.withLock { _ = $0.add(scope, message: send.message, at: send.at, state: state) }
+        }
+    }
+
+    /// Removes the sends of a user, so that the next holder of the name starts without any.
+    public func forget(_ user: UserName) { table.withLock { $0.removeAll(of: user) } }
+
+    /// Looks up a send. Stores nothing.
+    func lookUp(_ scope: Scope, message: KeyedDigest) -> Lookup {
+        let now = clocks.wall()
+        let entry = table.withLock { table in
+            Self.removeExpired(from: &table, now)
+            return table.entry(for: scope)
+        }
+        guard let entry else { return .new(IdempotencyClaim(scope: scope, message: message, memory: self)) }
+        guard entry.message == message else { return .another }
+        switch entry.state {
+        case .inFlight: return .inFlight
+        case .answered(let response, let result): return .answered(response, result)
+        case .unknown: return .unknown
+        }
+    }
+
+    /// Stores an admitted send as in flight.
+    ///
+    /// - Returns: The number of its entry; nil if another call has stored the same send since the lookup.
+    fileprivate func store(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
+        let now = clocks.wall()
+        return table.withLock { table in
+            table.entry(for: scope) == nil ? table.add(scope, message: message, at: now, state: .inFlight) : nil
+        }
+    }
+
+    /// Sets the result of a send in flight. A send that was not made is removed.
+    fileprivate func complete(_ scope: Scope, _ number: UInt64, _ outcome: IdempotentResult?) {
+        table.withLock { table in
+            switch outcome {
+            case nil, .notSent: table.remove(scope, number: number)
+            case .unknown: table.update(scope, number: number, to: .unknown)
+            case .answered(let response, let result):
+                table.update(scope, number: number, to: .answered(response, result))
+            }
+        }
+    }
+
+    private static func removeExpired(from table: inout IdempotencyTable, _ now: WallTime) {
+        // A few at a time, so that no call waits while a whole day expires.
+        for _ in 0..<8 {
+            guard let oldest = table.oldest, oldest.at.microseconds <= now.microseconds - period else { return }
+            table.remove(oldest.scope)
+        }
+    }
+}
+
+extension IdempotencyStore.State {
+    /// Creates the state of a send from the journal; nil for one that may be sent again.
+    fileprivate init?(_ send: IdempotentSend) {
+        switch IdempotentResult(send) {
+        case .notSent: return nil
+        case .unknown: self = .unknown
+        case .answered(let response, let result): self = .answered(response, result)
+        }
+    }
+}
+
+/// The permission to make a send under its key. It occupies an entry of the store from `enter()` on. A claim that is
+/// dropped without a result removes the entry, because the send was not made.
+///
+/// - Created: `enter()` stores the entry. Dropping the claim has no effect.
+/// - Entered: `complete(_:)` sets the result. Dropping the claim removes the entry.
+/// - Completed: further calls of `complete(_:)` have no effect.
+final class IdempotencyClaim: Sendable {
+    private static let outside: UInt64 = 0
+
+    private let scope: IdempotencyStore.Scope
+    private let message: KeyedDigest
+    private let memory: IdempotencyStore
+    /// The number of the entry, at least 1; 0 before `enter()` and after completion.
+    private let number = Atomic(outside)
+
+    fileprivate init(scope: IdempotencyStore.Scope, message: KeyedDigest, memory: IdempotencyStore) {
+        self.scope = scope
+        self.message = message
+        self.memory = memory
+    }
+
+    deinit {
+        let entry = number.load(ordering: .relaxed)
+        if entry != Self.outside { memory.complete(scope, entry, nil) }
+    }
+
+    /// Stores the admitted send. Called once, before the send is recorded.
+    ///
+    /// - Throws: `idempotency-in-progress` if another call with the same key was admitted meanwhile.
+    func enter() throws(Rejection) {
+        guard let entry = memory.store(scope, message) else { throw .sendInFlight }
+        number.store(entry, ordering: .relaxed)
+    }
+
+    /// Sets the result of the send. Only the first call has an effect.
+    func complete(_ outcome: IdempotentResult) {
+        let entry = number.exchange(Self.outside, ordering: .relaxed)
+        if entry != Self.outside { memory.complete(scope, entry, outcome) }
+    }
+}
+
+extension Rejection {
+    /// The rejection because another call is making the send with the same key.
+    static var sendInFlight: Rejection {
+        Rejection(.idempotencyInProgress, "a send with this key is in progress", extra: .retryAfter(seconds: 1))
+    }
+}

@@ -1,0 +1,53 @@
+/// The generic cell rate algorithm in nanoseconds. Its state is one number for each key: the theoretical arrival time.
+///
+/// The debt of a key never exceeds the maximum of the limit, whatever its stored number. If the clock was set back or
+/// the limit was tightened, a key is therefore blocked for at most one interval beyond the time of a full burst.
+struct GCRA: Sendable, Hashable {
+    /// The nanoseconds between two calls at the steady rate, rounded up so that the rate is never exceeded.
+    let interval: Int64
+    /// The maximum by which the theoretical arrival time may be ahead of the clock for a call to be admitted.
+    let tolerance: Int64
+
+    init(count: Int, period: Int64, burst: Int) {
+        let count = Int64(max(1, count))
+        // The bound is beyond any clock reading, and small enough that the sums below do not overflow. The same holds
+        // for the tolerance.
+        interval = min(max(1, period / count + (period % count == 0 ? 0 : 1)), .max / 8)
+        let (tolerance, overflow) = interval.multipliedReportingOverflow(by: Int64(max(1, burst) - 1))
+        self.tolerance = overflow ? .max / 4 : min(tolerance, .max / 4)
+    }
+
+    /// Returns the time until `cost` calls are admitted at once; 0 for now. More calls than the burst are never
+    /// admitted.
+    func wait(arrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
+        let debt = debt(arrival: arrival, now: now)
+        return max(0, cost == 1 ? debt - tolerance : debt + time(of: cost - 1) - tolerance)
+    }
+
+    /// Returns the theoretical arrival time after `cost` calls were admitted now.
+    func charged(arrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
+        now + debt(arrival: arrival, now: now) + time(of: cost)
+    }
+
+    /// Returns the number of calls that would be admitted at once now.
+    func left(arrival: Int64?, now: Int64) -> Int {
+        let debt = debt(arrival: arrival, now: now)
+        return debt > tolerance ? 0 : Int((tolerance - debt) / interval) + 1
+    }
+
+    /// Returns the time until the key has its full burst again; at most `memory`.
+    func debt(arrival: Int64?, now: Int64) -> Int64 {
+        guard let arrival, arrival > now else { return 0 }
+        return min(arrival - now, memory)
+    }
+
+    /// Returns the time of `cost` calls at the steady rate.
+    func time(of cost: Int) -> Int64 {
+        let (time, overflow) = interval.multipliedReportingOverflow(by: Int64(max(0, cost)))
+        // Bounded like the tolerance, so that sums with a clock reading do not overflow.
+        return overflow ? .max / 4 : min(time, .max / 4)
+    }
+
+    /// The time after which every key has its full burst again, so that its state can be discarded.
+    var memory: Int64 { tolerance + interval }
+}

@@ -1,0 +1,102 @@
+public import GatewayCore
+internal import Synchronization
+
+/// Limits on the calls in flight of each user and each client address. They keep a slow backend from exhausting the
+/// capacity for everyone.
+///
+/// A rate limit bounds how often a caller calls, but not how long a call takes. If the backend takes a minute for each
+/// call, a few callers within their rates could occupy all places.
+///
+/// Shared by all event loops without a lock and without memory for each key (a count-min sketch). Each key counts in
+/// two of a fixed number of cells, chosen by its hash with a random seed of the process. The lower of the two counts is
+/// an upper bound of the key's calls. The limit is exact for a key that shares at most one of its cells. A key is
+/// rejected too early only if it shares both cells with keys that have many calls in flight: with ten such keys, this
+/// affects one key in 160,000.
+public final class CallerConcurrencyLimit: Sendable {
+    /// The maximum numbers of concurrent calls.
+    public struct Bounds: Sendable, Hashable {
+        /// The calls of one user that need the backend.
+        public var perUser: Int
+        /// The calls of one client address (for IPv6: of one /64), of any kind. Unix sockets and trusted proxies are
+        /// exempt.
+        public var perAddress: Int
+
+        /// Creates bounds with the product's defaults.
+        public init(perUser: Int = 64, perAddress: Int = 512) {
+            self.perUser = perUser
+            self.perAddress = perAddress
+        }
+    }
+
+    /// The places that one call occupies, to be released by `leave(_:)`.
+    struct Permits: Sendable {
+        fileprivate var user: Cells?
+        fileprivate var address: Cells?
+    }
+
+    fileprivate struct Cells: Sendable {
+        let first: Int
+        let second: Int
+    }
+
+    private final class Cell: Sendable {
+        let count = Atomic(0)
+    }
+
+    /// The names of the limits in rejections and metrics.
+    static let names = ["in-flight-user", "in-flight-address"]
+
+    private static let cellsInRow = 4096
+    private let users = makeRows()
+    private let addresses = makeRows()
+
+    /// Creates a counter without calls in flight.
+    public init() {}
+
+    /// Occupies a place for a call of a client address.
+    ///
+    /// - Throws: `rate-limited` if the address has too many calls in flight.
+    func enter(_ address: Peer.Address, _ bounds: Bounds, _ places: inout Permits) throws(Rejection) {
+        guard let cells = Self.enter(address, in: addresses, atMost: bounds.perAddress) else {
+            throw Self.rejection(Self.names[1])
+        }
+        places.address = cells
+    }
+
+    /// Occupies a place for a call of a user.
+    ///
+    /// - Throws: `rate-limited` if the user has too many calls in flight.
+    func enter(_ user: UserName, _ bounds: Bounds, _ places: inout Permits) throws(Rejection) {
+        guard let cells = Self.enter(user, in: users, atMost: bounds.perUser) else {
+            throw Self.rejection(Self.names[0])
+        }
+        places.user = cells
+    }
+
+    /// Releases the places of a call.
+    func leave(_ places: Permits) {
+        if let cells = places.user { Self.leave(cells, users) }
+        if let cells = places.address { Self.leave(cells, addresses) }
+    }
+
+    private static func enter(_ key: some Hashable, in rows: [Cell], atMost most: Int) -> Cells? {
+        let hash = key.hashValue
+        let cells = Cells(first: hash & (cellsInRow - 1), second: cellsInRow + (hash >> 12 & (cellsInRow - 1)))
+        let first = rows[cells.first].count.add(1, ordering: .relaxed).newValue
+        let second = rows[cells.second].count.add(1, ordering: .relaxed).newValue
+        if min(first, second) <= most { return cells }
+        leave(cells, rows)
+        return nil
+    }
+
+    private static func leave(_ cells: Cells, _ rows: [Cell]) {
+        rows[cells.first].count.subtract(1, ordering: .relaxed)
+        rows[cells.second].count.subtract(1, ordering: .relaxed)
+    }
+
+    private static func makeRows() -> [Cell] { (0..<cellsInRow * 2).map { _ in Cell() } }
+
+    private static func rejection(_ name: String) -> Rejection {
+        Rejection(.rateLimited, "limit \(name)", extra: .limit(name: name, retryAfterSeconds: 1))
+    }
+}

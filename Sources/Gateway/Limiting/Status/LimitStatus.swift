@@ -1,0 +1,85 @@
+public import GatewayCore
+internal import Synchronization
+
+/// The state of a limit for a call: the remaining calls, and the wait until the call is admitted.
+public struct LimitStatus: Sendable, Hashable {
+    /// The name of the limit.
+    public let limit: String
+    /// The counted user; nil if the limit does not count by user or sender.
+    public let user: UserName?
+    /// The counted group of the caller; nil if the limit does not count by group.
+    public let group: GroupName?
+    /// The counted recipient; nil if the limit does not count by recipient.
+    public let recipient: UserName?
+    /// The counted address, the /64 for IPv6; nil if the limit does not count by address.
+    public let address: Peer.Address?
+    /// The counted push service; nil if the limit does not count by service.
+    public let service: PushService?
+    /// The number of calls that would be admitted now.
+    public let left: Int
+    /// The maximum number of calls that are admitted at once.
+    public let burst: Int
+    /// The cost of the call; more than one for a send to an audience.
+    public let cost: Int
+    /// The time until the call is admitted, in seconds; 0 for now.
+    public let seconds: Int
+    /// Whether the limit is in shadow mode: it reports what it would reject, and rejects nothing.
+    public let isShadow: Bool
+}
+
+extension Limiter {
+    /// Returns the state of the limits that count a call. Charges nothing.
+    func statuses(of caller: Identity, at peer: Peer, sending send: RequestedSend?) -> [LimitStatus] {
+        let subject = LimitSubject(caller, at: peer, sending: send)
+        return statuses(charges(subject).map { ($0, names(of: $0, subject)) })
+    }
+
+    /// Returns the state of the limits that count a send to an audience: those of the send first, then those of each
+    /// member.
+    func statuses(
+        of caller: Identity, at peer: Peer, sending send: RequestedAudienceSend, to members: [UserName]
+    ) -> [LimitStatus] {
+        let subject = LimitSubject(caller, at: peer, sending: send)
+        let (common, each) = charges(subject, members)
+        var one = subject
+        let charged = zip(members, each).flatMap { member, charges in
+            one.recipient = member
+            return charges.map { ($0, names(of: $0, one)) }
+        }
+        return statuses(common.map { ($0, names(of: $0, subject)) } + charged)
+    }
+
+    func statuses(_ charges: [(LimitCharge, LimitNames)]) -> [LimitStatus] {
+        let now = now
+        let arrivals = store.table.withLock { table in charges.map { table.arrival(of: $0.0.key) } }
+        return zip(charges, arrivals).map { entry, arrival in
+            let (charge, names) = entry
+            let limit = rules[charge.rule].limit
+            return LimitStatus(
+                limit: limit.name, user: names.user, group: names.group, recipient: names.recipient,
+                address: names.address, service: names.service, left: charge.rate.left(arrival: arrival, now: now),
+                burst: limit.burst, cost: charge.cost,
+                seconds: charge.rate.wait(arrival: arrival, now: now, cost: charge.cost).secondsRoundedUp,
+                isShadow: limit.isShadow)
+        }
+    }
+
+    /// Remembers the names behind exhausted keys, and counts what shadow limits would have rejected.
+    func note(_ verdict: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
+        if verdict.exhausted == nil, verdict.shadowed.isEmpty { return }
+        var subject = subject
+        if let recipient { subject.recipient = recipient }
+        // A limit by group may have several keys for one call.
+        for rule in Set(verdict.shadowed.map(\.rule)) { recordShadowRejection(rule) }
+        let exhausted = verdict.shadowed + (verdict.exhausted.map { [$0.charge] } ?? [])
+        store.refused.withLock { refused in
+            for charge in exhausted where !refused.contains(charge.key) {
+                refused.note(charge.key, names(of: charge, subject))
+            }
+        }
+    }
+
+    private func names(of charge: LimitCharge, _ subject: LimitSubject) -> LimitNames {
+        LimitNames(subject, rules[charge.rule].limit, group: charge.group)
+    }
+}

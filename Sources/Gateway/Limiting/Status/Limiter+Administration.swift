@@ -1,0 +1,67 @@
+internal import GatewayCore
+internal import Synchronization
+
+// Operator functions of the limiter: queries of the state, and resets.
+
+extension Limiter {
+    /// The names of the limits, in the order of the configuration.
+    public var names: [String] { rules.map(\.limit.name) }
+
+    /// Returns the state of the exhausted keys among the 1,024 that were found exhausted last, the longest wait first.
+    /// Charges nothing.
+    public func spent() -> [LimitStatus] {
+        let noted = store.refused.withLock(\.all)
+        let places = Dictionary(rules.enumerated().map { ($1.number, $0) }) { first, _ in first }
+        let charges = noted.compactMap { key, names -> (LimitCharge, LimitNames)? in
+            guard let place = places[key.limit] else { return nil }
+            return (LimitCharge(key: key, rate: rules[place].rate, rule: place), names)
+        }
+        return statuses(charges).filter { $0.seconds > 0 }.sorted { ($1.seconds, $0.limit) < ($0.seconds, $1.limit) }
+    }
+
+    /// Returns the state of each limit whose key is fully determined by the selection. Charges nothing.
+    public func statuses(of selector: LimitSelector) -> [LimitStatus] {
+        var subject = LimitSubject()
+        (subject.user, subject.recipient, subject.service) = (selector.user, selector.recipient, selector.service)
+        (subject.address, subject.groups) = (selector.address?.limited, selector.group.map { [$0] } ?? [])
+        subject.isSend = true
+        let digests = SubjectDigests(subject, store.digests)
+        var charges: [LimitCharge] = []
+        for (index, rule) in rules.enumerated() where selector.limit == nil || rule.limit.name == selector.limit {
+            rule.append(subject, digests, to: &charges, as: index)
+        }
+        return statuses(charges.map { ($0, LimitNames(subject, rules[$0.rule].limit, group: $0.group)) })
+    }
+
+    /// Clears the debt of the selected keys, with immediate effect.
+    ///
+    /// - Returns: The number of keys with a debt. The shared entries of new keys in a full table belong to no single
+    ///   key; they are cleared only if whole limits are selected.
+    public func reset(_ selector: LimitSelector) -> Int {
+        let numbers = Set(rules.filter { selector.limit == nil || $0.limit.name == selector.limit }.map(\.number))
+        let user = selector.user.map(store.digests.user)
+        let group = selector.group.map(store.digests.group)
+        let recipient = selector.recipient.map(store.digests.user)
+        let address = (selector.address?.limited).map(store.digests.address)
+        let service = selector.service.map(LimitKey.number)
+        let owing = store.forget(now: now) { key in
+            numbers.contains(key.limit)
+                && user.map { $0 == key.caller } ?? true && group.map { $0 == key.group } ?? true
+                && recipient.map { $0 == key.recipient } ?? true && address.map { $0 == key.address } ?? true
+                && service.map { $0 == key.service } ?? true
+        }
+        var parts = selector
+        parts.limit = nil
+        if parts.isEverything {
+            store.table.withLock { table in
+                for number in numbers { table.forgetShared(of: number) }
+            }
+        }
+        return owing
+    }
+}
+
+extension Peer.Address {
+    /// The address as limits count it (see `Peer.limitKey`).
+    fileprivate var limited: Peer.Address { Peer(address: self, text: "").limitKey }
+}

@@ -1,0 +1,120 @@
+internal import GatewayCore
+internal import Logging
+
+/// The handlers of the gateway's own endpoints, which replace forwarding and completion for calls without the backend.
+struct LocalEndpoints: Sendable {
+    let chain: AuthenticatorChain
+    let authentication: AuthenticationRules
+    let sessions: any SessionStore
+    let journal: any Journal
+    let clocks: Clocks
+    let randomness: @Sendable () -> UInt64
+    let challenges: [Response.Field]
+    let logger: Logger
+
+    /// Carries out the recorded call. It never throws; if an intent was recorded, exactly one outcome follows.
+    func response(_ recorded: consuming RecordedLocalPlan) async -> Response {
+        let (facts, caller, call) = (recorded.plan.facts, recorded.plan.caller, recorded.plan.call)
+        switch call {
+        case .whoami:
+            return .whoami(caller)
+        case .listSessions(let current):
+            return .sessions(sessions.sessions(of: caller.user), current: current)
+        case .listRegistrations(let registrations):
+            return .registrations(registrations)
+        case .listReceived(let notifications):
+            return .received(notifications)
+        case .startSession(let device, let login, let epoch):
+            return await startSession(device, login, since: epoch, caller, facts)
+        case .renewSession(let session, let groups):
+            return await renew(session, groups: groups, facts)
+        case .endSession(let id):
+            return await write(facts) { () throws(LedgerUnavailable) in
+                _ = try await sessions.end(id, of: caller.user)
+                return .accepted
+            }
+        case .revokeToken(let token):
+            // Some verifier may accept the token after its expiry, because its clock may be one minute behind.
+            let until = WallTime(seconds: token.expires.seconds + 60)
+            return await write(facts) { () throws(LedgerUnavailable) in
+                try await sessions.revoke(token: token.id, of: caller.user, until: until)
+                return .accepted
+            }
+        }
+    }
+
+    private func startSession(
+        _ device: DeviceLabel?, _ login: LoginName, since epoch: RevocationEpoch, _ caller: Identity, _ facts: CallFacts
+    ) async -> Response {
+        guard let issuer = chain.issuer else { return finish(.notIssued, facts, "no authenticator issues tokens") }
+        let now = clocks.wall()
+        let session = Session(
+            id: SessionID(random: (randomness(), randomness())), user: caller.user, login: login,
+            authenticator: caller.authenticator, device: device, began: now,
+            ends: WallTime(seconds: now.seconds + lifetime(of: caller, by: issuer).components.seconds), renewed: now)
+        var facts = facts
+        facts.session = session.id
+        let issued: IssuedToken
+        do throws(TokenIssueError) {
+            issued = try issuer.issue(for: caller.user, groups: caller.groups, in: session, now: now)
+        } catch {
+            return finish(.notIssued, facts, error.detail)
+        }
+        return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
+            guard try await sessions.start(session, since: epoch) else { return .revoked }
+            note(caller.groups, of: session)
+            return .accepted
+        }
+    }
+
+    private func renew(_ session: Session, groups: Set<GroupName>, _ facts: CallFacts) async -> Response {
+        guard let issuer = chain.issuer else { return finish(.notIssued, facts, "no authenticator issues tokens") }
+        let now = clocks.wall()
+        let issued: IssuedToken
+        do throws(TokenIssueError) {
+            issued = try issuer.issue(for: session.user, groups: groups, in: session, now: now)
+        } catch {
+            return finish(.notIssued, facts, error.detail)
+        }
+        return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
+            guard try await sessions.renew(session.id) else { return .revoked }
+            note(groups, of: session)
+            return .accepted
+        }
+    }
+
+    /// Returns the lifetime of a new session. It is shorter if the status of the account is known only at a login.
+    private func lifetime(of caller: Identity, by issuer: any TokenIssuer) -> Duration {
+        chain.authenticatorsWithoutStatus.contains(caller.authenticator)
+            ? min(issuer.sessionLifetime, authentication.sessionWithoutStatus) : issuer.sessionLifetime
+    }
+
+    /// Records the current groups of the account if its authenticator is queried for them again later.
+    private func note(_ groups: Set<GroupName>, of session: Session) {
+        if chain.requiresRecheck(session.authenticator) { sessions.note(groups, of: session.account) }
+    }
+
+    /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller may try again.
+    private func conclude(
+        _ facts: CallFacts, _ response: Response = .empty(204),
+        _ operation: () async throws(LedgerUnavailable) -> CallResult
+    ) async -> Response {
+        do throws(LedgerUnavailable) {
+            let result = try await operation()
+            return finish(result, facts, "the user or the session was revoked meanwhile", or: response)
+        } catch {
+            return finish(.ledgerUnavailable, facts, "ledger: \(error.detail)")
+        }
+    }
+
+    private func finish(
+        _ result: CallResult, _ facts: CallFacts, _ detail: String, or response: Response? = nil
+    ) -> Response {
+        journal.note(JournalRecord(.outcome, facts: facts, result: result.rawValue))
+        guard let code = result.rejection else { return response ?? .empty(204) }
+        logger.warning(
+            "Local endpoint failed",
+            metadata: ["call": "\(facts.call)", "code": "\(code.rawValue)", "detail": "\(detail)"])
+        return ProblemDocument.response(Rejection(code, detail, extra: result.extra), challenges: challenges)
+    }
+}

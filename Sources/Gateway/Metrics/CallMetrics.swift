@@ -1,0 +1,100 @@
+public import GatewayCore
+internal import Synchronization
+
+/// The metrics of calls. They survive reloads of the configuration and are shared by all event loops.
+///
+/// Recording takes no lock and allocates nothing. The counters are created beforehand: for each action and code at the
+/// start, and for each limit and authenticator when a gateway is created.
+public final class CallMetrics: Sendable {
+    private struct Call: Hashable {
+        let action: Action?
+        let code: RejectionCode?
+    }
+
+    private struct Named {
+        var limits: [String: Counter] = [:]
+        var authenticators: [PluginName: AuthenticatorMetrics] = [:]
+    }
+
+    private let clocks: Clocks
+    private let calls: [Call: Counter]
+    private let whole = Histogram(.latencies)
+    private let phases = CallPhase.allCases.map { _ in Histogram(.latencies) }
+    private let named = Mutex(Named())
+
+    /// Creates metrics at zero.
+    public init(clocks: Clocks = .system) {
+        self.clocks = clocks
+        var calls: [Call: Counter] = [:]
+        for action in Action.allCases.map(Optional.some) + [nil] {
+            for code in RejectionCode.allCases.map(Optional.some) + [nil] {
+                calls[Call(action: action, code: code)] = Counter()
+            }
+        }
+        self.calls = calls
+    }
+
+    func now() -> Int64 { clocks.monotonic().nanoseconds }
+
+    func observe(_ nanoseconds: Int64, in phase: CallPhase) { phases[phase.index].observe(nanoseconds) }
+
+    /// Records a completed call.
+    func count(_ action: Action?, _ code: RejectionCode?, after nanoseconds: Int64) {
+        calls[Call(action: action, code: code)]?.add()
+        whole.observe(nanoseconds)
+    }
+
+    /// Counts a request that could not be framed.
+    func count(_ code: RejectionCode) { calls[Call(action: nil, code: code)]?.add() }
+
+    /// Returns the counters of rejections by these limits. Existing counters continue.
+    func counters(ofLimits names: [String]) -> [String: Counter] {
+        named.withLock { named in
+            for name in names where named.limits[name] == nil { named.limits[name] = Counter() }
+            return named.limits
+        }
+    }
+
+    /// Returns the metrics of an authenticator. Existing ones continue.
+    public func authenticator(_ name: PluginName) -> AuthenticatorMetrics {
+        named.withLock { named in
+            if let known = named.authenticators[name] { return known }
+            let new = AuthenticatorMetrics(clocks: clocks)
+            named.authenticators[name] = new
+            return new
+        }
+    }
+
+    /// All metrics, for export.
+    public var families: [MetricFamily] {
+        let named = named.withLock(\.self)
+        let counted = calls.compactMap { call, counter -> (labels: [MetricFamily.Label], value: UInt64)? in
+            let value = counter.value
+            // Most of the hundreds of combinations never occur.
+            guard value > 0 else { return nil }
+            return (
+                [
+                    .init("action", call.action?.rawValue ?? "none"),
+                    .init("code", RejectionCode.metricLabel(of: call.code)),
+                ],
+                value
+            )
+        }
+        .sorted { ($0.labels[0].value, $0.labels[1].value) < ($1.labels[0].value, $1.labels[1].value) }
+        return [
+            MetricFamily(
+                "notify_gateway_calls_total", .counter, "Completed calls, by action and result.",
+                counted.map { ($0.labels, .number(Double($0.value))) }),
+            MetricFamily(
+                "notify_gateway_call_duration_seconds", .histogram,
+                "Time from the complete request to the response, in seconds.", [([], .spread(whole.reading))]),
+            MetricFamily(
+                "notify_gateway_phase_duration_seconds", .histogram, "Duration of the phases of calls, in seconds.",
+                CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .spread(phases[$0.index].reading)) }),
+            MetricFamily(
+                "notify_gateway_limit_rejections_total", .counter, "Calls rejected by a limit.",
+                named.limits.sorted { $0.key < $1.key }
+                    .map { ([.init("limit", $0.key)], .number(Double($0.value.value))) }),
+        ] + AuthenticatorMetrics.families(named.authenticators)
+    }
+}

@@ -1,0 +1,79 @@
+public import GatewayCore
+
+/// A backend's name of a push service: 1–32 bytes of `A–Z a–z 0–9 _ . -`, sent unchanged.
+///
+/// The known generations use the names of `Platform`; some ports use other names.
+public struct PlatformIdentifier: Sendable, Hashable, CustomStringConvertible {
+    /// The name.
+    public let text: String
+
+    /// Creates a name, or returns nil if the text does not match the grammar.
+    public init?(_ text: String) {
+        guard (1...32).contains(text.utf8.count), text.utf8.allSatisfy(Self.isWordByte) else { return nil }
+        self.text = text
+    }
+
+    /// Creates one of the known names.
+    public init(_ platform: Platform) { text = platform.rawValue }
+
+    /// The name.
+    public var description: String { text }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+}
+
+/// A backend's names of push services, and the names that clients may use for them: the backend's own names, and all
+/// known names of its services (contract: client rule 6). Client names are matched without case.
+public struct PlatformIdentifiers: Sendable, Hashable {
+    /// A name that clients may use, in lower case.
+    private struct Known: Hashable {
+        let word: String
+        let service: PushService
+    }
+
+    /// The backend's names, indexed by `PushService.place`.
+    private let words: [PlatformIdentifier?]
+    // An array, because a linear search of so few elements is faster than hashing.
+    private let known: [Known]
+
+    /// Creates names; returns nil if one name would refer to two services. A known name such as `gcm` must keep its
+    /// service.
+    public init?(_ words: [PushService: PlatformIdentifier]) {
+        var services: [String: PushService] = [:]
+        for (service, word) in words {
+            let known = Platform(word: word.text)
+            guard known == nil || known?.service == service,
+                services.updateValue(service, forKey: word.text.asciiLowercased) == nil
+            else { return nil }
+        }
+        self.init(words, services)
+    }
+
+    /// Creates the known names. Of two names for one service the later wins.
+    public init(_ platforms: [Platform]) {
+        self.init(Dictionary(platforms.map { ($0.service, PlatformIdentifier($0)) }) { $1 }, [:])
+    }
+
+    private init(_ words: [PushService: PlatformIdentifier], _ own: [String: PushService]) {
+        var services = own
+        for known in Platform.allCases where words[known.service] != nil { services[known.rawValue] = known.service }
+        self.words = PushService.allCases.map { words[$0] }
+        known = services.map { Known(word: $0, service: $1) }.sorted { $0.word < $1.word }
+    }
+
+    /// The backend's name of the service; nil if it does not support the service.
+    public subscript(service: PushService) -> PlatformIdentifier? { words[service.place] }
+
+    /// Returns the service that a client refers to by the name, in any case; nil if the backend does not support it.
+    func service(for word: String) -> PushService? {
+        let word = word.asciiLowercased
+        return known.first { $0.word == word }?.service
+    }
+}

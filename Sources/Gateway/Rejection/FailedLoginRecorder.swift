@@ -1,0 +1,203 @@
+internal import GatewayCore
+internal import Logging
+internal import Synchronization
+
+/// Records failed logins and login bans in the journal, and logs them with the same data.
+///
+/// Coalesced by name and address: the first one at once, then one record a minute with its `count`. At most 120 records
+/// a minute are written; the rest become one record with the result `several`. Guessing passwords therefore cannot fill
+/// the disk or displace other records.
+///
+/// Called just before the response is created, after the delay of rejected passwords, and equally for an unknown name
+/// and a wrong password, so that the response time reveals nothing. Shared by all event loops; never waits for the
+/// disk.
+final class FailedLoginRecorder: Sendable {
+    /// The results in the records.
+    enum Result: String {
+        /// A credential was rejected.
+        case failed = "login-failed"
+        /// After too many wrong passwords, further passwords of a user, an address, or a pair of both are rejected
+        /// without verification.
+        case banned
+        /// Passwords are verified again after a ban.
+        case banEnded = "ban-ended"
+
+        fileprivate var message: Logger.Message {
+            switch self {
+            case .failed: "Login failed"
+            case .banned: "Login ban started"
+            case .banEnded: "Login ban ended"
+            }
+        }
+
+        fileprivate var level: Logger.Level { self == .failed ? .notice : .warning }
+    }
+
+    private struct Kind: Hashable {
+        let result: Result
+        let name: String?
+        let address: Peer.Address?
+
+        init(_ result: Result, name: String?, address: Peer.Address?) {
+            (self.result, self.name, self.address) = (result, name, address)
+        }
+
+        init(_ result: Result, _ subject: LoginThrottle.Subject) {
+            self.init(result, name: subject.user?.text, address: subject.address)
+        }
+    }
+
+    private struct State {
+        var records = Coalescer<Kind, JournalRecord>(
+            .init(
+                period: FailedLoginRecorder.minute, most: FailedLoginRecorder.maximumPerMinute,
+                window: FailedLoginRecorder.minute))
+        var bans: [LoginThrottle.Subject: Ban] = [:]
+    }
+
+    private struct Ban {
+        /// The record of the latest rejection.
+        var record: JournalRecord
+        var refused = 0
+        var until: Int64
+        var lastRefused: Int64
+    }
+
+    private static let minute: Int64 = 60_000_000_000
+    /// The maximum number of records in a minute, without the one of the rest.
+    static let maximumPerMinute = 120
+    /// The maximum number of bans whose end is tracked.
+    static let maximumBans = 1024
+    /// The maximum length of a recorded unverified name, in bytes.
+    static let longestName = 64
+
+    private let journal: any Journal
+    private let clocks: Clocks
+    private let throttle: LoginThrottle
+    private let names: NameRules
+    private let state = Mutex(State())
+
+    init(journal: any Journal, clocks: Clocks, throttle: LoginThrottle, names: NameRules) {
+        self.journal = journal
+        self.clocks = clocks
+        self.throttle = throttle
+        self.names = names
+    }
+
+    /// Records a rejection if it concerns a login.
+    ///
+    /// - Returns: Whether the rejection concerns a login. If so, this method has logged it or will log it coalesced.
+    func note(_ rejection: Rejection, _ logger: Logger) -> Bool {
+        guard let facts = rejection.facts, facts.user == nil else { return false }
+        switch (rejection.code, rejection.extra) {
+        case (.credentialsRejected, _), (.identityUnmapped, _):
+            write(noteFailure(facts, reason: rejection.detail), logger)
+        case (.rateLimited, .limit(FailedLoginDelay.limitName, _)?):
+            // The password was wrong; only the delay of its rejection had no capacity left.
+            write(noteFailure(facts, reason: InvalidCredentialReason.wrong.rawValue), logger)
+        case (.rateLimited, .limit(let name, let seconds)?) where LoginThrottle.names.contains(name):
+            write(noteBan(facts, by: name, seconds), logger)
+        case _: return false
+        }
+        return true
+    }
+
+    /// Writes the records that are due, including the ends of bans; all of them if this is the last call.
+    func flush(all: Bool, _ logger: Logger) {
+        let now = clocks.monotonic()
+        // The throttle is queried outside of the lock. A ban whose call is rejected meanwhile is kept below.
+        let quiet = state.withLock { $0.bans.filter { Self.mayHaveEnded($1, now) } }
+        let ended = quiet.filter { throttle.wait(of: $0.key) == 0 }
+        let records = state.withLock { state in
+            var entries: [Coalescer<Kind, JournalRecord>.Entry] = []
+            for (subject, ban) in ended where state.bans[subject]?.lastRefused == ban.lastRefused {
+                state.bans[subject] = nil
+                var record = ban.record
+                record.result = Result.banEnded.rawValue
+                record.reason = "\(ban.refused) rejected"
+                entries += state.records.add(record, of: Kind(.banEnded, subject), now: now)
+            }
+            return Coalescer.records(entries + state.records.flush(now: now, all: all))
+        }
+        write(records, logger)
+    }
+
+    /// Returns whether a ban may have ended: nothing was rejected because of it for one minute, or it may have been
+    /// lifted early, which `wait(of:)` then confirms. Because of the minute, persistent attempts are one ban.
+    private static func mayHaveEnded(_ ban: Ban, _ now: MonotonicInstant) -> Bool {
+        now.nanoseconds < ban.until || now.nanoseconds - ban.lastRefused >= minute
+    }
+
+    private func noteFailure(_ facts: CallFacts, reason: String) -> [JournalRecord] {
+        let record = record(.failed, facts, reason: reason)
+        let kind = Kind(.failed, name: record.facts?.attempted?.text, address: facts.peer.limitKey)
+        let now = clocks.monotonic()
+        return state.withLock { Coalescer.records($0.records.add(record, of: kind, now: now)) }
+    }
+
+    private func noteBan(_ facts: CallFacts, by name: String, _ seconds: Int) -> [JournalRecord] {
+        let user = facts.attempted.flatMap { names.canonical(names.login($0).text) }
+        guard let subject = LoginThrottle.Subject(name, user: user, address: facts.peer.limitKey) else { return [] }
+        var record = record(.banned, facts, reason: "\(seconds) s")
+        record.facts?.rule = name
+        let now = clocks.monotonic()
+        return state.withLock { state in
+            if state.bans[subject] != nil || state.bans.count < Self.maximumBans {
+                let isNew = state.bans[subject] == nil
+                var ban = state.bans[subject] ?? Ban(record: record, until: 0, lastRefused: 0)
+                ban.record = record
+                ban.refused += 1
+                ban.until = now.nanoseconds + Int64(seconds) * 1_000_000_000
+                ban.lastRefused = now.nanoseconds
+                state.bans[subject] = ban
+                // The record of a ban's end contains the number of its rejections.
+                if !isNew { return [] }
+            }
+            return Coalescer.records(state.records.add(record, of: Kind(.banned, subject), now: now))
+        }
+    }
+
+    private func record(_ result: Result, _ facts: CallFacts, reason: String) -> JournalRecord {
+        var facts = facts
+        facts.attempted = facts.attempted.map { PresentedName(Self.sanitized($0.text)) }
+        return JournalRecord(.rejection, facts: facts, result: result.rawValue, reason: reason)
+    }
+
+    /// Returns the beginning of an unverified name. Control and format characters, which could manipulate a terminal,
+    /// are replaced.
+    static func sanitized(_ name: String) -> String {
+        var text = ""
+        for scalar in name.unicodeScalars.prefix(longestName) {
+            let shown: Unicode.Scalar =
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: "\u{FFFD}"
+                default: scalar
+                }
+            guard text.utf8.count + String(shown).utf8.count <= longestName else { break }
+            text.unicodeScalars.append(shown)
+        }
+        return text
+    }
+
+    private func write(_ records: [JournalRecord], _ logger: Logger) {
+        for record in records {
+            journal.note(record)
+            guard let facts = record.facts, let result = record.result.flatMap(Result.init) else {
+                let count = record.count ?? 1
+                logger.warning("Further logins failed or were rejected", metadata: ["count": "\(count)"])
+                continue
+            }
+            logger.log(
+                level: result.level, result.message,
+                metadata: [
+                    "attempted": "\(facts.attempted?.text ?? "-")",
+                    "authenticator": "\(facts.authenticator?.text ?? "-")",
+                    "call": "\(facts.call)",
+                    "count": "\(record.count ?? 1)",
+                    "limit": "\(facts.rule ?? "-")",
+                    "peer": "\(facts.peer.text)",
+                    "reason": "\(record.reason ?? "-")",
+                ])
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import GatewayCore
+internal import NIOCore
+internal import Synchronization
+
+extension ConnectionLimit {
+    /// Counts a connection in, if it may be there or an idle one can be closed for it. On the event loop.
+    ///
+    /// - Returns: Whether it is counted. The future is complete at once unless connections of other event loops have to be closed first.
+    func admit(_ owner: Peer?, on eventLoop: any EventLoop) -> EventLoopFuture<Bool> {
+        switch admit(owner) {
+        case .admitted:
+            return eventLoop.makeSucceededFuture(true)
+        case .admittedNearlyFull:
+            // There is room; nobody waits for the other loops.
+            if !evictOne(on: eventLoop) { _ = evictOneElsewhere(than: eventLoop) }
+            return eventLoop.makeSucceededFuture(true)
+        case .tooManyOfPeer:
+            refused.add()
+            return eventLoop.makeSucceededFuture(false)
+        case .full:
+            let isEvicted =
+                evictOne(on: eventLoop) ? eventLoop.makeSucceededFuture(true) : evictOneElsewhere(than: eventLoop)
+            return isEvicted.map { isEvicted in
+                let isAdmitted = isEvicted && self.admitToFreePlace(owner)
+                if !isAdmitted { self.refused.add() }
+                return isAdmitted
+            }
+        }
+    }
+
+    /// The idle connections of an event loop, for all listeners that count here. On the event loop.
+    func idleConnections(on eventLoop: any EventLoop) -> IdleConnections {
+        idleConnections.withLock { all in
+            if let known = all.first(where: { $0.eventLoop === eventLoop }) { return known }
+            let new = NIOLoopBound(IdleConnections(on: eventLoop), eventLoop: eventLoop)
+            all.append(new)
+            return new
+        }.value
+    }
+
+    /// Another one may have taken the place meanwhile.
+    private func admitToFreePlace(_ owner: Peer?) -> Bool {
+        switch admit(owner) {
+        case .admitted, .admittedNearlyFull: true
+        case .full, .tooManyOfPeer: false
+        }
+    }
+
+    /// Closes an idle connection of the event loop; false where none can be closed.
+    private func evictOne(on eventLoop: any EventLoop) -> Bool {
+        guard let connection = idleConnections(on: eventLoop).takeCandidate() else { return false }
+        noteEviction()
+        connection.evict()
+        return true
+    }
+
+    /// Closes an idle connection of the first of the other event loops that has one.
+    private func evictOneElsewhere(than eventLoop: any EventLoop) -> EventLoopFuture<Bool> {
+        let others = idleConnections.withLock { all in all.map(\.eventLoop) }.filter { $0 !== eventLoop }
+        return evictOne(onFirstOf: others[...], for: eventLoop)
+    }
+
+    private func evictOne(
+        onFirstOf loops: ArraySlice<any EventLoop>, for eventLoop: any EventLoop
+    ) -> EventLoopFuture<Bool> {
+        guard let next = loops.first else { return eventLoop.makeSucceededFuture(false) }
+        return next.submit { self.evictOne(on: next) }.hop(to: eventLoop).flatMap { isDone in
+            isDone
+                ? eventLoop.makeSucceededFuture(true) : self.evictOne(onFirstOf: loops.dropFirst(), for: eventLoop)
+        }
+    }
+}

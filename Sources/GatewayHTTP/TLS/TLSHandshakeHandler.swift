@@ -1,0 +1,64 @@
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+
+/// Tells when the handshake of a connection to the backend is over, and how it went; then leaves the connection.
+///
+/// Loop-bound. Until then nothing of a request may be written: what fails in a handshake has never reached the backend.
+final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// Succeeds when the connection is verified and encrypted; fails with the reason otherwise.
+    var finished: EventLoopFuture<Void> { promise.futureResult }
+
+    private let promise: EventLoopPromise<Void>
+    private let loop: any EventLoop
+    private let timeout: TimeAmount
+    private var timer: Scheduled<Void>?
+
+    /// - Parameter timeout: how long the handshake may take.
+    init(on loop: any EventLoop, timeout: TimeAmount) {
+        self.loop = loop
+        self.timeout = timeout
+        promise = loop.makePromise()
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let channel = context.channel
+        timer = loop.assumeIsolated().scheduleTask(in: timeout) { [timeout] in
+            self.end(.failure(ChannelError.connectTimeout(timeout)))
+            channel.close(promise: nil)
+        }
+        context.fireChannelActive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end(.failure(ChannelError.eof)) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(.failure(ChannelError.eof))
+        context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent {
+            end(.success(()))
+            context.pipeline.syncOperations.removeHandler(self, promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        end(.failure(error))
+        context.fireErrorCaught(error)
+    }
+
+    private func end(_ result: Result<Void, any Error>) {
+        timer?.cancel()
+        timer = nil
+        // Only the first counts.
+        promise.completeWith(result)
+    }
+}
+
+@available(*, unavailable)
+extension TLSHandshakeHandler: Sendable {}

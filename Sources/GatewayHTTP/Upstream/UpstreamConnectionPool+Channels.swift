@@ -1,0 +1,54 @@
+internal import NIOCore
+internal import NIOPosix
+
+extension UpstreamConnectionPool {
+    /// Makes a connection to the destination, over TLS where its address asks for it: the channel is there when a request may be
+    /// written.
+    func makeChannel(to destination: UpstreamDestination) -> EventLoopFuture<any Channel> {
+        switch destination.address {
+        case .unix(let path):
+            return bootstrap(destination, host: nil).connect(unixDomainSocketPath: path)
+        case .tcp(let host, let port):
+            return Self.connect(bootstrap(destination, host: nil), host, port)
+        case .tls(let host, let port):
+            return Self.connect(bootstrap(destination, host: host), host, port).assumeIsolated().flatMap { channel in
+                guard let waiter = try? channel.pipeline.syncOperations.handler(type: TLSHandshakeHandler.self) else {
+                    // It is gone: the handshake ended before anybody could look, one way or the other.
+                    return channel.eventLoop.makeSucceededFuture(channel)
+                }
+                return waiter.finished.map { channel }
+            }.nonisolated()
+        }
+    }
+
+    private static func connect(
+        _ bootstrap: ClientBootstrap, _ host: String, _ port: Int
+    ) -> EventLoopFuture<any Channel> {
+        if let address = try? SocketAddress(ipAddress: host, port: port) { return bootstrap.connect(to: address) }
+        return bootstrap.connect(host: host, port: port)
+    }
+
+    // - Parameter host: whom the connection is verified to be with, by TLS; nil for none.
+    private func bootstrap(_ destination: UpstreamDestination, host: String?) -> ClientBootstrap {
+        let bound = NIOLoopBound(self, eventLoop: eventLoop)
+        let place = NIOLoopBound(destination, eventLoop: eventLoop)
+        return ClientBootstrap(group: eventLoop)
+            .connectTimeout(configuration.connectTimeout)
+            .channelOption(.writeBufferWaterMark, value: UpstreamConnection.watermark)
+            .channelInitializer { [eventLoop] channel in
+                eventLoop.makeCompletedFuture {
+                    let pool = bound.value
+                    if let host {
+                        // In the clear it is not reached, whatever is missing.
+                        guard let tls = pool.configuration.tls else { throw TLSConfigurationError.noAuthority }
+                        try channel.pipeline.syncOperations.addHandlers([
+                            try tls.handler(host: host),
+                            TLSHandshakeHandler(on: pool.eventLoop, timeout: pool.configuration.connectTimeout),
+                        ])
+                    }
+                    try channel.pipeline.syncOperations.addHandler(
+                        UpstreamConnection(pool: pool, destination: place.value))
+                }
+            }
+    }
+}

@@ -1,0 +1,33 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewayStore
+internal import Logging
+
+/// Accounts whose authenticator tells only at a login whether they are good: what they were granted ends with time.
+extension AccountRecheck {
+    /// Ends the sessions of such accounts whose login is too long ago, and marks the registrations that were not renewed for too
+    /// long. Decides by the time that both clocks agree on: a wall clock that jumps ahead deletes no device.
+    func endOldGrants() async {
+        let (authenticators, rules) = (chain.value.authenticatorsWithoutStatus, authentication.value)
+        if authenticators.isEmpty { return }
+        let now = sessions.agreedTime.seconds
+        let oldest = WallTime(seconds: now - rules.sessionWithoutStatus.components.seconds)
+        let old = sessions.allSessions.filter { authenticators.contains($0.authenticator) && $0.began <= oldest }
+        do throws(LedgerUnavailable) {
+            if !old.isEmpty {
+                try await revocation.end(old, because: .loginTooOld)
+                logger.notice("Sessions expired: login too old", metadata: ["sessions": "\(old.count)"])
+            }
+            let count = try await sessions.markRegistrationsForDeletion(
+                of: authenticators,
+                notSeenSince: WallTime(seconds: now - rules.deviceWithoutStatus.components.seconds))
+            guard count > 0 else { return }
+            logger.notice(
+                "Registrations expired: login too old", metadata: ["registrations": "\(count)"])
+            revocation.sweeper.wake()
+        } catch {
+            logger.error(
+                "Expired sessions and registrations could not be removed", metadata: ["detail": "\(error.detail)"])
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import Foundation
+public import GatewayHTTP
+internal import NIOCore
+
+/// An address that cannot be listened on, in words for an operator.
+public struct ListenAddressError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What was tried, where, why it failed and what to do.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// A failure of bind(2).
+    init(binding address: ListenAddress, code: CInt) {
+        let reason =
+            switch code {
+            case EADDRINUSE: "address already in use; another process listens there (`ss -ltnp`)"
+            case EADDRNOTAVAIL: "no interface of this machine has this address (`ip address`)"
+            case EACCES, EPERM:
+                "permission denied; a port below 1024 needs a socket unit or CAP_NET_BIND_SERVICE, a socket file a "
+                    + "directory that this user may write"
+            case EAFNOSUPPORT: "this machine has no IPv6"
+            case ENOENT: "the directory of the socket does not exist"
+            case let other: String(cString: strerror(other))
+            }
+        self.init("bind \(address): \(reason)")
+    }
+
+    /// An error of whoever tried to listen at the address.
+    init(_ error: any Error, at address: ListenAddress) {
+        switch error {
+        case let fault as ListenAddressError: self = fault
+        case let error as IOError: self.init(binding: address, code: error.errnoCode)
+        case let error as ListenerError: self.init("bind \(address): \(error)")
+        default: self.init("bind \(address): \(OperatorMessage.of(error))")
+        }
+    }
+}
+
+extension ListenAddress {
+    /// Binds a socket to the address and closes it: before a start opens its stores and its other sockets, each address is
+    /// known to be free. A Unix socket is left to whoever listens on it, since a file that nobody listens on is no obstacle.
+    ///
+    /// - Throws: Why the address cannot be had.
+    public func requireFree() throws(ListenAddressError) {
+        guard case .tcp(let host, let port) = self else { return }
+        guard let address = try? SocketAddress(ipAddress: host, port: port) else { return }
+        let isV6 = host.contains(":")
+        let descriptor = socket(isV6 ? AF_INET6 : AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw ListenAddressError(binding: self, code: errno) }
+        defer { close(descriptor) }
+        var one: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
+        let isBound = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) } == 0
+        guard isBound else { throw ListenAddressError(binding: self, code: errno) }
+    }
+}

@@ -1,0 +1,132 @@
+public import GatewayCore
+
+extension JournalFile {
+    /// Returns the sends with an idempotency key that the directory's journal recorded since the time, oldest first.
+    /// Blocks; called at the start.
+    ///
+    /// Parses only lines with a key, and reads only segments that changed since the time.
+    public static func keyedSends(
+        in directory: String, since: WallTime
+    ) throws(JournalUnavailable) -> [IdempotentSend] {
+        let files = SystemFileSystem()
+        var sends = IdempotentSendReader(since: since)
+        do throws(FileFailure) {
+            let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            for (index, segment) in segments.enumerated() {
+                let path = directory + "/" + segment.text
+                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
+                let end = index + 1 < segments.count ? segments[index + 1].first : .max
+                do throws(FileFailure) {
+                    guard try files.modified(path) >= since else { continue }
+                    sends.read(try files.read(path), before: end)
+                } catch  where error.isMissing {
+                    // Retention of an open journal may remove segments at any time.
+                    continue
+                }
+            }
+        } catch {
+            throw JournalUnavailable(error.description)
+        }
+        return sends.all
+    }
+}
+
+/// Assembles sends from the lines of their intents and outcomes.
+struct IdempotentSendReader {
+    private struct Call: Hashable {
+        let id: String
+        let key: KeyedDigest
+    }
+
+    private struct Parts {
+        let user: UserName
+        let target: String
+        let service: PushService
+        let message: KeyedDigest
+        let at: WallTime
+        var results: [CallResult] = []
+        var skipped = 0
+        var intents = 0
+    }
+
+    private let since: WallTime
+    private var calls: [Call: Parts] = [:]
+    private var order: [Call] = []
+
+    private static let member = Array(",\"idempotency\":\"".utf8)
+
+    init(since: WallTime) { self.since = since }
+
+    /// The sends with an intent, in the order of their first lines.
+    var all: [IdempotentSend] {
+        order.compactMap { call in
+            guard let parts = calls[call], parts.intents > 0 else { return nil }
+            return IdempotentSend(
+                user: parts.user, target: parts.target, service: parts.service, key: call.key,
+                message: parts.message, at: parts.at, results: parts.results, skipped: parts.skipped,
+                intents: parts.intents)
+        }
+    }
+
+    /// Reads the lines of a segment whose numbers are below `end`.
+    mutating func read(_ bytes: [UInt8], before end: UInt64) {
+        var place = 0
+        while let hit = Self.next(in: bytes, from: place) {
+            let start = bytes[..<hit].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            let stop = bytes[hit...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
+            place = stop
+            let line = JournalLineReader(bytes: bytes[start..<stop])
+            guard let number = line.sequence, number < end else { continue }
+            add(line)
+        }
+    }
+
+    private mutating func add(_ line: JournalLineReader) {
+        guard let kind = line.kind, let at = line.time, at > since, let id = line.text("call"),
+            let user = line.text("user").flatMap({ UserName(canonical: $0) }),
+            let service = line.text("pns").flatMap(PushService.init), let key = digest(line, "idempotency"),
+            let message = digest(line, "digest"),
+            let target = line.text("audience").map({ AudienceName.prefix + $0 }) ?? line.text("recipient")
+        else { return }
+        let call = Call(id: id, key: key)
+        if calls[call] == nil {
+            guard kind != .replay else { return }
+            calls[call] = Parts(user: user, target: target, service: service, message: message, at: at)
+            order.append(call)
+        }
+        switch kind {
+        case .intent: calls[call]?.intents += 1
+        case .outcome: calls[call]?.results += line.text("result").flatMap(CallResult.init).map { [$0] } ?? []
+        case .rejection: calls[call]?.skipped += 1
+        case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired: break
+        }
+    }
+
+    private func digest(_ line: JournalLineReader, _ name: StaticString) -> KeyedDigest? {
+        guard let digits = line.text(name)?.utf8.map(\.hexDigitValue), digits.count == 32 else { return nil }
+        let bytes = stride(from: 0, to: 32, by: 2).compactMap { place in
+            digits[place].flatMap { high in digits[place + 1].map { high << 4 | $0 } }
+        }
+        return KeyedDigest(bytes)
+    }
+
+    /// The shift table of the Horspool search (1980): long journals contain few of these members.
+    private static let steps: [Int] = {
+        var steps = [Int](repeating: member.count, count: 256)
+        for (place, byte) in member.dropLast().enumerated() { steps[Int(byte)] = member.count - 1 - place }
+        return steps
+    }()
+
+    /// Returns the index of the next occurrence of the member.
+    private static func next(in bytes: [UInt8], from place: Int) -> Int? {
+        let last = member.count - 1
+        return bytes.withUnsafeBufferPointer { bytes in
+            var end = place + last
+            while end < bytes.count {
+                if bytes[end] == member[last], bytes[(end - last)...end].elementsEqual(member) { return end - last }
+                end += steps[Int(bytes[end])]
+            }
+            return nil
+        }
+    }
+}

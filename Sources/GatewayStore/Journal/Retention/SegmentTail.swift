@@ -1,0 +1,41 @@
+internal import GatewayCore
+
+/// The last valid line of a segment.
+struct SegmentTail: Sendable, Hashable {
+    /// The line's number.
+    let number: UInt64
+    /// The line's hash.
+    let hash: SHA256.Digest
+    /// The time at which the line was written.
+    let time: WallTime
+
+    /// Finds the last complete line in the bytes of a segment's end; nil where the line does not match its own hash.
+    init?(lastIn bytes: [UInt8]) {
+        var lines = BackwardLines(bytes)
+        guard let line = lines.next().map(JournalLineReader.init(bytes:)), let number = line.sequence,
+            let hash = line.verifiedHash, let time = line.time
+        else { return nil }
+        self.number = number
+        self.hash = hash
+        self.time = time
+    }
+
+    /// Finds the line with the number in the bytes of a segment's end; nil where it is missing or does not match its
+    /// own hash.
+    init?(number: UInt64, in bytes: [UInt8]) {
+        var lines = BackwardLines(bytes)
+        while let line = lines.next().map(JournalLineReader.init(bytes:)) {
+            guard line.sequence == number else {
+                // Later lines are void. An earlier line means that the number is missing.
+                if let other = line.sequence, other < number { return nil }
+                continue
+            }
+            guard let hash = line.verifiedHash, let time = line.time else { return nil }
+            self.number = number
+            self.hash = hash
+            self.time = time
+            return
+        }
+        return nil
+    }
+}

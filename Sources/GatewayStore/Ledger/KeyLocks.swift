@@ -1,0 +1,161 @@
+internal import GatewayCore
+internal import Synchronization
+
+/// Exclusive locks on device handles and registrations, granted in the order of the requests.
+///
+/// The locks are held in memory and are lost with the process. Deadlocks cannot occur, because a claim locks its handle
+/// before its registration and waits for nothing else while it holds one.
+final class KeyLocks: Sendable {
+    /// An object that can be locked.
+    enum Key: Hashable {
+        case handle(HandleKey)
+        case registration(RegistrationID)
+    }
+
+    private typealias Outcome = Result<Void, LedgerUnavailable>
+
+    private struct Waiter {
+        let claim: UInt64
+        let continuation: CheckedContinuation<Outcome, Never>
+    }
+
+    private struct State {
+        var lastClaim: UInt64 = 0
+        /// The locked keys, each with its waiters, oldest first.
+        var waiters: [Key: [Waiter]] = [:]
+        var held: [UInt64: Set<Key>] = [:]
+        /// The claim that holds each key.
+        var holders: [Key: UInt64] = [:]
+        /// For claims with a revocable caller: a function that returns whether it is revoked.
+        var revocations: [UInt64: @Sendable () -> Bool] = [:]
+        var waiting = 0
+    }
+
+    private let state = Mutex(State())
+    private let waitersPerKey: Int
+    private let waitersInAll: Int
+
+    /// Creates an empty table with its limits.
+    init(waitersPerKey: Int, waitersInAll: Int) {
+        self.waitersPerKey = waitersPerKey
+        self.waitersInAll = waitersInAll
+    }
+
+    /// The number of waiting claims.
+    var waiting: Int { state.withLock { $0.waiting } }
+
+    /// The number of locked keys.
+    var heldKeys: Int { state.withLock { $0.waiters.count } }
+
+    /// Returns a new claim that holds no lock. The caller must call `releaseAll(_:)` for it.
+    ///
+    /// - Parameter isRevoked: Returns whether the credential of the claim's caller was revoked.
+    func makeClaim(_ isRevoked: (@Sendable () -> Bool)? = nil) -> UInt64 {
+        state.withLock { state in
+            state.lastClaim += 1
+            if let isRevoked { state.revocations[state.lastClaim] = isRevoked }
+            return state.lastClaim
+        }
+    }
+
+    /// The result of an attempt to acquire a key without waiting.
+    enum AcquireResult: Hashable {
+        /// The claim holds the key now.
+        case acquired
+        /// Another claim holds the key.
+        case busy
+        /// Another claim holds the key, and its caller is revoked.
+        case heldByRevoked
+    }
+
+    /// Acquires the key for the claim if no claim holds it. Does not wait.
+    func tryAcquire(_ key: Key, for claim: UInt64) -> AcquireResult {
+        let holder = state.withLock { state -> (@Sendable () -> Bool)?? in
+            guard state.waiters[key] == nil else { return .some(state.holders[key].flatMap { state.revocations[$0] }) }
+            state.waiters[key] = []
+            state.holders[key] = claim
+            state.held[claim, default: []].insert(key)
+            return nil
+        }
+        guard let holder else { return .acquired }
+        // Called without the table's lock, because the sessions have their own.
+        return holder?() == true ? .heldByRevoked : .busy
+    }
+
+    /// Returns whether a claim holds the key.
+    func isHeld(_ key: Key) -> Bool { state.withLock { $0.waiters[key] != nil } }
+
+    /// Acquires the key for the claim, after all earlier waiters. A claim must not request a key that it holds.
+    ///
+    /// Throws where too many claims wait, and where the waiting task is cancelled.
+    func acquire(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
+        let outcome: Outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state in
+                    admit(Waiter(claim: claim, continuation: continuation), to: key, &state)
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { Self.withdraw(claim, from: key, &$0) }
+            waiter?.continuation.resume(returning: .failure(Self.cancelled))
+        }
+        try outcome.get()
+    }
+
+    /// Releases one key of the claim to the next waiter.
+    func release(_ key: Key, of claim: UInt64) {
+        let next = state.withLock { state in
+            state.held[claim]?.remove(key) == nil ? nil : Self.pass(on: key, &state)
+        }
+        next?.continuation.resume(returning: .success(()))
+    }
+
+    /// Releases all keys of the claim. Callable on any thread; has no effect on a claim that has ended.
+    func releaseAll(_ claim: UInt64) {
+        let next = state.withLock { state in
+            state.revocations[claim] = nil
+            return (state.held.removeValue(forKey: claim) ?? []).compactMap { Self.pass(on: $0, &state) }
+        }
+        for waiter in next { waiter.continuation.resume(returning: .success(())) }
+    }
+
+    private static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another call")
+
+    /// Acquires the key or queues the waiter. Returns the outcome where it is known at once.
+    private func admit(_ waiter: Waiter, to key: Key, _ state: inout State) -> Outcome? {
+        guard let queue = state.waiters[key] else {
+            state.waiters[key] = []
+            state.holders[key] = waiter.claim
+            state.held[waiter.claim, default: []].insert(key)
+            return .success(())
+        }
+        // If the task was cancelled earlier, the cancellation handler found no waiter and does not run again.
+        guard !Task.isCancelled else { return .failure(Self.cancelled) }
+        guard queue.count < waitersPerKey, state.waiting < waitersInAll else {
+            return .failure(LedgerUnavailable("too many calls wait for one device or registration", isFull: true))
+        }
+        state.waiters[key]?.append(waiter)
+        state.waiting += 1
+        return nil
+    }
+
+    private static func withdraw(_ claim: UInt64, from key: Key, _ state: inout State) -> Waiter? {
+        guard let place = state.waiters[key]?.firstIndex(where: { $0.claim == claim }) else { return nil }
+        state.waiting -= 1
+        return state.waiters[key]?.remove(at: place)
+    }
+
+    private static func pass(on key: Key, _ state: inout State) -> Waiter? {
+        guard let first = state.waiters[key]?.first else {
+            state.waiters[key] = nil
+            state.holders[key] = nil
+            return nil
+        }
+        state.waiters[key]?.removeFirst()
+        state.waiting -= 1
+        state.held[first.claim, default: []].insert(key)
+        state.holders[key] = first.claim
+        return first
+    }
+}

@@ -1,0 +1,82 @@
+internal import GRDB
+internal import GatewayCore
+
+/// The result of looking up a request in the ledger: the decision, and the locks needed to carry it out.
+struct LedgerLookup: Sendable, Hashable {
+    let decision: LedgerDecision
+    /// The registration that the change would affect.
+    var registration: RegistrationID?
+    /// Whether the change could bind or move the request's handle. Otherwise the handle is not locked, because anybody
+    /// could then delay another user's device by naming its handle.
+    var touchesHandle = false
+    /// Whether the caller already owns the registration for the request's handle, and no update of it has an unknown
+    /// outcome.
+    var isRegistered = false
+}
+
+extension LedgerTables {
+    /// Decides what the caller may do (contract: ownership). The user and the handle decide. A label is looked up only
+    /// where the handle is unbound, and only with its meaning for this user.
+    func lookUp(
+        _ request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
+    ) throws -> LedgerLookup {
+        switch request {
+        case .create(let user, _):
+            guard let handle else { return LedgerLookup(decision: .queryWithoutHandle) }
+            let bound = try registration(boundTo: handle)
+            if let bound, bound.owner != user { return LedgerLookup(decision: .queryWithoutHandle) }
+            return LedgerLookup(decision: .queryWithHandle, registration: bound?.id, touchesHandle: true)
+        case .update(let user, let label, _, _):
+            guard let handle else { throw LedgerUnavailable("an update needs a handle") }
+            return try lookUp(updateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
+        case .delete(let user, let label):
+            // A reservation does not count as owned. Anybody can reserve an id by naming an unbound handle, and that id
+            // may be a registration of the backend from before the gateway.
+            guard let meant = try meaning(of: label, to: user), meant.owner == user, meant.isBound else {
+                return LedgerLookup(decision: .notOwned)
+            }
+            return LedgerLookup(decision: .owned(meant.id), registration: meant.id)
+        case .sweep(let id):
+            guard let row = try registration(id), row.isBound else { return try lookUp(orphan: id) }
+            guard row.state == .deleting else { return LedgerLookup(decision: .notMarked) }
+            return LedgerLookup(
+                decision: .pendingDeletion(id, owner: row.owner, because: row.reason ?? .givenUp), registration: id)
+        }
+    }
+
+    private func lookUp(orphan id: RegistrationID) throws -> LedgerLookup {
+        guard let orphan = try orphan(id) else { return LedgerLookup(decision: .notMarked) }
+        // The lock on its handle keeps a device from registering under the id again during the deletion.
+        return LedgerLookup(
+            decision: .pendingDeletion(id, owner: orphan.owner, because: orphan.reason), registration: id,
+            touchesHandle: true)
+    }
+
+    private func lookUp(
+        updateBy user: UserName, label: RegistrationID, handle: HandleKey, handOverLimit: Int, now: WallTime
+    ) throws -> LedgerLookup {
+        func found(_ decision: LedgerDecision, _ id: RegistrationID?) -> LedgerLookup {
+            LedgerLookup(decision: decision, registration: id, touchesHandle: true)
+        }
+        if let bound = try registration(boundTo: handle) {
+            if bound.owner == user {
+                var lookup = found(.own(bound.id), bound.id)
+                lookup.isRegistered = bound.isLive && !bound.isInDoubt
+                return lookup
+            }
+            let day = now.adding(-SQLiteLedger.ownershipTransferPeriod)
+            guard try mayTakeOver(handle, user, limit: handOverLimit, after: day) else {
+                return LedgerLookup(decision: .tooManyOwnershipTransfers)
+            }
+            return found(.ownershipTransfer(bound.id, from: bound.owner), bound.id)
+        }
+        guard let meant = try meaning(of: label, to: user), meant.owner == user else {
+            return found(.notRegistered, nil)
+        }
+        switch meant.state {
+        case .live, .unknown: return found(.rotation(meant.id), meant.id)
+        case .reserved where meant.handle == handle: return found(.own(meant.id), meant.id)
+        case .reserved, .deleting: return found(.notRegistered, nil)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import GatewayCore
+
+/// The wall-clock time as confirmed by the monotonic clock. Records are deleted by age only according to this time.
+///
+/// A wall clock that jumps ahead would make every revocation look expired, and once the clock was corrected, revoked
+/// tokens would be valid again. The confirmed time follows the wall clock backwards at once. It follows a jump ahead
+/// only where the difference is at most ``acceptedAtOnce``, or has stayed the same for ``acceptedAfter``. The owner
+/// stores the time across restarts; the time between two runs counts as a difference.
+struct ConfirmedTime: Sendable {
+    /// The largest difference that is accepted at once: a pause between two runs, or a small correction.
+    static let acceptedAtOnce = Duration.seconds(86_400)
+    /// The time for which a larger difference must persist.
+    static let acceptedAfter = Duration.seconds(7 * 86_400)
+
+    /// The last confirmed time.
+    private(set) var time: WallTime
+    private var monotonic: MonotonicInstant
+    /// The difference of the wall clock and the monotonic clock in microseconds while the wall clock is too far ahead,
+    /// and the time since which it is.
+    private var ahead: (offset: Int64, since: MonotonicInstant)?
+
+    /// Starts at the time stored before a restart, or at the wall clock's where none is stored.
+    init(stored last: WallTime?, clocks: Clocks) {
+        time = last ?? clocks.wall()
+        monotonic = clocks.monotonic()
+        _ = advance(clocks)
+    }
+
+    /// Reads both clocks and returns the confirmed time.
+    mutating func advance(_ clocks: Clocks) -> WallTime {
+        let (wall, now) = (clocks.wall(), clocks.monotonic())
+        let expected = time.adding((now.nanoseconds - monotonic.nanoseconds) / 1000)
+        monotonic = now
+        guard expected.adding(Self.microseconds(Self.acceptedAtOnce)) < wall else {
+            ahead = nil
+            time = wall
+            return time
+        }
+        time = expected
+        let offset = wall.microseconds - now.nanoseconds / 1000
+        // Two clocks may drift apart by some seconds in a week.
+        if let ahead, abs(ahead.offset - offset) < 60_000_000 {
+            let lasted = (now.nanoseconds - ahead.since.nanoseconds) / 1000
+            if lasted >= Self.microseconds(Self.acceptedAfter) {
+                self.ahead = nil
+                time = wall
+            }
+        } else {
+            ahead = (offset, now)
+        }
+        return time
+    }
+
+    private static func microseconds(_ duration: Duration) -> Int64 { duration.components.seconds * 1_000_000 }
+}

@@ -1,0 +1,136 @@
+import GatewayTesting
+import Logging
+import NIOCore
+
+@testable import Gateway
+@testable import GatewayCore
+
+/// The phases, one after the other, up to where a measurement ends. Nothing of them waits: the journal keeps nothing, and the
+/// backend has its answer ready.
+private final class Pipeline {
+    private let parsing: Parsing
+    private let authentication: Authentication
+    private let authorization: Authorization
+    private let limiting: Limiting
+    private let rewriting: Rewriting
+    private let gateway: Gateway
+
+    init(_ chain: AuthenticatorChain) async {
+        let clocks = Clocks.system
+        let manual = ManualClock()
+        let sessions = MemorySessions(clock: manual)
+        let ledger = ScriptedLedger(deciding: ScriptedLedger.knowsNothing)
+        let scheduler = ManualScheduler(clock: manual)
+        let digester = KeyedDigester(key: Secret(Array(repeating: 7, count: 32)))
+        let logger = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
+        var rules = TestGateway.rules(clock: manual)
+        rules.authenticators = chain
+        rules.limiter = Limiter(Limit.ample, clocks: clocks)
+        parsing = Parsing(rules)
+        authentication = Authentication(
+            credentialVerifier: CredentialVerifier(
+                chain: chain, names: rules.names, rules: rules.authentication, limiter: rules.limiter,
+                throttle: LoginThrottle(clocks: clocks), passwordCache: PasswordCache(clocks: clocks),
+                failedLoginDelay: FailedLoginDelay(
+                    rules: rules.authentication, clocks: clocks, scheduler: scheduler, randomness: { 7 }),
+                clocks: clocks, scheduler: scheduler, logger: logger),
+            sessions: sessions)
+        authorization = Authorization(
+            rules, ledger: ledger, sessions: sessions, history: ScriptedHistory(),
+            historyLimiter: rules.limiter.beside([.history]), clocks: clocks)
+        limiting = Limiting(limiter: rules.limiter)
+        rewriting = Rewriting(rules, digester: digester, randomness: { 7 })
+        gateway = Gateway(
+            rules: rules,
+            ports: GatewayDependencies(
+                ledger: ledger, sessions: sessions, journal: ForgetfulJournal(), history: ScriptedHistory(),
+                backend: ReadyBackend(), clocks: clocks, scheduler: scheduler, digester: digester, logger: logger))
+    }
+
+    func parse(_ request: ReceivedRequest, as action: Action) throws -> Bool {
+        try parsing.parse(request).facts.action == action
+    }
+
+    func identify(_ request: ReceivedRequest) async throws -> Bool {
+        try await authentication.identify(parsing.parse(request)).caller.user == Sample.user
+    }
+
+    func authorize(_ request: ReceivedRequest) async throws -> Bool {
+        try await authorization.authorize(authentication.identify(parsing.parse(request))).facts.rule == "send[0]"
+    }
+
+    func limit(_ request: ReceivedRequest) async throws -> Bool {
+        let allowed = try await authorization.authorize(authentication.identify(parsing.parse(request)))
+        return try limiting.limit(Idempotency.exempt(allowed)).facts.wouldLimit.isEmpty
+    }
+
+    func rewrite(_ request: ReceivedRequest) async throws -> Bool {
+        let allowed = try await authorization.authorize(authentication.identify(parsing.parse(request)))
+        switch try rewriting.rewrite(limiting.limit(Idempotency.exempt(allowed))) {
+        case .upstream(let plan): return plan.steps.count == 1 && plan.facts.digest != nil
+        case .own: return false
+        }
+    }
+
+    func reject() -> Bool {
+        let rejection = Rejection(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1))
+        return gateway.reject(rejection, id: CallID(process: 1, number: 2)).status == 503
+    }
+
+    func serve(_ request: ReceivedRequest) async -> Bool { await gateway.serve(request).status == 200 }
+}
+
+private struct ForgetfulJournal: Journal {
+    func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
+    func note(_ record: JournalRecord) {}
+    var outage: JournalUnavailable? { nil }
+}
+
+private struct ReadyBackend: Backend {
+    func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
+        request.bytes.readableBytes > 0 ? .answered(BackendResponse(status: 200)) : .broken("nothing was sent")
+    }
+}
+
+private let fixed = AuthenticatorChain([
+    .init(
+        name: FixedAuthenticator.name, takes: [.password],
+        authenticator: FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")]))
+])
+
+func measureTheWay() {
+    let password = Sample.request(.basic("alice", TestGateway.password(of: "alice")))
+    measure("parse-a-send") {
+        await Pipeline(fixed)
+    } _: {
+        try $0.parse(password, as: .send)
+    }
+    measure("parse-a-registration") {
+        await Pipeline(fixed)
+    } _: {
+        try $0.parse(Sample.registration, as: .registerUpdate)
+    }
+    measureWaiting("parse-and-identify-by-a-known-password") {
+        await Pipeline(fixed)
+    } _: {
+        try await $0.identify(password)
+    }
+    func onTheWay(_ name: String, _ operation: @escaping (Pipeline, ReceivedRequest) async throws -> Bool) {
+        measureWaiting(name) {
+            let tokens = try await Tokens(count: 1)
+            return (await Pipeline(tokens.chain), Sample.request(.text("Bearer \(tokens.texts[0])")))
+        } _: { (way, request) in
+            try await operation(way, request)
+        }
+    }
+    measure("refuse-what-is-one-too-many-in-flight") {
+        await Pipeline(fixed)
+    } _: {
+        $0.reject()
+    }
+    onTheWay("parse-and-identify-by-a-token") { try await $0.identify($1) }
+    onTheWay("up-to-authorize") { try await $0.authorize($1) }
+    onTheWay("up-to-limit") { try await $0.limit($1) }
+    onTheWay("up-to-rewrite") { try await $0.rewrite($1) }
+    onTheWay("serve-a-send") { await $0.serve($1) }
+}

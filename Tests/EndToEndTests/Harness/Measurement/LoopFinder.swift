@@ -1,0 +1,49 @@
+import GatewayCore
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// An authenticator of tokens that are none of its own: it remembers on which event loops it was asked, so that a test can look at
+/// the loops of a gateway that runs.
+enum LoopFinder: AuthenticatorPlugin {
+    static let name: PluginName = "loop-finder"
+    static let takes: Set<CredentialKind> = [.bearer]
+
+    /// What a test reads.
+    final class Found: Sendable {
+        private let loops = Mutex<[ObjectIdentifier: any EventLoop]>([:])
+
+        var all: [any EventLoop] { loops.withLock { Array($0.values) } }
+
+        fileprivate func add(_ loop: any EventLoop) { loops.withLock { $0[ObjectIdentifier(loop)] = loop } }
+    }
+
+    private static let found = Mutex<[String: Found]>([:])
+
+    /// What the one finds that is configured with this `name`.
+    static func found(as name: String) -> Found {
+        found.withLock { all in
+            if let known = all[name] { return known }
+            let new = Found()
+            all[name] = new
+            return new
+        }
+    }
+
+    static func readSettings(_ reader: ConfigurationReader) -> String? { reader.required("name") }
+    static func problems(in settings: String, context: PluginContext) async -> [ConfigurationProblem] { [] }
+    static func makeAuthenticator(_ settings: String, context: PluginContext) async throws -> any Authenticator {
+        Passing(found: found(as: settings))
+    }
+
+    private struct Passing: Authenticator {
+        let found: Found
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
+
+        func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
+            if let loop = MultiThreadedEventLoopGroup.currentEventLoop { found.add(loop) }
+            return .notMine
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import GatewayCore
+import GatewayTesting
+
+@testable import PAM
+
+/// The `pam` authenticator as the program has it, but that its workers are the program of this package: the process in which tests
+/// run is none.
+enum TestPAMPlugin: AuthenticatorPlugin {
+    static let name = PAMPlugin.name
+    static let takes = PAMPlugin.takes
+    static let accountKnowledge = PAMPlugin.accountKnowledge
+    static let outcomeDependsOnPeer = PAMPlugin.outcomeDependsOnPeer
+
+    static func readSettings(_ reader: ConfigurationReader) -> PAMPlugin.Settings? {
+        var settings = PAMPlugin.readSettings(reader)
+        settings?.program = SystemTools.program
+        return settings
+    }
+
+    static func problems(in settings: PAMPlugin.Settings, context: PluginContext) async -> [ConfigurationProblem] {
+        await PAMPlugin.problems(in: settings, context: context)
+    }
+
+    static func makeAuthenticator(
+        _ settings: PAMPlugin.Settings, context: PluginContext
+    ) async throws -> any Authenticator {
+        try await PAMPlugin.makeAuthenticator(settings, context: context)
+    }
+}

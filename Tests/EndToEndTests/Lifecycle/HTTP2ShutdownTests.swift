@@ -1,0 +1,62 @@
+import Foundation
+import GatewayTesting
+import Testing
+
+@Suite("Stopping while clients speak HTTP/2")
+struct HTTP2ShutdownTests {
+    private static let send = "/api/notifications?pns=apns&to_tag=bob"
+
+    private func files(_ backend: PausedBackend) throws -> TestFiles {
+        let directory = try TestFiles.ofGateway()
+        try directory.configure(
+            """
+            listen: [{ address: "unix:\(directory.path)/public.sock", http2: true }]
+            admin: { address: "unix:\(directory.path)/admin.sock" }
+            backend: { url: "http://127.0.0.1:\(backend.port)" }
+            drain: { grace: 200ms }
+            """)
+        return directory
+    }
+
+    @Test(
+        "SIGTERM: GOAWAY names the last stream, each up to it is answered, later ones reach nobody, and the connection closes"
+    )
+    func drain() async throws {
+        let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+        try await PausedBackend.run {
+            arrival.yield()
+        } whileServing: { backend in
+            let directory = try files(backend)
+            let manager = try NotifySocket(in: directory.path)
+            let gateway = try ManagedProgram.start(in: directory, environment: ["NOTIFY_SOCKET": manager.path])
+            #expect(try await manager.next()["READY"] == "1")
+            var answered: [UInt32: Bool] = [:]
+            var goaways = 0
+            try await StreamClient.run(socket: "\(directory.path)/public.sock") { client in
+                for stream in [1, 3, 5] as [UInt32] {
+                    try await client.call(stream, "POST", Self.send, as: "alice", body: "\"\(stream)\"")
+                }
+                var seen = 0
+                for await _ in arrivals {
+                    seen += 1
+                    if seen == 3 { break }
+                }
+                gateway.signal(SIGTERM)
+            } each: { frame, client in
+                if frame.type == 1 { answered[frame.stream] = frame.isGood }
+                guard frame.type == 7 else { return }
+                goaways += 1
+                #expect(frame.lastStream == 5)
+                #expect(frame.reason == 0)
+                #expect(answered.isEmpty)
+                try await client.call(7, "POST", Self.send, as: "alice", body: "\"late\"")
+                backend.release()
+            }
+            #expect(goaways == 1)
+            #expect(answered == [1: true, 3: true, 5: true])
+            #expect(await gateway.status() == 0)
+            let outcomes = try GatewayUnderTest.journal(in: directory).filter { $0["kind"] as? String == "outcome" }
+            #expect(outcomes.map { $0["result"] as? String } == Array(repeating: "accepted", count: 3))
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import GatewayTesting
+import NotifyBackend
+import Testing
+
+@Suite("The gateway's own endpoints")
+struct LocalEndpointTests {
+    @Test("whoami says who the caller is, and asks nobody")
+    func whoami() async throws {
+        try await GatewayUnderTest.run { gateway in
+            let answer = try await gateway.client.call("GET", "/auth/whoami", as: "bob")
+            #expect(answer.status == 200)
+            #expect(
+                answer.text
+                    == #"{"user":"bob","groups":["staff"],"tag":"username:bob","authenticator":"static-users"}"#)
+            #expect(gateway.seen.all.isEmpty)
+        }
+    }
+
+    @Test("Health is asked on the admin listener")
+    func health() async throws {
+        try await GatewayUnderTest.run { gateway in
+            let admin = try RawClient(port: gateway.adminPort)
+            let live = try await admin.call("GET", "/health/live")
+            #expect(live.text == "{\"status\":\"live\"}\n")
+            let ready = try await admin.call("GET", "/health/ready")
+            #expect(ready.text == "{\"status\":\"ready\"}\n")
+            let call = try await admin.call("GET", "/api/register")
+            #expect(call.status == 404)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import GatewayTesting
+import NotifyBackend
+import Testing
+
+@Suite("What is refused never reaches the backend")
+struct RejectedCallTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let method: String
+        let target: String
+        var body: String? = nil
+        let status: Int
+        let code: String
+
+        var testDescription: String { "\(method) \(target) is \(code)" }
+    }
+
+    static let cases = [
+        Case(
+            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob%7C%7Cusername:carol", body: #""x""#,
+            status: 400, code: "malformed-request"),
+        Case(
+            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob||username:carol", body: #""x""#,
+            status: 400, code: "malformed-request"),
+        Case(
+            method: "POST", target: "/api/notifications?pns=apns&to_tag=x%7C%7C!y", body: #""x""#, status: 400,
+            code: "malformed-request"),
+        Case(
+            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob&to_tag=carol", body: #""x""#, status: 400,
+            code: "malformed-request"),
+        Case(
+            method: "POST", target: "/api/notifications?pns=apns&TO_TAG=bob&to_tag=carol", body: #""x""#, status: 400,
+            code: "malformed-request"),
+        Case(
+            method: "POST", target: "/api/notifications?pns=adm&to_tag=bob", body: #""x""#, status: 400,
+            code: "unknown-platform"),
+        Case(
+            method: "POST", target: "/api/notifications?pns=apns", body: #""x""#, status: 400,
+            code: "malformed-request"),
+        Case(
+            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob", body: "hello", status: 400,
+            code: "malformed-message"),
+        Case(
+            method: "PUT", target: "/api/register?id=1-2-3", body: registration, status: 400,
+            code: "malformed-request"),
+        Case(
+            method: "PUT", target: "/api/register/1-2-3?id=1-2-3", body: registration, status: 400,
+            code: "malformed-request"),
+        Case(method: "PUT", target: "/api/register/..", body: registration, status: 400, code: "malformed-request"),
+        Case(
+            method: "PUT", target: "/api/register/%2e%2e", body: registration, status: 400, code: "malformed-request"),
+        Case(method: "DELETE", target: "/api/register/..", status: 400, code: "malformed-request"),
+        Case(
+            method: "POST", target: "/api/register?handle=%27%20or%20true", status: 400, code: "handle-unusable"),
+        Case(method: "GET", target: "/api/notifications/1", status: 404, code: "no-route"),
+        Case(method: "GET", target: "/Help", status: 404, code: "no-route"),
+        Case(method: "GET", target: "/health/live", status: 404, code: "no-route"),
+        Case(method: "GET", target: "/api/register", status: 405, code: "method-not-allowed"),
+    ]
+
+    static let registration =
+        #"{"Platform":"apns","Handle":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","Tags":[]}"#
+
+    @Test("Exactly the code, and the backend sees nothing")
+    func rejections() async throws {
+        try await GatewayUnderTest.run { gateway in
+            for refused in Self.cases {
+                let answer = try await gateway.client.call(
+                    refused.method, refused.target, as: "alice", body: refused.body)
+                #expect(answer.status == refused.status, "\(refused.testDescription)")
+                #expect(answer.problem == refused.code, "\(refused.testDescription)")
+                #expect(answer.field("Cache-Control") == "no-store")
+            }
+            #expect(gateway.seen.all.isEmpty)
+        }
+    }
+
+    @Test("Without a good credential nothing passes, and both schemes are offered")
+    func credentials() async throws {
+        try await GatewayUnderTest.run { gateway in
+            let target = "/api/notifications?pns=apns&to_tag=bob"
+            let none = try await gateway.client.call("POST", target, body: #""x""#)
+            #expect(none.problem == "credentials-missing")
+            let challenges = none.fields.filter { $0.name.lowercased() == "www-authenticate" }.map(\.value)
+            #expect(challenges == [#"Basic realm="notify", charset="UTF-8""#, "Bearer"])
+            // mallory is nobody; in front of a tutorial's backend the same pair is a good login.
+            let unknown = try await gateway.client.call("POST", target, as: "mallory", body: #""x""#)
+            #expect(unknown.status == 401)
+            let wrong = try await gateway.client.send(
+                "POST \(target) HTTP/1.1\r\nHost: a\r\nAuthorization: Basic YWxpY2U6d3Jvbmc=\r\n"
+                    + "Content-Length: 3\r\n\r\n\"x\"")
+            #expect(wrong.status == 401)
+            #expect(wrong.body == unknown.body)
+            let forged = try await gateway.client.call("POST", target, token: "a.b.c", body: #""x""#)
+            #expect(forged.problem == "credentials-rejected")
+            #expect(gateway.seen.all.isEmpty)
+        }
+    }
+
+    @Test("A sender over its limit waits")
+    func limits() async throws {
+        let limits = "limits: [{ name: pair, per: [sender, recipient], rate: 2/h }]"
+        try await GatewayUnderTest.run(more: limits) { gateway in
+            func send(to recipient: String) async throws -> RawClient.Response {
+                try await gateway.client.call(
+                    "POST", "/api/notifications?pns=apns&to_tag=\(recipient)", as: "alice", body: #""x""#)
+            }
+            #expect(try await send(to: "bob").status == 200)
+            #expect(try await send(to: "BOB").status == 200)
+            let third = try await send(to: "bob")
+            #expect(third.status == 429)
+            #expect(third.problem == "rate-limited")
+            #expect(third.field("Retry-After").flatMap { Int($0) } ?? 0 > 1700)
+            #expect(try await send(to: "carol").status == 200)
+            #expect(gateway.seen.all.count == 3)
+        }
+    }
+}

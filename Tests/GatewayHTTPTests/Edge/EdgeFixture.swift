@@ -1,0 +1,81 @@
+import Foundation
+import Gateway
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import NIOPosix
+
+@testable import GatewayHTTP
+
+/// A real listener before a gateway whose backend is scripted: bytes on a socket at one end, the backend's requests at the other.
+struct EdgeFixture {
+    static let group = MultiThreadedEventLoopGroup.singleton
+    /// A credential of alice's.
+    static let token = "Authorization: Bearer alices-token\r\n"
+    /// The rest of a send, from its length on.
+    static let message = "Content-Length: 4\r\n\r\n\"hi\""
+
+    let gateway: TestGateway
+    let listener: Listener
+
+    /// Runs the body. There are no limits of calls, unless `adjust` sets some.
+    static func run(
+        configure: (inout ListenerConfiguration) -> Void = { _ in },
+        adjust: @escaping (inout CompiledConfiguration) -> Void = { _ in }, _ body: (EdgeFixture) async throws -> Void
+    ) async throws {
+        let gateway = TestGateway(adjust: { rules in
+            rules.limiter = Limiter([], clocks: ManualClock().clocks)
+            adjust(&rules)
+        })
+        var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+        configure(&configuration)
+        let listener = try await Listener.start(
+            configuration: configuration, serving: gateway.gateway, group: group)
+        do {
+            try await body(EdgeFixture(gateway: gateway, listener: listener))
+        } catch {
+            await listener.close()
+            throw error
+        }
+        await listener.close()
+    }
+
+    /// What came back on a connection until it was closed.
+    struct Answers {
+        let text: String
+
+        /// The statuses, in order; interim ones are none.
+        var statuses: [Int] {
+            text.components(separatedBy: "HTTP/1.1 ").dropFirst().compactMap { Int($0.prefix(3)) }.filter { $0 >= 200 }
+        }
+
+        /// The code of the last problem document.
+        var problem: String? {
+            text.components(separatedBy: "urn:notify-gateway:problem:").last?.components(separatedBy: "\"").first
+        }
+
+        /// The value of a field, of the last answer that has it.
+        func field(_ name: String) -> String? {
+            text.components(separatedBy: "\r\n").last { $0.lowercased().hasPrefix("\(name.lowercased()): ") }
+                .map { String($0.dropFirst(name.count + 2)) }
+        }
+    }
+
+    /// Sends bytes on a connection of its own, in one piece, and reads until the gateway closes it.
+    func exchange(_ bytes: [UInt8], to address: SocketAddress? = nil) async throws -> Answers {
+        let client = try await RawClient.connect(to: address ?? listener.localAddress, group: Self.group)
+        // A connection that is closed on the way has been answered all the same.
+        try? await client.channel.writeAndFlush(ByteBuffer(bytes: bytes))
+        let text = await client.receiveToEnd()
+        try? await client.channel.close()
+        return Answers(text: text)
+    }
+
+    func exchange(_ text: String) async throws -> Answers { try await exchange(Array(text.utf8)) }
+
+    /// A whole send of alice's to bob, after which the connection ends.
+    static func send(_ more: String = "") -> String {
+        "POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\r\nHost: gateway.test\r\n\(token)Connection: close\r\n\(more)"
+            + "Content-Type: application/json\r\n\(message)"
+    }
+}

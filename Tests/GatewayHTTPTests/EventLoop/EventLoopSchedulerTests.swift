@@ -1,0 +1,204 @@
+import Dispatch
+import Gateway
+import GatewayCore
+import GatewayTesting
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import GatewayHTTP
+
+@Suite("What calls wait by")
+struct EventLoopSchedulerTests {
+    private func withLoops(
+        _ body: (EventLoopScheduler, any EventLoop, EventLoopExecutor) async throws -> Void
+    ) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
+        do {
+            let loops = try await EventLoopScheduler.start(group: group)
+            // The last one, which nothing takes for want of another.
+            let loop = Array(group.makeIterator())[2]
+            try await body(loops, loop, try await loop.submit { EventLoopExecutor(on: loop) }.get())
+            try await group.shutdownGracefully()
+        } catch {
+            try await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    @Test("A timer rings on the loop that set it, and not once it is cancelled")
+    func timers() async throws {
+        try await withLoops { loops, loop, executor in
+            let isThere = await Task(executorPreference: executor) {
+                let cancelled = loops.schedule(after: .milliseconds(1)) { Issue.record("cancelled, and rings") }
+                cancelled.cancel()
+                return await withCheckedContinuation { continuation in
+                    _ = loops.schedule(after: .milliseconds(2)) { continuation.resume(returning: loop.inEventLoop) }
+                }
+            }.value
+            #expect(isThere)
+        }
+    }
+
+    @Test("A task begins within the call, and is on the loop after every wait")
+    func tasks() async throws {
+        try await withLoops { loops, loop, executor in
+            let places = Places()
+            let gate = Mutex<CheckedContinuation<Void, Never>?>(nil)
+            let atOnce = await Task(executorPreference: executor) { () -> [Bool] in
+                let task = loops.start {
+                    places.add(loop.inEventLoop)
+                    await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
+                    places.add(loop.inEventLoop)
+                    // A wait of another kind: its end comes from a thread of the system's.
+                    for _ in 0..<2 {
+                        try? await Task.sleep(nanoseconds: 1)
+                        places.add(loop.inEventLoop)
+                    }
+                }
+                // It waits at the gate, or has not begun: nothing else is possible before the gate is opened.
+                let atOnce = places.all
+                guard let opened = gate.withLock({ $0 }) else { return atOnce }
+                DispatchQueue.global().async { opened.resume() }
+                await task.value
+                return atOnce
+            }.value
+            #expect(atOnce == [true])
+            #expect(places.all == [true, true, true, true])
+        }
+    }
+
+    @Test("The whole way of a call stays on its loop, whatever authentication waits for")
+    func wholeCall() async throws {
+        try await withLoops { loops, loop, executor in
+            let late = LateAuthenticator()
+            let clock = ManualClock()
+            var rules = TestGateway.rules(clock: clock)
+            rules.authentication = AuthenticationRules(
+                deadline: .seconds(60), failedLoginDelay: .milliseconds(2), failedLoginJitter: .zero)
+            rules.authenticators = AuthenticatorChain([
+                .init(name: "late", takes: [.password], authenticator: late)
+            ])
+            let timeline = Timeline()
+            let gateway = Gateway(
+                rules: rules,
+                ports: TestGateway.ports(
+                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
+            let call = Task(executorPreference: executor) {
+                let answer = await gateway.serve(ReceivedRequest("GET /auth/whoami", as: "alice"))
+                return (answer.status, loop.inEventLoop)
+            }
+            await late.untilWaiting(1)
+            // Resumed from a thread of the test: the call must go back to its loop all the same.
+            late.respond(.rejected(.wrong))
+            let (status, isThere) = await call.value
+            #expect(status == 401 && isThere)
+        }
+    }
+
+    @Test("The sends to an audience stay on the loop of their call")
+    func audience() async throws {
+        try await withLoops { loops, loop, executor in
+            let clock = ManualClock()
+            var rules = TestGateway.rules(clock: clock)
+            let name = try #require(AudienceName("all"))
+            rules.limiter = Limiter([], clocks: clock.clocks)
+            rules.policy.send = [.init(from: .anyUser, to: .audience(name))]
+            rules.policy.audiences = [name: (0..<40).compactMap { UserName(canonical: "user\($0)") }]
+            let places = Places()
+            let timeline = Timeline()
+            let backend = ScriptedBackend(timeline: timeline) { _ in
+                places.add(loop.inEventLoop)
+                // Answered from elsewhere, as by a connection: the send must go on on its loop all the same.
+                await withCheckedContinuation { continuation in
+                    DispatchQueue.global().async { continuation.resume() }
+                }
+                places.add(loop.inEventLoop)
+                return .status(200)
+            }
+            let gateway = Gateway(
+                rules: rules,
+                ports: TestGateway.ports(
+                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    journal: MemoryJournal(timeline: timeline), backend: backend))
+            let (status, isThere) = await Task(executorPreference: executor) {
+                let answer = await gateway.serve(
+                    ReceivedRequest("POST /api/notifications?pns=apns&to_tag=audience:all", as: "alice", json: "\"x\""))
+                return (answer.status, loop.inEventLoop)
+            }.value
+            #expect(status == 200 && isThere)
+            #expect(places.all.count == 80 && places.all.allSatisfy(\.self))
+        }
+    }
+
+    @Test("A call that nobody answers ends at its deadline, on its loop")
+    func deadline() async throws {
+        try await withLoops { loops, loop, executor in
+            let late = LateAuthenticator()
+            let clock = ManualClock()
+            var rules = TestGateway.rules(clock: clock)
+            rules.authentication.deadline = .milliseconds(5)
+            rules.authenticators = AuthenticatorChain([
+                .init(name: "late", takes: [.password, .bearer], authenticator: late)
+            ])
+            let timeline = Timeline()
+            let gateway = Gateway(
+                rules: rules,
+                ports: TestGateway.ports(
+                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
+            for authorization in [ReceivedRequest.FieldValue.basic("alice", "x"), .text("Bearer x")] {
+                let (status, isThere) = await Task(executorPreference: executor) {
+                    let answer = await gateway.serve(
+                        ReceivedRequest("GET /auth/whoami", authorization: authorization))
+                    return (answer.status, loop.inEventLoop)
+                }.value
+                #expect(status == 503 && isThere)
+            }
+            late.respond(.rejected(.wrong))
+        }
+    }
+
+    @Test("Calls of several loops that wait for one answer each go on on their own loop")
+    func sharedAnswer() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
+        let late = LateAuthenticator()
+        let gateway = TestGateway(adjust: { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(name: "late", takes: [.password], authenticator: late)
+            ])
+        })
+        let began = Places()
+        var calls: [Task<(Int, Bool), Never>] = []
+        for loop in group.makeIterator() {
+            let executor = try await loop.submit { EventLoopExecutor(on: loop) }.get()
+            for _ in 0..<3 {
+                calls.append(
+                    Task(executorPreference: executor) {
+                        began.add(loop.inEventLoop)
+                        let answer = await gateway.serve(ReceivedRequest("GET /auth/whoami", as: "alice"))
+                        return (answer.status, loop.inEventLoop)
+                    })
+            }
+        }
+        await late.untilWaiting(1)
+        while began.all.count < 9 { await Task.yield() }
+        late.respond(.accepted(Identity(user: UserName(canonical: "alice")!, authenticator: "late")))
+        for call in calls {
+            let (status, isThere) = await call.value
+            #expect(status == 200 && isThere)
+        }
+        #expect(gateway.loops.timesScheduled == 1)
+        try await group.shutdownGracefully()
+    }
+}
+
+private final class Places: Sendable {
+    private let seen = Mutex<[Bool]>([])
+
+    var all: [Bool] { seen.withLock(\.self) }
+
+    func add(_ isOnLoop: Bool) { seen.withLock { $0.append(isOnLoop) } }
+}

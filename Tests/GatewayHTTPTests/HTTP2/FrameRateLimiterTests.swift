@@ -1,0 +1,122 @@
+import NIOCore
+import Testing
+
+@testable import GatewayHTTP
+
+@Suite("What a client of HTTP/2 may cost")
+struct FrameRateLimiterTests {
+    typealias Frame = FrameClient.Frame
+
+    private let start = NIODeadline.uptimeNanoseconds(0)
+
+    private func meter() -> FrameRateLimiter {
+        var meter = FrameRateLimiter(now: start)
+        _ = process(FrameClient.preface, &meter)
+        return meter
+    }
+
+    /// Whether the client may go on after these bytes.
+    private func process(
+        _ bytes: some Sequence<UInt8>, _ meter: inout FrameRateLimiter, at time: NIODeadline? = nil
+    ) -> Bool {
+        var frames = Int.max
+        return meter.process(ByteBuffer(bytes: bytes).readableBytesView, frames: &frames, now: time ?? start) != nil
+    }
+
+    /// How many of so many frames are taken before the meter says no.
+    private func taken(
+        _ frame: Frame, _ count: Int, _ meter: inout FrameRateLimiter, at time: NIODeadline? = nil
+    ) -> Int {
+        for number in 0..<count {
+            let isTaken = process(frame.bytes, &meter, at: time)
+            if !isTaken { return number }
+        }
+        return count
+    }
+
+    @Test("Bytes count the same however they are split")
+    func splits() {
+        let frames = [Frame.ping, .settings, .data(1, "x", end: false), .headers(1, HTTP2Fixture.get("/"))]
+        let bytes = FrameClient.preface + (0..<100).flatMap { _ in frames }.flatMap(\.bytes)
+        for size in [1, 2, 9, 10, 1000, bytes.count] {
+            var meter = FrameRateLimiter(now: start)
+            var taken = 0
+            for from in stride(from: 0, to: bytes.count, by: size) {
+                guard process(bytes[from..<min(from + size, bytes.count)], &meter) else { break }
+                taken = from + size
+            }
+            // Three frames of four cost one each.
+            let perRound = frames.flatMap(\.bytes).count
+            let rounds = (taken - FrameClient.preface.count) / perRound
+            #expect(abs(rounds - FrameRateLimiter.allowance / 3) <= 1 + size / perRound, "\(size)")
+        }
+    }
+
+    @Test("The allowance comes back by and by, and by calls that are answered")
+    func comesBack() {
+        var meter = meter()
+        let (first, most) = (taken(.ping, 300, &meter), FrameRateLimiter.allowance)
+        #expect(first == most)
+        let step = FrameRateLimiter.span.nanoseconds / Int64(most)
+        let later = taken(.ping, 10, &meter, at: start + .nanoseconds(step))
+        #expect(later == 1)
+        meter.served()
+        let afterCall = taken(.ping, 10, &meter, at: start + .nanoseconds(step))
+        #expect(afterCall == 4)
+        // After a long time all of it is there, and no more than that.
+        let atLast = taken(.ping, 300, &meter, at: start + .hours(10))
+        #expect(atLast == most)
+    }
+
+    @Test("Requests and their bodies cost nothing")
+    func requests() {
+        var meter = meter()
+        let body = String(repeating: "x", count: 64)
+        let free: [Frame] = [
+            .headers(1, HTTP2Fixture.post("/"), end: false), .data(1, body, end: false), .data(1, "", end: true),
+        ]
+        for frame in free {
+            let count = taken(frame, 1000, &meter)
+            #expect(count == 1000)
+        }
+        let pings = taken(.ping, 300, &meter)
+        #expect(pings == FrameRateLimiter.allowance)
+    }
+
+    @Test("It knows what is to be completed in the time of a head")
+    func withinHead() {
+        var meter = meter()
+        func feed(_ bytes: [UInt8]) { _ = process(bytes, &meter) }
+        #expect(!meter.isWithinHeadOrControl)
+        let head = Frame.headers(1, HTTP2Fixture.get("/"), end: false, endsHead: false).bytes
+        feed(Array(head.prefix(3)))
+        #expect(meter.isWithinHeadOrControl)
+        feed(Array(head.dropFirst(3)))
+        #expect(meter.isWithinHeadOrControl)
+        feed(Frame.continuation(1, [("a", "b")], endsHead: true).bytes)
+        #expect(!meter.isWithinHeadOrControl)
+        feed(Array(Frame.data(1, "abcdef").bytes.prefix(11)))
+        #expect(!meter.isWithinHeadOrControl)
+    }
+
+    @Test("It reads no further than the frames that it is told to", arguments: [1, 2, 9, 10, 1000])
+    func framesAtATime(_ size: Int) {
+        let frames: [Frame] = [
+            .headers(1, HTTP2Fixture.post("/"), end: false), .data(1, String(repeating: "x", count: 64)), .settings,
+            .headers(3, HTTP2Fixture.get("/")), .data(1, ""),
+        ]
+        var rest = ByteBuffer(bytes: frames.flatMap(\.bytes))
+        var meter = meter()
+        for frame in frames {
+            var (left, length) = (1, 0)
+            while left > 0 {
+                let piece = rest.readableBytesView.prefix(size)
+                let count = meter.process(piece, frames: &left, now: start) ?? 0
+                rest.moveReaderIndex(forwardBy: count)
+                length += count
+            }
+            #expect(length == frame.bytes.count)
+        }
+        #expect(rest.readableBytes == 0)
+    }
+}

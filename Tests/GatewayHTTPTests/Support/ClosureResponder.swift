@@ -1,0 +1,28 @@
+import Gateway
+import GatewayCore
+import NIOCore
+
+/// Answers requests with what a closure says, and refusals with their code as the body.
+struct ClosureResponder: RequestResponder {
+    var answer: @Sendable (ReceivedRequest) async -> Response
+
+    init(_ answer: @escaping @Sendable (ReceivedRequest) async -> Response) { self.answer = answer }
+
+    /// Answers with the path.
+    static let echo = ClosureResponder { request in
+        Response(status: 200, contentType: "text/plain", body: Array(request.path.readableBytesView))
+    }
+
+    func serve(_ request: ReceivedRequest) async -> Response { await answer(request) }
+
+    /// What the gateway would answer by itself begins with `/own`.
+    func needsBackend(_ path: ByteBuffer) -> Bool { !path.readableBytesView.starts(with: "/own".utf8) }
+
+    func reject(_ rejection: Rejection, id: CallID) -> Response {
+        let statuses: [RejectionCode: Int] = [
+            .requestTimeout: 408, .payloadTooLarge: 413, .uriTooLong: 414, .expectationFailed: 417,
+            .headersTooLarge: 431, .overloaded: 503,
+        ]
+        return Response(status: statuses[rejection.code] ?? 400, body: Array(rejection.code.rawValue.utf8))
+    }
+}

@@ -1,0 +1,30 @@
+import GatewayCore
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import Gateway
+@testable import GatewayHTTP
+
+/// What is counted of connections to the backend.
+@Suite(.timeLimit(.minutes(1)))
+struct UpstreamStatisticsTests {
+    /// A configuration with another backend has another upstream.
+    @Test func theNextUpstreamCountsOnWhereTheLastOneStood() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let server = try await ScriptedServer.start { _ in [.write(ScriptedServer.ok("yes"))] }
+        let connects = ConnectCounters()
+        for number in 1...3 as ClosedRange<UInt64> {
+            let upstream = try await Upstream.start(
+                configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group,
+                connects: connects)
+            #expect(await upstream.reading().connected == number - 1)
+            #expect(await UpstreamFixture.send(upstream) == "200 yes")
+            #expect(await upstream.reading().connected == number)
+            #expect(await upstream.reading().failed == 0)
+            await upstream.shutdown()
+        }
+        await server.stop()
+        try await group.shutdownGracefully()
+    }
+}

@@ -1,0 +1,182 @@
+import Gateway
+import GatewayCore
+import GatewayStore
+import GatewayTesting
+import Logging
+import Synchronization
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Accounts that end")
+struct AccountMonitorTests {
+    @Test("Removed, with another password, expired: each loses its session once, and is recorded")
+    func ends() async throws {
+        let files = try TestFiles()
+        let bench = try AccountFixture(files)
+        let soon = WallTime(seconds: bench.clock.clocks.wall().seconds + 60)
+        bench.accounts.list(
+            [AccountFixture.alice: "a", AccountFixture.bob: "b"], expiries: [AccountFixture.alice: soon])
+        await bench.watch.look()
+        let (first, second) = (try await bench.login(AccountFixture.alice), try await bench.login(AccountFixture.bob))
+        // Nothing has changed, and nobody is asked.
+        await bench.watch.look()
+        #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == 1)
+        #expect(bench.journal.records.isEmpty)
+
+        bench.accounts.list(
+            [AccountFixture.alice: "a", AccountFixture.bob: "other"], expiries: [AccountFixture.alice: soon])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.look()
+        #expect(bench.sessions.session(second) == nil)
+        #expect(bench.sessions.session(first) != nil)
+        #expect(bench.journal.records.map(\.result) == ["password-changed"])
+
+        bench.clock.advance(by: .seconds(60))
+        await bench.watch.look()
+        #expect(bench.sessions.session(first) == nil)
+        #expect(bench.journal.records.map(\.result) == ["password-changed", "account-ended"])
+        #expect(bench.journal.records.map(\.kind) == [.operator, .operator])
+        #expect(bench.journal.records.map(\.facts?.user) == [AccountFixture.bob, AccountFixture.alice])
+        await bench.watch.look()
+        #expect(bench.journal.records.count == 2)
+    }
+
+    @Test("Who loses a group keeps the session, and tokens lose the group at the next look, before anything is written")
+    func groups() async throws {
+        let bench = try AccountFixture(TestFiles())
+        let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
+        bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
+        bench.accounts.put([AccountFixture.alice: [dispatch, sales], AccountFixture.bob: [dispatch]])
+        await bench.watch.look()
+        let session = try await bench.login(AccountFixture.alice)
+        let now = bench.clock.clocks.wall()
+        func groups(_ session: SessionID?) -> Set<GroupName>? {
+            bench.sessions.groups(
+                behind: TokenReference(id: "t", session: session, issued: now, expires: now), of: AccountFixture.alice)
+        }
+        #expect(groups(session) == [dispatch, sales] && groups(nil) == [dispatch, sales])
+        bench.accounts.put([AccountFixture.alice: [sales], AccountFixture.bob: [dispatch, sales]])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.look()
+        #expect(groups(session) == [sales] && groups(nil) == [sales])
+        #expect(bench.sessions.session(session) != nil)
+        #expect(bench.journal.records.map(\.result) == ["groups-lost"])
+        #expect(bench.journal.records.map(\.facts?.user) == [AccountFixture.alice])
+        // A login was judged by the list before: what the list says now counts.
+        bench.sessions.note(
+            [dispatch, sales], of: Account(user: AccountFixture.alice, login: LoginName("alice"), authenticator: "list")
+        )
+        #expect(groups(session) == [sales])
+        // The ledger fails: in memory the group is lost all the same.
+        try bench.ledger.close()
+        bench.accounts.list([AccountFixture.alice: "other"])
+        bench.accounts.put([:])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.look()
+        #expect(groups(nil) == [])
+        await bench.watch.watch([])
+        #expect(groups(nil) == nil)
+    }
+
+    @Test("Who was removed while nothing ran has lost everything before the first call, and comes back with nothing")
+    func restart() async throws {
+        let files = try TestFiles()
+        do {
+            let bench = try AccountFixture(files)
+            bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
+            await bench.watch.look()
+            _ = try await bench.login(AccountFixture.alice)
+            _ = try await bench.login(AccountFixture.bob)
+            try bench.ledger.close()
+        }
+        let bench = try AccountFixture(files)
+        bench.accounts.list([AccountFixture.bob: "b"])
+        #expect(bench.sessions.allSessions.count == 2)
+        await bench.watch.look()
+        #expect(bench.sessions.allSessions.map(\.user) == [AccountFixture.bob])
+        #expect(bench.journal.records.map(\.result) == ["account-ended"])
+        bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.look()
+        #expect(bench.sessions.sessions(of: AccountFixture.alice).isEmpty)
+        #expect(bench.journal.records.count == 1)
+    }
+
+    @Test("What the ledger cannot write is tried again at the next look")
+    func again() async throws {
+        let files = try TestFiles()
+        let bench = try AccountFixture(files)
+        bench.accounts.list([AccountFixture.alice: "a"])
+        await bench.watch.look()
+        let session = try await bench.login(AccountFixture.alice)
+        try bench.ledger.close()
+        bench.accounts.list([AccountFixture.bob: "b"])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.look()
+        // In memory it counts already.
+        #expect(bench.sessions.session(session) == nil)
+        let asked = bench.accounts.timesAsked.load(ordering: .relaxed)
+        await bench.watch.look()
+        #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == asked + 1)
+    }
+
+    @Test("What cannot be swept is left alone for longer and longer, and what is marked anew is taken up at once")
+    func sweeper() async throws {
+        let ledger = ScriptedLedger()
+        let ids = [RegistrationID("1-1-1")!, RegistrationID("2-2-2")!]
+        ledger.markForDeletion(ids)
+        let sweeper = RegistrationSweeper(
+            ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        var waits = SweepBackoff()
+        let start = ContinuousClock.now
+        func look(after seconds: Int) async -> [RegistrationID] {
+            let now = start + .seconds(seconds)
+            let due = await sweeper.due(by: &waits, now)
+            for id in due { waits.ended(id, isDone: id == ids[1], isClaimed: false, now) }
+            return due
+        }
+        #expect(await look(after: 0) == ids)
+        #expect(await look(after: 0) == [ids[1]])
+        #expect(await look(after: 1).contains(ids[0]))
+        #expect(await !look(after: 2).contains(ids[0]))
+        #expect(await look(after: 3).contains(ids[0]))
+        #expect(await !look(after: 6).contains(ids[0]))
+        #expect(await look(after: 7).contains(ids[0]))
+        #expect(waits.count == 1)
+        ledger.markForDeletion([])
+        #expect(await look(after: 100).isEmpty)
+        #expect(waits.count == 0)
+    }
+
+    @Test(
+        "A deletion that takes long keeps no other waiting, and one that went ahead of a call is due when that has ended"
+    )
+    func slowSweeps() async throws {
+        let ledger = ScriptedLedger()
+        let ids = (1...20).compactMap { RegistrationID("\($0 + 10)-1-1") }
+        ledger.markForDeletion(Array(ids.prefix(2)))
+        let sweeper = RegistrationSweeper(
+            ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        var waits = SweepBackoff()
+        let now = ContinuousClock.now
+        #expect(await sweeper.due(by: &waits, now) == Array(ids.prefix(2)))
+        // These two have not ended, and others go on, as many as may be under way.
+        #expect(await sweeper.due(by: &waits, now).isEmpty)
+        ledger.markForDeletion(ids)
+        let more = await sweeper.due(by: &waits, now)
+        #expect(more == Array(ids[2..<RegistrationSweeper.atOnce]))
+        #expect(await sweeper.due(by: &waits, now).isEmpty)
+        // A call holds the first one.
+        let claim = try await ledger.begin(
+            .delete(user: AccountFixture.alice, label: ids[0]), now: WallTime(seconds: 0))
+        waits.ended(ids[0], isDone: false, isClaimed: ledger.isClaimed(ids[0]), now)
+        waits.ended(ids[1], isDone: true, isClaimed: false, now)
+        #expect(await sweeper.due(by: &waits, now) == [ids[1], ids[16]])
+        waits.ended(ids[1], isDone: true, isClaimed: false, now)
+        Self.drop(claim)
+        #expect(await sweeper.due(by: &waits, now) == [ids[0]])
+    }
+
+    private static func drop(_ claim: consuming LedgerClaim) {}
+}

@@ -1,0 +1,46 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Other rules of names")
+struct NameRulesChangeTests {
+    private func effects(_ old: NameRules, _ new: NameRules, _ owners: [String]) -> [String]? {
+        NameRulesChange(from: old.storedForm, to: new)?.effects(on: owners.compactMap { UserName(canonical: $0) })
+    }
+
+    @Test("The same rules, and a ledger from before there was a note of them, are no change")
+    func none() {
+        #expect(effects(NameRules(suffixes: ["@X"]), NameRules(suffixes: ["@x"], keepsLoginCase: true), ["a"]) == nil)
+        #expect(NameRulesChange(from: nil, to: NameRules(escaping: .hex)) == nil)
+    }
+
+    @Test("Who would be somebody else, who would be nobody, and who would meet")
+    func effects() {
+        let strip = NameRules(suffixes: ["@example.com"])
+        #expect(
+            effects(NameRules(), strip, ["alice", "alice@example.com", "bob"]) == [
+                "alice@example.com would be alice", "alice, alice@example.com would be one user, alice",
+            ])
+        #expect(
+            effects(strip, NameRules(), ["alice"]) == [
+                #""alice@example.com", who is alice, would be alice@example.com"#
+            ])
+        #expect(
+            effects(NameRules(escaping: .hex), NameRules(), ["a_x20b", "c"]) == [
+                #""a b", who is a_x20b, would have no canonical form"#
+            ])
+        #expect(
+            effects(NameRules(), NameRules(escaping: .hex), ["a_x20b", "c"]) == ["a_x20b would be a_x5fx20b"])
+        #expect(effects(NameRules(), NameRules(escaping: .hex), ["alice", "bob"]) == [])
+    }
+
+    @Test("Rules of another version are a change, of which little can be told")
+    func unreadable() throws {
+        let change = try #require(NameRulesChange(from: "{\"form\":9}", to: NameRules(suffixes: ["@x"])))
+        #expect(change.effects(on: [try #require(UserName(canonical: "a@x"))]) == ["a@x would be a"])
+        let problems = change.problems(file: "ledger.sqlite", owners: [])
+        #expect(problems.map(\.severity) == [.error])
+        #expect(problems.first?.description.contains("--accept-identity-change") == true)
+    }
+}

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import GatewayStore
+
+@Suite("Background work")
+struct BackgroundThrottleTests {
+    @Test("Uses a quarter of an idle processor, and a hundredth of a busy one")
+    func share() {
+        let used = Duration.milliseconds(10)
+        #expect(BackgroundThrottle.rest(after: used, within: used) == .milliseconds(30))
+        #expect(BackgroundThrottle.rest(after: used, within: .milliseconds(15)) == .milliseconds(30))
+        #expect(BackgroundThrottle.rest(after: used, within: .milliseconds(16)) == .milliseconds(990))
+        #expect(BackgroundThrottle.rest(after: .zero, within: .seconds(1)) == .zero)
+    }
+
+    @Test("A pause follows a block of work")
+    func measuring() {
+        var pace = BackgroundThrottle()
+        pace.begin()
+        var sum = 0
+        for number in 0..<100_000 { sum &+= number }
+        #expect(sum > 0 && pace.rest() > .zero)
+    }
+}

@@ -1,0 +1,76 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayStore
+
+@Suite("Sends with an idempotency key, read from the journal", .timeLimit(.minutes(5)))
+struct IdempotentSendReaderTests {
+    private static let alice = UserName(canonical: "alice")!  // A valid name.
+
+    private func facts(
+        _ number: UInt64, key: UInt8?, to recipient: String = "bob", audience: String? = nil
+    ) -> CallFacts {
+        var facts = CallFacts(call: CallID(process: 1, number: number), peer: .gateway)
+        facts.action = .send
+        facts.user = Self.alice
+        facts.recipient = UserName(canonical: recipient)
+        facts.audience = audience
+        facts.pns = .fcm
+        facts.digest = KeyedDigest([UInt8](repeating: 5, count: 16))
+        facts.idempotencyKey = key.flatMap { KeyedDigest([UInt8](repeating: $0, count: 16)) }
+        return facts
+    }
+
+    @Test("Intents and outcomes of one call form one send; calls without a key, replays and older ones form none")
+    func sends() async throws {
+        let fixture = JournalFixture()
+        var journal = try fixture.open()
+        try await journal.record([JournalRecord(.intent, facts: facts(1, key: 0xAB))])
+        journal.note(JournalRecord(.outcome, facts: facts(1, key: 0xAB), result: "accepted"))
+        try await journal.record([JournalRecord(.intent, facts: facts(2, key: nil))])
+        journal.note(JournalRecord(.outcome, facts: facts(2, key: nil), result: "accepted"))
+        journal.note(JournalRecord(.replay, facts: facts(3, key: 0xAB), result: "accepted"))
+        let team = ["bob", "carol"].map { facts(4, key: 0xCD, to: $0, audience: "team") }
+        try await journal.record(team.map { JournalRecord(.intent, facts: $0) })
+        journal.note(
+            JournalRecord(.rejection, facts: facts(4, key: 0xCD, to: "eve", audience: "team"), result: "rate-limited"))
+        journal.note(JournalRecord(.outcome, facts: team[0], result: "backend-failed"))
+        await journal.close()
+        // The next start writes the missing outcome.
+        journal = try fixture.open()
+        try await journal.record([JournalRecord(.intent, facts: facts(5, key: 0xEF))])
+        await journal.close()
+
+        let directory = fixture.directory.path
+        let sends = try JournalFile.keyedSends(in: directory, since: WallTime(seconds: 0))
+        #expect(sends.count == 3)
+        #expect(sends.map(\.key.bytes.first) == [0xAB, 0xCD, 0xEF])
+        #expect(sends.map(\.target) == ["bob", "audience:team", "bob"])
+        #expect(sends.map(\.intents) == [1, 2, 1])
+        #expect(sends[0].results == [.accepted])
+        #expect(Set(sends[1].results) == [.backendFailed, .unknownAfterCrash])
+        #expect(sends[1].skipped == 1)
+        #expect(sends[0].user == Self.alice && sends[0].service == .fcm)
+        #expect(sends[0].message.bytes == [UInt8](repeating: 5, count: 16))
+        #expect(try JournalFile.keyedSends(in: directory, since: sends[0].at).isEmpty)
+    }
+
+    @Test("A text that looks like a member is not taken for a key")
+    func forged() {
+        var sends = IdempotentSendReader(since: WallTime(seconds: 0))
+        var facts = facts(1, key: nil)
+        facts.attempted = PresentedName(#"x","idempotency":"abababababababababababababababab"#)
+        let line = [UInt8](expecting: 512) { bytes in
+            bytes.append(#"{"seq":1,"at":"2026-11-18T11:06:40.000000Z","kind":"intent""#)
+            var line = JournalLine(bytes: bytes)
+            line.members(of: facts)
+            bytes = line.bytes
+        }
+        sends.read(line + Array("}\n".utf8), before: .max)
+        #expect(sends.all.isEmpty)
+        for junk in ["", ",\"idempotency\":\"", "\n,\"idempotency\":\"zz\"\n", "{\"seq\":1,\"idempotency\":\"\"}"] {
+            sends.read(Array(junk.utf8), before: .max)
+        }
+        #expect(sends.all.isEmpty)
+    }
+}

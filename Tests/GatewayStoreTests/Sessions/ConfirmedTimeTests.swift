@@ -1,0 +1,61 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import GatewayStore
+
+@Suite("The confirmed time of both clocks")
+struct ConfirmedTimeTests {
+    private let clock = ManualClock()
+    private static let day = Duration.seconds(86_400)
+
+    @Test("It equals the wall clock while both clocks advance together, and follows it backwards at once")
+    func together() {
+        var time = ConfirmedTime(stored: nil, clocks: clock.clocks)
+        for _ in 0..<100 {
+            clock.advance(by: Self.day)
+            #expect(time.advance(clock.clocks) == clock.clocks.wall())
+        }
+        clock.setWall(WallTime(seconds: 1_000_000))
+        #expect(time.advance(clock.clocks) == WallTime(seconds: 1_000_000))
+    }
+
+    @Test("A jump ahead is accepted at once up to a day, and a longer one after a week")
+    func ahead() {
+        var time = ConfirmedTime(stored: nil, clocks: clock.clocks)
+        let start = clock.clocks.wall()
+        clock.setWall(WallTime(seconds: start.seconds + 86_400))
+        #expect(time.advance(clock.clocks) == clock.clocks.wall())
+        clock.setWall(WallTime(seconds: start.seconds + 10 * 86_400))
+        #expect(time.advance(clock.clocks).seconds == start.seconds + 86_400)
+        for day in 1..<7 as Range<Int64> {
+            clock.advance(by: Self.day)
+            #expect(time.advance(clock.clocks).seconds == start.seconds + (1 + day) * 86_400)
+        }
+        clock.advance(by: Self.day)
+        #expect(time.advance(clock.clocks) == clock.clocks.wall())
+    }
+
+    @Test("A further jump restarts the week")
+    func changes() {
+        var time = ConfirmedTime(stored: nil, clocks: clock.clocks)
+        let start = clock.clocks.wall()
+        for hours in 1...400 as ClosedRange<Int64> {
+            clock.advance(by: .seconds(3600))
+            clock.setWall(WallTime(seconds: start.seconds + (1000 + 2 * hours) * 3600))
+            #expect(time.advance(clock.clocks).seconds == start.seconds + hours * 3600)
+        }
+    }
+
+    @Test("After a restart the time continues from the stored one, however far the wall clock is ahead")
+    func restart() {
+        let start = clock.clocks.wall()
+        clock.setWall(WallTime(seconds: start.seconds + 3600))
+        #expect(ConfirmedTime(stored: start, clocks: clock.clocks).time == clock.clocks.wall())
+        clock.setWall(WallTime(seconds: start.seconds + 120 * 86_400))
+        var time = ConfirmedTime(stored: start, clocks: clock.clocks)
+        #expect(time.time == start)
+        clock.advance(by: Self.day)
+        #expect(time.advance(clock.clocks).seconds == start.seconds + 86_400)
+    }
+}

@@ -1,0 +1,109 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("For whom an authenticator may vouch")
+struct AuthenticatorScopeTests {
+    private func pattern(_ text: String) -> NamePattern { NamePattern(text)! }
+
+    private func says(_ user: String, groups: Set<GroupName> = []) -> ScriptedAuthenticator {
+        ScriptedAuthenticator(
+            always: .accepted(Identity(user: .test(user), groups: groups, authenticator: "scripted")))
+    }
+
+    @Test("Patterns match whole names")
+    func patterns() {
+        for (text, fits, others) in [
+            ("*", ["a", "svc-mail"], []),
+            ("svc-*", ["svc-", "svc-mail", "svc-a-b"], ["svc", "asvc-", "alice"]),
+            ("*@example.com", ["a@example.com", "@example.com"], ["a@example.com.evil", "a@example.org"]),
+            ("a*b*c", ["abc", "aXbXc".lowercased(), "abbcc", "abcbc"], ["ab", "acb", "abcd"]),
+            ("alice", ["alice"], ["alic", "alices"]),
+            ("**a**", ["a", "bab"], ["b"]),
+        ] {
+            for name in fits { #expect(pattern(text).matches(.test(name)), "\(text) \(name)") }
+            for name in others { #expect(!pattern(text).matches(.test(name)), "\(text) \(name)") }
+        }
+        for text in ["", "Alice", "a b", "a?", "[a]", "é", String(repeating: "*", count: 223)] {
+            #expect(NamePattern(text) == nil, "\(text)")
+        }
+    }
+
+    @Test("Two patterns overlap where some name fits both")
+    func overlaps() {
+        for (left, right, overlap) in [
+            ("*", "alice", true), ("svc-*", "*-mail", true), ("svc-*", "alice", false), ("a*", "b*", false),
+            ("*a", "*b", false), ("a*z", "ab*yz", true), ("alice", "alice", true), ("a*b", "a*c", false),
+            ("*x*", "y*", true),
+        ] {
+            #expect(pattern(left).overlaps(pattern(right)) == overlap, "\(left) \(right)")
+            #expect(pattern(right).overlaps(pattern(left)) == overlap, "\(right) \(left)")
+        }
+    }
+
+    @Test("The worst pattern takes no longer than its length allows")
+    func noBacktracking() {
+        let worst = pattern(String(repeating: "a*", count: 100) + "b")
+        let time = cpuTime { _ = worst.matches(.test(String(repeating: "a", count: 111))) }
+        #expect(time < .milliseconds(100))
+    }
+
+    @Test("A password for a name outside is not shown to the authenticator")
+    func passwordsOutside() async {
+        let counting = CountingAuthenticator(["alice": "a", "svc-mail": "s"])
+        let gateway = TestGateway(asking: counting, bounds: AuthenticatorScope(users: [pattern("svc-*")]))
+        #expect(await gateway.login("alice", "a") == 401)
+        #expect(await gateway.login("no name at all", "a") == 401)
+        #expect(counting.timesAsked == 0)
+        #expect(await gateway.login("svc-mail", "s") == 200)
+    }
+
+    @Test("Each name goes to who may vouch for it")
+    func twoOfAKind() async {
+        let (first, second) = (CountingAuthenticator(["svc-mail": "s"]), CountingAuthenticator(["alice": "a"]))
+        let gateway = TestGateway { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(
+                    name: "one", takes: [.password], bounds: AuthenticatorScope(users: [pattern("svc-*")]),
+                    authenticator: first),
+                .init(name: "two", takes: [.password], authenticator: second),
+            ])
+        }
+        #expect(await gateway.login("alice", "a") == 200)
+        #expect(await gateway.login("svc-mail", "s") == 200)
+        #expect(first.timesAsked == 1 && second.timesAsked == 1)
+    }
+
+    @Test("Whoever vouches for another user than was asked about grants nothing", arguments: ["bob", "alice2"])
+    func anotherUser(user: String) async {
+        let gateway = TestGateway(asking: says(user))
+        await gateway.expect(.credentialsRejected, for: Sample.send())
+        #expect(gateway.journal.records.map(\.result) == ["login-failed"])
+        #expect(gateway.journal.records.first?.facts?.user == nil)
+        // A name without canonical form is nobody's, whoever answers for it.
+        await TestGateway(asking: says("alice")).expect(.identityUnmapped, for: .login("a b", "x"))
+    }
+
+    @Test("Two spellings of one user are the same user")
+    func spellings() async {
+        let gateway = TestGateway(asking: says("alice")) { $0.names = NameRules(suffixes: ["@example.com"]) }
+        #expect(await gateway.login("Alice@Example.COM", "x") == 200)
+    }
+
+    @Test("An identity outside the bounds is rejected, whatever it came by")
+    func identitiesOutside() async {
+        let staff = GroupName("staff")!
+        func gateway(_ bounds: AuthenticatorScope, _ groups: Set<GroupName> = []) -> TestGateway {
+            TestGateway(asking: says("alice", groups: groups), takes: [.bearer, .password], bounds: bounds)
+        }
+        let token = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer x"))
+        await gateway(AuthenticatorScope(users: [pattern("svc-*")])).expect(.credentialsRejected, for: token)
+        #expect(await gateway(AuthenticatorScope(users: [pattern("al*")])).serve(token).status == 200)
+        await gateway(AuthenticatorScope(groups: []), [staff]).expect(.credentialsRejected, for: token)
+        await gateway(AuthenticatorScope(groups: []), [staff]).expect(.credentialsRejected, for: Sample.whoami)
+        #expect(await gateway(AuthenticatorScope(groups: [staff]), [staff]).serve(token).status == 200)
+        #expect(await gateway(AuthenticatorScope(groups: [staff]), []).serve(token).status == 200)
+    }
+}

@@ -1,0 +1,106 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("When wrong passwords are answered")
+struct FailedLoginDelayTests {
+    private func gateway(
+        _ authenticator: any Authenticator = CountingAuthenticator(["alice": "good"]), most: Int = 1024
+    ) -> TestGateway {
+        TestGateway(asking: authenticator) { rules in
+            rules.authentication = AuthenticationRules(maximumRejectionsWaiting: most)
+        }
+    }
+
+    @Test("Not before 300 ms, and after 385 ms at the latest")
+    func floor() async {
+        let gateway = gateway()
+        for password in ["wrong", "wrong", "other"] {
+            async let response = gateway.serve(.login("alice", password))
+            await gateway.scheduler.untilWaiting(1)
+            gateway.scheduler.advance(by: .nanoseconds(299_999_999))
+            #expect(gateway.scheduler.waiting == 1)
+            gateway.scheduler.advance(by: .nanoseconds(85_000_001))
+            #expect(await response.code == .credentialsRejected)
+        }
+    }
+
+    @Test("The random part is spread over 85 ms, ends included")
+    func spread() async {
+        for (random, milliseconds) in [(UInt64(0), 300), (85_000_000, 385), (85_000_001, 300)] {
+            let clock = ManualClock()
+            let scheduler = ManualScheduler(clock: clock)
+            let floor = FailedLoginDelay(
+                rules: AuthenticationRules(), clocks: clock.clocks, scheduler: scheduler, randomness: { random })
+            let arrival = clock.clocks.monotonic()
+            async let over: Void? = try? floor.wait(since: arrival)
+            await scheduler.untilWaiting(1)
+            scheduler.advance(by: .milliseconds(milliseconds) - .nanoseconds(1))
+            #expect(scheduler.waiting == 1)
+            scheduler.advance(by: .nanoseconds(1))
+            #expect(await over != nil)
+        }
+    }
+
+    @Test("The time counts from the arrival: a slow answer waits less, a slower one not at all")
+    func fromArrival() async {
+        for (slow, rest) in [(Duration.milliseconds(250), 1), (.milliseconds(400), 0)] {
+            let late = LateAuthenticator()
+            let gateway = gateway(late)
+            async let response = gateway.serve(.login("alice", "x"))
+            await gateway.scheduler.untilWaiting(1)
+            gateway.scheduler.advance(by: slow)
+            late.respond(.rejected(.wrong))
+            if rest == 1 {
+                while gateway.scheduler.timesScheduled < 2 { await Task.yield() }
+                gateway.scheduler.advance(by: .milliseconds(135))
+            }
+            #expect(await response.code == .credentialsRejected)
+            #expect(gateway.scheduler.timesScheduled == 1 + rest)
+        }
+    }
+
+    @Test("An unknown user and a wrong password get the same answer at the same time")
+    func indistinguishable() async {
+        let gateway = gateway()
+        async let unknown = gateway.serve(.login("nobody", "wrong"))
+        async let wrong = gateway.serve(.login("alice", "wrong"))
+        await gateway.scheduler.untilWaiting(2)
+        // The test's random bits are always the same: both are due at one instant.
+        gateway.scheduler.advance(by: .milliseconds(385))
+        #expect(gateway.scheduler.waiting == 0)
+        let (first, second) = await (unknown, wrong)
+        #expect(first == second && first.status == 401)
+    }
+
+    @Test("Tokens, good passwords and outages are not delayed")
+    func notDelayed() async {
+        let gateway = TestGateway { $0.authentication = AuthenticationRules() }
+        #expect(await gateway.serve(Sample.whoami).status == 200)
+        for field in ["Bearer alices-token", "Bearer wrong", "Basic junk"] {
+            _ = await gateway.serve(ReceivedRequest("GET /auth/whoami", authorization: .text(field)))
+        }
+        #expect(await self.gateway(ScriptedAuthenticator(always: .unavailable(.failed))).login("a", "x") == 503)
+        #expect(gateway.scheduler.timesScheduled == 0)
+    }
+
+    @Test("No more than so many wait; one more is told to come back")
+    func bounded() async {
+        let gateway = gateway(most: 3)
+        await withTaskGroup { tasks in
+            for number in 0..<3 { tasks.addTask { await gateway.login("user\(number)", "x") } }
+            await gateway.scheduler.untilWaiting(3)
+            let response = await gateway.serve(.login("user4", "x"))
+            #expect(response.code == .rateLimited && response.values("Retry-After") == ["1"])
+            gateway.scheduler.advance(by: .milliseconds(385))
+            for await status in tasks { #expect(status == 401) }
+        }
+        // Their places are free again.
+        async let status = gateway.login("user5", "x")
+        await gateway.scheduler.untilWaiting(1)
+        gateway.scheduler.advance(by: .milliseconds(385))
+        #expect(await status == 401)
+    }
+}

@@ -1,0 +1,138 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("The record of failed logins")
+struct FailedLoginRecorderTests {
+    private let asked = CountingAuthenticator(["alice": "good", "bob": "good"])
+
+    private func results(_ gateway: TestGateway) -> [String] {
+        gateway.journal.records(.rejection).compactMap(\.result)
+    }
+
+    @Test("An unknown user and a wrong password leave the same record: who was tried, from where, who said no, and why")
+    func alike() async throws {
+        let gateway = TestGateway(asking: asked)
+        for user in ["alice", "nobody"] { #expect(await gateway.login(user, "wrong", from: .v4(7)) == 401) }
+        let records = gateway.journal.records(.rejection)
+        #expect(records.map(\.result) == ["login-failed", "login-failed"])
+        #expect(records.map(\.facts?.attempted?.text) == ["alice", "nobody"])
+        for record in records {
+            #expect(record.facts?.user == nil && record.facts?.peer == .v4(7) && record.count == nil)
+            #expect(record.facts?.authenticator == "asked" && record.reason == "wrong")
+        }
+        // What was said of a password before is said again, by the same authenticator.
+        gateway.clock.advance(by: .seconds(61))
+        gateway.gateway.flushRejections()
+        #expect(await gateway.login("alice", "wrong", from: .v4(7)) == 401)
+        #expect(gateway.journal.records(.rejection).last?.facts?.authenticator == "asked")
+    }
+
+    @Test("A bad token, and what is no credential at all, leave a record without a name")
+    func others() async {
+        let gateway = TestGateway()
+        for field in ["Bearer nobodys-token", "Basic !!!"] {
+            let peer = Peer.v4(UInt32(field.count))
+            let request = ReceivedRequest("GET /auth/whoami", authorization: .text(field), peer: peer)
+            #expect(await gateway.serve(request).status == 401)
+        }
+        #expect(results(gateway) == ["login-failed", "login-failed"])
+        #expect(gateway.journal.records(.rejection).allSatisfy { $0.facts?.attempted == nil })
+        // Nobody tried anything.
+        _ = await gateway.serve(ReceivedRequest("GET /auth/whoami"))
+        #expect(results(gateway).count == 2)
+    }
+
+    @Test("Failures for one name from one address are one record a minute, with their number")
+    func coalesced() async {
+        let gateway = TestGateway(asking: asked)
+        for number in 0..<5 { #expect(await gateway.login("alice", "wrong \(number)", from: .v4(7)) == 401) }
+        #expect(await gateway.login("alice", "wrong", from: .v4(8)) == 401)
+        #expect(gateway.journal.records(.rejection).map(\.count) == [nil, nil])
+        gateway.clock.advance(by: .seconds(60))
+        gateway.gateway.flushRejections()
+        #expect(gateway.journal.records(.rejection).map(\.count) == [nil, nil, 4])
+    }
+
+    @Test("However many names are tried from however many addresses, a minute has 120 records and one for the rest")
+    func flood() {
+        let (journal, clock) = (MemoryJournal(), ManualClock())
+        let logins = FailedLoginRecorder(
+            journal: journal, clocks: clock.clocks, throttle: LoginThrottle(clocks: clock.clocks), names: NameRules())
+        let logger = LogRecorder().logger
+        for number in 0..<100_000 as Range<UInt64> {
+            var facts = CallFacts(call: CallID(process: 1, number: number), peer: .v4(UInt32(number % 5000)))
+            facts.attempted = PresentedName("user\(number)" + String(repeating: "x", count: 500))
+            #expect(logins.note(Rejection(.credentialsRejected, "wrong").with(facts), logger))
+        }
+        logins.flush(all: true, logger)
+        let records = journal.records(.rejection)
+        #expect(records.count <= FailedLoginRecorder.maximumPerMinute + 2)
+        #expect(records.reduce(0) { $0 + ($1.count ?? 1) } == 100_000)
+        #expect(records.last?.result == "several")
+    }
+
+    @Test("A throttle that begins to refuse is one record, and one that ends is another, with what it refused")
+    func bans() async throws {
+        let gateway = TestGateway(asking: asked)
+        for number in 0..<10 { #expect(await gateway.login("alice", "wrong \(number)", from: .v4(7)) == 401) }
+        for number in 0..<5 { #expect(await gateway.login("alice", "more \(number)", from: .v4(7)) == 429) }
+        #expect(results(gateway).filter { $0 == "banned" }.count == 1)
+        let ban = try #require(gateway.journal.records(.rejection).first { $0.result == "banned" })
+        #expect(ban.facts?.rule == "login-pair" && ban.facts?.attempted?.text == "alice" && ban.reason == "30 s")
+        // The wait is over, but whoever tries again within a minute is refused by the same ban.
+        gateway.clock.advance(by: .seconds(31))
+        gateway.gateway.flushRejections()
+        #expect(!results(gateway).contains("ban-ended"))
+        gateway.clock.advance(by: .seconds(30))
+        gateway.gateway.flushRejections()
+        let end = try #require(gateway.journal.records(.rejection).last { $0.result == "ban-ended" })
+        #expect(end.facts?.rule == "login-pair" && end.facts?.peer == .v4(7) && end.reason == "5 rejected")
+        gateway.clock.advance(by: .seconds(600))
+        gateway.gateway.flushRejections()
+        #expect(results(gateway).filter { $0 == "ban-ended" }.count == 1)
+    }
+
+    @Test("A ban that an operator lifts has ended at once")
+    func lifted() async {
+        let gateway = TestGateway(asking: asked)
+        for number in 0..<12 { _ = await gateway.login("alice", "wrong \(number)", from: .v4(7)) }
+        gateway.gateway.flushRejections()
+        #expect(results(gateway).contains("banned") && !results(gateway).contains("ban-ended"))
+        gateway.gateway.throttle.lift(user: .test("alice"))
+        gateway.gateway.flushRejections()
+        #expect(results(gateway).contains("ban-ended"))
+    }
+
+    @Test("The record is made when the answer is, after the delay, and says nothing to the caller")
+    func delayed() async {
+        let gateway = TestGateway(asking: asked) { $0.authentication = AuthenticationRules() }
+        async let status = gateway.login("alice", "wrong")
+        await gateway.scheduler.untilWaiting(1)
+        #expect(gateway.journal.records(.rejection).isEmpty)
+        gateway.scheduler.advance(by: .milliseconds(385))
+        #expect(await status == 401)
+        #expect(results(gateway) == ["login-failed"])
+    }
+
+    @Test("A password that is refused since too many refusals wait is a failed login too")
+    func crowded() async {
+        let gateway = TestGateway(asking: asked) {
+            $0.authentication = AuthenticationRules(maximumRejectionsWaiting: 0)
+        }
+        #expect(await gateway.login("alice", "wrong") == 429)
+        #expect(results(gateway) == ["login-failed"])
+        #expect(gateway.journal.records(.rejection).first?.reason == "wrong")
+    }
+
+    @Test("An unverified name is cut, and holds nothing that moves a terminal")
+    func sanitized() {
+        let sanitized = FailedLoginRecorder.sanitized("bob\n\u{1B}[2J\u{202E}evil\u{2028}")
+        #expect(sanitized == "bob\u{FFFD}\u{FFFD}[2J\u{FFFD}evil\u{FFFD}")
+        #expect(FailedLoginRecorder.sanitized(String(repeating: "x", count: 8000)).utf8.count == 64)
+        #expect(FailedLoginRecorder.sanitized(String(repeating: "é", count: 8000)).utf8.count == 64)
+        #expect(FailedLoginRecorder.sanitized(String(repeating: "€", count: 8000)).utf8.count == 63)
+    }
+}

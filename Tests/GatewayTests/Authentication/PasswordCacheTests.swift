@@ -1,0 +1,184 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("Remembered verdicts")
+struct PasswordCacheTests {
+    private let alice = Peer.documentation
+    private let elsewhere = Peer.v4(9)
+
+    @Test("An acceptance holds for a minute")
+    func acceptances() async {
+        let asked = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(asking: asked)
+        for _ in 0..<10 { #expect(await gateway.login("alice", "good") == 200) }
+        #expect(asked.timesAsked == 1)
+        gateway.scheduler.advance(by: .milliseconds(59_999))
+        #expect(await gateway.login("alice", "good") == 200)
+        #expect(asked.timesAsked == 1)
+        gateway.scheduler.advance(by: .milliseconds(1))
+        #expect(await gateway.login("alice", "good") == 200)
+        #expect(asked.timesAsked == 2)
+    }
+
+    @Test("A rejection holds for ten minutes, as a refusal only")
+    func rejections() async {
+        let asked = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(asking: asked)
+        for _ in 0..<10 { #expect(await gateway.login("alice", "old") == 401) }
+        #expect(asked.timesAsked == 1)
+        #expect(await gateway.login("alice", "good") == 200)
+        gateway.scheduler.advance(by: .seconds(599))
+        gateway.scheduler.advance(by: .seconds(1))
+        #expect(await gateway.login("alice", "old") == 401)
+        #expect(asked.timesAsked("alice", "old") == 2)
+    }
+
+    @Test("A success is news: what was rejected of the user before is asked again, of others not")
+    func success() async {
+        let asked = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(asking: asked)
+        #expect(await gateway.login("alice", "new") == 401)
+        #expect(await gateway.login("bob", "x") == 401)
+        // The password is changed behind the gateway, and alice succeeds with it elsewhere.
+        asked.set("new", of: "alice")
+        #expect(await gateway.login("alice", "new") == 401)
+        #expect(await gateway.login("alice", "new", from: elsewhere) == 200)
+        #expect(await gateway.login("alice", "new") == 200)
+        #expect(await gateway.login("bob", "x") == 401)
+        #expect(asked.timesAsked("bob", "x") == 1)
+    }
+
+    @Test("A success that only confirms the one before is no news")
+    func confirmation() async {
+        let asked = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(asking: asked)
+        #expect(await gateway.login("alice", "good") == 200)
+        #expect(await gateway.login("alice", "old") == 401)
+        for _ in 0..<5 {
+            gateway.scheduler.advance(by: .seconds(61))
+            #expect(await gateway.login("alice", "good") == 200)
+            #expect(await gateway.login("alice", "old") == 401)
+        }
+        #expect(asked.timesAsked("alice", "good") == 6)
+        #expect(asked.timesAsked("alice", "old") == 1)
+    }
+
+    @Test("Forgetting forgets, for one user or for all, and also what is being asked")
+    func forgetting() async {
+        let asked = CountingAuthenticator(["alice": "good", "bob": "good"])
+        let gateway = TestGateway(asking: asked)
+        for user in ["alice", "bob"] {
+            _ = await gateway.login(user, "good")
+            _ = await gateway.login(user, "old")
+        }
+        gateway.gateway.passwordCache.forget(.test("alice"))
+        for user in ["alice", "bob"] {
+            #expect(await gateway.login(user, "good") == 200)
+            #expect(await gateway.login(user, "old") == 401)
+        }
+        #expect(asked.timesAsked("alice", "good") == 2 && asked.timesAsked("bob", "good") == 1)
+        #expect(asked.timesAsked("alice", "old") == 2 && asked.timesAsked("bob", "old") == 1)
+        gateway.gateway.passwordCache.forget()
+        #expect(gateway.gateway.passwordCache.count == 0)
+        #expect(await gateway.login("bob", "good") == 200)
+        #expect(asked.timesAsked("bob", "good") == 2)
+    }
+
+    @Test("What is forgotten while it is asked is not remembered", arguments: [true, false])
+    func forgottenMeanwhile(all: Bool) async {
+        let late = LateAuthenticator()
+        let gateway = TestGateway(asking: late)
+        async let status = gateway.login("alice", "x")
+        await late.untilWaiting(1)
+        if all { gateway.gateway.passwordCache.forget() } else { gateway.gateway.passwordCache.forget(.test("alice")) }
+        late.respond(.accepted(Identity(user: .test("alice"), authenticator: "late")))
+        // It was good when it came.
+        #expect(await status == 200)
+        #expect(gateway.gateway.passwordCache.count == 0)
+    }
+
+    @Test("Of many with the same password at once one asks")
+    func singleFlight() async {
+        let late = LateAuthenticator()
+        let counter = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(
+            asking: ScriptedAuthenticator { credential, peer in
+                _ = await counter.authenticate(credential, from: peer)
+                return await late.authenticate(credential, from: peer)
+            })
+        await withTaskGroup { tasks in
+            for _ in 0..<50 { tasks.addTask { await gateway.login("alice", "good") } }
+            await late.untilWaiting(1)
+            tasks.addTask { await gateway.login("alice", "other") }
+            await late.untilWaiting(2)
+            #expect(counter.timesAsked("alice", "good") == 1)
+            late.respond(.accepted(Identity(user: .test("alice"), authenticator: "late")))
+            for await status in tasks { #expect(status == 200) }
+        }
+        #expect(counter.timesAsked == 2)
+    }
+
+    @Test("Apart by address, unless the address does not matter to any who is asked", arguments: [true, false])
+    func addresses(dependsOnPeer: Bool) async {
+        let asked = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(asking: asked, dependsOnPeer: dependsOnPeer)
+        for peer in [alice, elsewhere, Peer(address: .v6(0, 9), text: ""), Peer(address: .local, text: "")] {
+            #expect(await gateway.login("alice", "good", from: peer) == 200)
+        }
+        #expect(asked.timesAsked == (dependsOnPeer ? 4 : 1))
+    }
+
+    /// Parts that run together to the same bytes must not be the same key.
+    @Test("Keys do not collide")
+    func keys() {
+        let clock = ManualClock()
+        let cache = PasswordCache(clocks: clock.clocks)
+        let chain = AuthenticatorChain([
+            .init(name: "a", takes: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
+        ])
+        let candidates = chain.passwordCandidates(of: nil)
+        var found: Set<PasswordCacheKey> = []
+        for (user, login, password) in [
+            ("ab", "ab", "c"), ("ab", "a", "bc"), ("a", "ab", "c"), ("a", "a", "bbc"), ("ab", "ab", "c\0"),
+            ("ab", "ab", "\0c"), ("ab", "abc", " "),
+        ] {
+            for peer in [alice, Peer.v4(0x6162_6364), Peer(address: .v6(1, 0x6162_6364), text: "")] {
+                let finding = cache.find(
+                    LoginName(login), Secret(password.utf8), of: .test(user), by: candidates, from: peer)
+                if case .unknown(_, let key?) = finding { found.insert(key) } else { Issue.record("known already") }
+            }
+        }
+        #expect(found.count == 21)
+    }
+
+    @Test("The table never outgrows its capacity, and its oldest go first")
+    func bounded() {
+        var table = PasswordCacheTable(capacity: 100)
+        func key(_ number: Int, user: String? = nil) -> PasswordCacheKey {
+            let bytes = withUnsafeBytes(of: UInt64(number)) { Array($0) }
+            return PasswordCacheKey(user: user ?? "user\(number)", digest: KeyedDigest(bytes + bytes)!)
+        }
+        for number in 0..<1000 {
+            table.reject(.wrong, for: key(number), now: 0)
+            #expect(table.count <= 100)
+        }
+        #expect(table.verdict(for: key(899), now: 1) == nil)
+        #expect(table.verdict(for: key(900), now: 1) != nil)
+        // Writing the same over and over takes no further place.
+        for _ in 0..<1000 { table.reject(.wrong, for: key(950), now: 0) }
+        #expect(table.count == 100 && table.verdict(for: key(900), now: 1) != nil)
+
+        // One user's wrong passwords push out neither others nor the user's good one.
+        table = PasswordCacheTable(capacity: 10_000)
+        table.accept(Identity(user: .test("alice"), authenticator: "a"), for: key(1, user: "alice"), now: 0)
+        for number in 2..<2000 { table.reject(.wrong, for: key(number, user: "alice"), now: 0) }
+        #expect(table.count == 256)
+        #expect(table.verdict(for: key(1, user: "alice"), now: 1)?.isAcceptance == true)
+        #expect(table.verdict(for: key(1999, user: "alice"), now: 1) != nil)
+        table.forget(.test("alice"))
+        #expect(table.count == 0)
+    }
+}

@@ -1,0 +1,102 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("The account by which a device is registered")
+struct RecheckedAccountTests {
+    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
+
+    /// Takes passwords, and says how accounts stand.
+    private struct Keeper: AccountAuthenticator {
+        let passwords = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+            await passwords.authenticate(credential, from: peer)
+        }
+
+        func status(of login: LoginName) async -> AccountStatus { .good(groups: []) }
+    }
+
+    /// One that has a list of them.
+    private struct Lister: AccountList {
+        let keeper = Keeper()
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+            await keeper.authenticate(credential, from: peer)
+        }
+
+        func status(of login: LoginName) async -> AccountStatus { await keeper.status(of: login) }
+        var files: [String] { [] }
+        func reload() async -> [ConfigurationProblem] { [] }
+        func accounts(at now: WallTime) -> AccountSnapshot { AccountSnapshot(marks: [:]) }
+    }
+
+    private static func gateway(_ keeper: some Authenticator, _ issuer: TestIssuer) -> TestGateway {
+        TestGateway(adjust: { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(name: FixedAuthenticator.name, takes: [.password], authenticator: keeper),
+                .init(name: TestIssuer.name, takes: [.bearer], authenticator: issuer),
+            ])
+        })
+    }
+
+    /// Registers with a password, with a token of a session, and with one of none; the accounts that the ledger was told.
+    private static func accounts(by keeper: some Authenticator) async throws -> [Account?] {
+        let known = MemorySessions(clock: ManualClock())
+        let issuer = TestIssuer(revocations: known)
+        let gateway = gateway(keeper, issuer)
+        let now = gateway.clock.clocks.wall()
+        let end = WallTime(seconds: now.seconds + 3600)
+        let session = Session(
+            id: SessionID(random: (1, 2)), user: alice, login: LoginName("ALICE"),
+            authenticator: FixedAuthenticator.name,
+            device: nil, began: now, ends: end, renewed: now)
+        for sessions in [gateway.sessions, known] {
+            #expect(try await sessions.start(session, since: sessions.epoch))
+        }
+        for (token, session) in [("of-a-session", session.id), ("of-none", nil)] {
+            issuer.add(
+                token,
+                Identity(
+                    user: alice, authenticator: TestIssuer.name,
+                    token: TokenReference(id: token, session: session, issued: now, expires: end)))
+        }
+        for token in [nil, "of-a-session", "of-none"] {
+            let request = ReceivedRequest(
+                "PUT /api/register/\(Sample.label)", as: "alice",
+                authorization: token.map { .text("Bearer \($0)") }, contentType: .text("application/json"),
+                body: Array(Sample.body().utf8))
+            #expect(await gateway.serve(request).status == 200)
+        }
+        return gateway.ledger.requests.map { request in
+            if case .update(_, _, _, let account) = request { account } else { nil }
+        }
+    }
+
+    @Test("is told to the ledger where only asking tells how it stands later")
+    func told() async throws {
+        let accounts = try await Self.accounts(by: Keeper())
+        #expect(
+            accounts == [
+                Account(user: Self.alice, login: LoginName("alice"), authenticator: FixedAuthenticator.name),
+                Account(user: Self.alice, login: LoginName("ALICE"), authenticator: FixedAuthenticator.name), nil,
+            ])
+    }
+
+    @Test("is told to nobody where a list tells when it ends")
+    func kept() async throws {
+        #expect(try await Self.accounts(by: Lister()) == [nil, nil, nil])
+    }
+
+    @Test("is told to the ledger where nobody can be asked, so that the registration ends with time")
+    func withoutStatus() async throws {
+        let plain = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
+        #expect(
+            try await Self.accounts(by: plain) == [
+                Account(user: Self.alice, login: LoginName("alice"), authenticator: FixedAuthenticator.name),
+                Account(user: Self.alice, login: LoginName("ALICE"), authenticator: FixedAuthenticator.name), nil,
+            ])
+    }
+}

@@ -1,0 +1,97 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("The tables of the throttle are bounded")
+struct ThrottleTableTests {
+    private let second: Int64 = 1_000_000_000
+    private let rate = GCRA(count: 1, period: 15_000_000_000, burst: 20)
+
+    private func fail(_ table: inout ThrottleTable<UInt32>, _ key: UInt32, now: Int64) {
+        let place = table.place(for: key, in: AddressPrefix(.v4(key)), now: now)
+        table.charge(place, now: now)
+    }
+
+    @Test("It never outgrows its capacity, whoever comes")
+    func capacity() {
+        var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
+        var random = SplitMix(seed: 4)
+        for number in 0..<20_000 {
+            fail(&table, UInt32.random(in: 0 ... .max, using: &random), now: Int64(number) * second / 100)
+            #expect(table.count <= 160)
+        }
+    }
+
+    @Test("Where it is full, strangers of one block share")
+    func strangersShare() {
+        var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
+        // All owe the most, so that none is less than another.
+        for key in 0..<UInt32(150) { for _ in 0..<20 { fail(&table, key << 8, now: 0) } }
+        let first = table.place(for: 0xC000_0201, in: AddressPrefix(.v4(0xC000_0201)), now: 0)
+        // The first look clears one in 16 away; from then on there is no second for another look.
+        guard case .own = first else { return #expect(Bool(false), "no room was made") }
+        for key in 0..<UInt32(10) { fail(&table, 0xD000_0000 + key << 8, now: 0) }
+        let shared = [1, 2].map { table.place(for: 0xC000_0200 + $0, in: AddressPrefix(.v4(0xC000_0200 + $0)), now: 0) }
+        #expect(shared[0] == shared[1] && shared[0] == .shared(AddressPrefix(.v4(0xC000_0200))))
+        let sixes = [UInt64(0x2001_0db8_0001_0001), 0x2001_0db8_0001_0002, 0x2001_0db8_0002_0001].map {
+            AddressPrefix(.v6($0, 5))
+        }
+        #expect(sixes[0] == sixes[1] && sixes[1] != sixes[2])
+    }
+
+    @Test("The least debts go first: who is refused stays refused")
+    func leastFirst() {
+        var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
+        for key in 0..<UInt32(50) { for _ in 0..<20 { fail(&table, key, now: 0) } }
+        // Thousands of newcomers owe a little each.
+        for number in 0..<UInt32(5000) { fail(&table, 10_000 + number, now: Int64(number) * second / 1000) }
+        for key in 0..<UInt32(50) {
+            let place = table.place(for: key, in: AddressPrefix(.v4(key)), now: 5 * second)
+            #expect(place == .own(key) && table.wait(at: place, now: 5 * second) > 0)
+        }
+    }
+
+    @Test("What is paid off makes room")
+    func paidOff() {
+        var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
+        for key in 0..<UInt32(140) { for _ in 0..<20 { fail(&table, key, now: 0) } }
+        for key in 140..<UInt32(150) { fail(&table, key, now: 0) }
+        #expect(table.place(for: 9999, in: .local, now: 16 * second) == .own(9999))
+        #expect(table.count == 141)
+        for key in 0..<UInt32(140) { #expect(table.wait(at: .own(key), now: 0) > 0) }
+    }
+
+    @Test("Giving back undoes a charge")
+    func givingBack() {
+        var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
+        for _ in 0..<100 {
+            fail(&table, 1, now: 0)
+            table.refund(.own(1), now: 0)
+        }
+        #expect(table.wait(at: .own(1), now: 0) == 0 && table.count == 0)
+    }
+
+    @Test("Known pairs are bounded, and the longest unseen go first")
+    func knownPairs() {
+        var known = KnownDevices(rate: rate, capacity: 100)
+        func pair(_ number: Int) -> KnownDevices.Pair { .init(user: .test("user\(number)"), address: .v4(1)) }
+        for number in 0..<1000 {
+            known.succeeded(pair(number), now: Int64(number) * second)
+            known.succeeded(pair(0), now: Int64(number) * second)
+            #expect(known.count <= 100)
+        }
+        #expect(known.contains(pair(999), now: 1000 * second) && known.contains(pair(0), now: 1000 * second))
+        #expect(!known.contains(pair(1), now: 1000 * second))
+    }
+
+    @Test("A full table of the real size is looked through within milliseconds")
+    func fullSize() {
+        var table = ThrottleTable<UInt32>(rate: rate, capacity: 65_536)
+        for key in 0..<UInt32(61_440) { fail(&table, key, now: 0) }
+        let time = cpuTime { fail(&table, 100_000, now: 0) }
+        // Unoptimised builds take some ten times longer.
+        #expect(time < .milliseconds(250))
+    }
+}

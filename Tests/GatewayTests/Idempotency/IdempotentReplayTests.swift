@@ -1,0 +1,235 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("Sends with an idempotency key")
+struct IdempotentReplayTests {
+    private func send(
+        _ text: String = "hi", key: ReceivedRequest.FieldValue = .text("k-1"), to recipient: String = "bob",
+        as user: String = "alice", pns: String = "apns", number: UInt64 = 1
+    ) -> ReceivedRequest {
+        var request = Sample.send("\"\(text)\"", pns: pns, to: recipient, as: user)
+        request.idempotencyKey = key
+        request.id = CallID(process: 0xFEED, number: number)
+        return request
+    }
+
+    @Test("The same again is answered alike, says so, is recorded as a replay, and sends nothing")
+    func replay() async throws {
+        let gateway = TestGateway()
+        let first = await gateway.serve(send())
+        #expect(first.status == 200 && first.values("Idempotency-Replayed").isEmpty)
+        let again = await gateway.serve(send(number: 2))
+        #expect(again.status == 200 && again.values("Idempotency-Replayed") == ["true"])
+        #expect(gateway.backend.requests.count == 1)
+        #expect(gateway.journal.records.map(\.kind) == [.intent, .outcome, .replay])
+        let facts = gateway.journal.records.map(\.facts)
+        #expect(facts[0]?.idempotencyKey != nil && facts[0]?.idempotencyKey == facts[2]?.idempotencyKey)
+        #expect(facts[0]?.digest == facts[2]?.digest)
+        #expect(facts[2]?.call.number == 2)
+        #expect(gateway.journal.records[2].result == "accepted")
+    }
+
+    @Test("Another user, recipient, service or key is another send; no key is always one")
+    func scope() async {
+        let gateway = TestGateway()
+        let requests = [
+            send(), send(to: "carol"), send(as: "bob"), send(pns: "gcm"), send(key: .text("k-2")),
+            send(key: .absent), send(key: .absent),
+        ]
+        for request in requests { #expect(await gateway.serve(request).status == 200) }
+        #expect(gateway.backend.requests.count == requests.count)
+    }
+
+    @Test("Another message under the key is a mismatch")
+    func mismatch() async {
+        let gateway = TestGateway()
+        _ = await gateway.serve(send())
+        let response = await gateway.serve(send("ho"))
+        #expect(response.code == .idempotencyMismatch && response.status == 422)
+        #expect(gateway.backend.requests.count == 1)
+    }
+
+    @Test("While the send is under way, the same is told to come back")
+    func inFlight() async {
+        let gate = Gate()
+        let gateway = TestGateway(answering: { request in
+            await gate.wait()
+            return await ScriptedBackend.isContent(request)
+        })
+        async let first = gateway.serve(send())
+        await gate.arrived()
+        let second = await gateway.serve(send())
+        #expect(second.code == .idempotencyInProgress && second.status == 409)
+        #expect(second.values("Retry-After") == ["1"])
+        await gate.open()
+        #expect(await first.status == 200)
+        #expect(await gateway.serve(send()).values("Idempotency-Replayed") == ["true"])
+        #expect(gateway.backend.requests.count == 1)
+    }
+
+    /// Holds whoever comes until it is opened.
+    private actor Gate {
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        private var watching: CheckedContinuation<Void, Never>?
+        private var hasArrived = false
+
+        func wait() async {
+            hasArrived = true
+            watching?.resume()
+            watching = nil
+            await withCheckedContinuation { waiting.append($0) }
+        }
+
+        func arrived() async {
+            if hasArrived { return }
+            await withCheckedContinuation { watching = $0 }
+        }
+
+        func open() {
+            for one in waiting { one.resume() }
+            waiting = []
+        }
+    }
+
+    @Test("A failure is answered alike; what may have been sent is never sent again; what surely was not is sent anew")
+    func ends() async {
+        let gateway = TestGateway()
+        gateway.backend.queue(.status(500))
+        #expect(await gateway.serve(send()).code == .backendFailed)
+        let failed = await gateway.serve(send())
+        #expect(failed.code == .backendFailed && failed.values("Idempotency-Replayed") == ["true"])
+        for unknown in [BackendResult.timedOut, .cutOff] {
+            let gateway = TestGateway()
+            gateway.backend.queue(unknown)
+            _ = await gateway.serve(send())
+            let again = await gateway.serve(send())
+            #expect(again.code == .backendTimedOut && again.values("Idempotency-Replayed") == ["true"])
+            #expect(gateway.backend.requests.count == 1)
+        }
+        for unsent in [BackendResult.unreachable("refused"), .overloaded] {
+            let gateway = TestGateway()
+            gateway.backend.queue(unsent)
+            _ = await gateway.serve(send())
+            let again = await gateway.serve(send())
+            #expect(again.status == 200 && again.values("Idempotency-Replayed").isEmpty)
+        }
+    }
+
+    @Test("What was refused before it was forwarded is a new send the next time")
+    func refused() async {
+        let gateway = TestGateway()
+        gateway.journal.reject(JournalUnavailable("full"))
+        #expect(await gateway.serve(send()).code == .journalUnavailable)
+        gateway.journal.reject(nil)
+        #expect(await gateway.serve(send(String(repeating: "x", count: 5000))).code == .payloadTooLarge)
+        #expect(await gateway.serve(send()).status == 200)
+        #expect(gateway.backend.requests.count == 1)
+    }
+
+    @Test("A replay pays no send limit, and pays as a call")
+    func limits() async {
+        let gateway = TestGateway {
+            $0.limiter = Limiter(
+                [
+                    Limit(name: "sends", per: [.sender], count: 1, period: .seconds(60)),
+                    Limit(name: "calls", per: [.user], count: 4, period: .seconds(60)),
+                ], clocks: ManualClock().clocks)
+        }
+        #expect(await gateway.serve(send()).status == 200)
+        for _ in 0..<3 { #expect(await gateway.serve(send()).status == 200) }
+        #expect(await gateway.serve(send()).code == .rateLimited)
+    }
+
+    @Test(
+        "Keys that are none",
+        arguments: ["", " ", "a b", "é", "a\u{7F}", String(repeating: "x", count: 256)])
+    func malformed(key: String) async {
+        await TestGateway().expect(.malformedRequest, for: send(key: .text(key)))
+    }
+
+    @Test("A repeated field is refused, the longest key is taken, and other calls do not look at it")
+    func field() async {
+        await TestGateway().expect(.malformedRequest, for: send(key: .repeated))
+        let gateway = TestGateway()
+        #expect(await gateway.serve(send(key: .text(String(repeating: "~", count: 255)))).status == 200)
+        var whoami = Sample.whoami
+        whoami.idempotencyKey = .repeated
+        #expect(await gateway.serve(whoami).status == 200)
+    }
+
+    @Test("A day later it is forgotten; beyond their number the oldest go, of the user and in all")
+    func bounds() throws {
+        let clock = ManualClock()
+        let memory = IdempotencyStore(clocks: clock.clocks, most: 6, maximumPerUser: 3)
+        let digest = try #require(KeyedDigest([UInt8](repeating: 1, count: 16)))
+        func scope(_ user: String, _ number: UInt8) throws -> IdempotencyStore.Scope {
+            IdempotencyStore.Scope(
+                user: try #require(UserName(canonical: user)), target: "bob", service: .apns,
+                key: try #require(KeyedDigest([UInt8](repeating: number, count: 16))))
+        }
+        func isKnown(_ user: String, _ number: UInt8) throws -> Bool {
+            guard case .new(let claim) = memory.lookUp(try scope(user, number), message: digest) else { return true }
+            try claim.enter()
+            claim.complete(.answered(.empty(200), .accepted))
+            return false
+        }
+        for number in 0..<4 as Range<UInt8> { #expect(try !isKnown("alice", number)) }
+        #expect(memory.count == 3)
+        #expect(try isKnown("alice", 1) && isKnown("alice", 3))
+        for number in 0..<3 as Range<UInt8> { #expect(try !isKnown("eve", number)) }
+        #expect(memory.count == 6)
+        #expect(try !isKnown("carol", 0))
+        #expect(memory.count == 6)
+        #expect(try isKnown("eve", 0) && isKnown("alice", 3))
+        memory.forget(try #require(UserName(canonical: "eve")))
+        #expect(try !isKnown("eve", 0))
+        clock.advance(by: .seconds(86_400))
+        #expect(try !isKnown("alice", 3))
+        // What nobody settles is nobody's send.
+        do {
+            guard case .new(let claim) = memory.lookUp(try scope("dora", 9), message: digest) else { throw Known() }
+            try claim.enter()
+        }
+        #expect(try !isKnown("dora", 9))
+    }
+
+    private struct Known: Error {}
+
+    @Test("Over a restart: answered as before, unknown where no end was written, new where nothing left")
+    func restart() throws {
+        let clock = ManualClock()
+        let alice = try #require(UserName(canonical: "alice"))
+        let message = try #require(KeyedDigest([UInt8](repeating: 7, count: 16)))
+        func look(
+            _ results: [CallResult], target: String = "bob", skipped: Int = 0, intents: Int = 1
+        ) throws
+            -> IdempotencyStore.Lookup
+        {
+            let memory = IdempotencyStore(clocks: clock.clocks)
+            let key = try #require(KeyedDigest([UInt8](repeating: 8, count: 16)))
+            memory.restore([
+                IdempotentSend(
+                    user: alice, target: target, service: .apns, key: key, message: message,
+                    at: clock.clocks.wall(), results: results, skipped: skipped, intents: intents)
+            ])
+            return memory.lookUp(
+                IdempotencyStore.Scope(user: alice, target: target, service: .apns, key: key), message: message)
+        }
+        guard case .answered(let good, .accepted) = try look([.accepted]) else { throw Known() }
+        #expect(good == .empty(200))
+        guard case .answered(let bad, .backendFailed) = try look([.backendFailed]) else { throw Known() }
+        #expect(bad.code == .backendFailed)
+        guard case .unknown = try look([]) else { throw Known() }
+        guard case .unknown = try look([.unknownAfterCrash]) else { throw Known() }
+        guard case .new = try look([.backendUnreachable]) else { throw Known() }
+        guard
+            case .answered(let counts, .accepted) = try look(
+                [.accepted, .accepted, .backendFailed], target: "audience:oncall", skipped: 2, intents: 3)
+        else { throw Known() }
+        #expect(counts.text == #"{"accepted":2,"skipped":2,"failed":1}"#)
+        guard case .unknown = try look([.accepted], target: "audience:oncall", intents: 2) else { throw Known() }
+    }
+}

@@ -1,0 +1,70 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("Who notified the caller")
+struct ReceivedNotificationTests {
+    private static func ask(_ query: String = "", as user: String = "bob") -> ReceivedRequest {
+        ReceivedRequest("GET /auth/notifications-received\(query)", as: user)
+    }
+
+    private static let notifications = [
+        ReceivedNotification(
+            sender: UserName(canonical: "carol")!, time: WallTime(seconds: 1_795_000_000), service: .fcm),
+        ReceivedNotification(
+            sender: UserName(canonical: "alice")!, time: WallTime(seconds: 1_794_000_000), service: .apns),
+    ]
+
+    @Test("The caller's own, with sender, time and platform; nothing is asked of the backend or written down")
+    func answers() async throws {
+        let gateway = TestGateway()
+        gateway.history.tell(try #require(UserName(canonical: "bob")), Self.notifications)
+        let response = await gateway.serve(Self.ask())
+        #expect(response.status == 200)
+        #expect(
+            response.text
+                == #"{"notifications":[{"from":"carol","at":"2026-11-18T11:06:40.000000Z","platform":"fcm"},"#
+                + #"{"from":"alice","at":"2026-11-06T21:20:00.000000Z","platform":"apns"}]}"#)
+        #expect(response.values("Cache-Control") == ["no-store"])
+        #expect(gateway.timeline.words.isEmpty)
+        #expect(await gateway.serve(Self.ask(as: "eve")).text == #"{"notifications":[]}"#)
+        #expect(gateway.history.questions.map(\.user.text) == ["bob", "eve"])
+        #expect(gateway.history.questions.map(\.limit) == [100, 100])
+    }
+
+    @Test("since and limit are within their grammars, or the request is malformed")
+    func query() async throws {
+        let gateway = TestGateway()
+        #expect(await gateway.serve(Self.ask("?since=2026-11-18T11:06:40Z&limit=7")).status == 200)
+        let question = try #require(gateway.history.questions.first)
+        #expect(question.since == WallTime(seconds: 1_795_000_000))
+        #expect(question.limit == 7)
+        for bad in [
+            "?limit=0", "?limit=101", "?limit=-1", "?limit=", "?limit=1e1", "?limit=0001", "?since=yesterday",
+            "?since=",
+            "?user=alice", "?limit=1&limit=2", "?limit=%D9%A1",
+        ] {
+            #expect(await gateway.serve(Self.ask(bad)).code == .malformedRequest, "\(bad)")
+        }
+        #expect(gateway.history.questions.count == 1)
+        #expect(await gateway.serve(ReceivedRequest("GET /auth/notifications-received")).code == .credentialsMissing)
+    }
+
+    @Test("Ten a minute for each user; where nothing can be told, that is said")
+    func bounds() async throws {
+        let gateway = TestGateway()
+        for _ in 0..<10 { #expect(await gateway.serve(Self.ask()).status == 200) }
+        let refused = await gateway.serve(Self.ask())
+        #expect(refused.code == .rateLimited)
+        #expect(refused.values("Retry-After") == ["6"])
+        #expect(await gateway.serve(Self.ask(as: "carol")).status == 200)
+        gateway.clock.advance(by: .seconds(6))
+        gateway.history.reject(HistoryUnavailable("being read, s3ntinel"))
+        let unavailable = await gateway.serve(Self.ask())
+        #expect(unavailable.code == .journalUnavailable)
+        #expect(unavailable.values("Retry-After") == ["5"])
+        #expect(!unavailable.text.contains("s3ntinel"))
+    }
+}

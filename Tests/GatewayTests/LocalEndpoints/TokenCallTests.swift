@@ -1,0 +1,239 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite("Tokens")
+struct TokenCallTests {
+    @Test("A password is exchanged for a token, which is recorded before, and nobody keeps the answer")
+    func exchange() async throws {
+        let bench = TokenFixture()
+        let response = await bench.call("POST /auth/token", as: "alice", body: #"{"device":"Alice's phone","x":1}"#)
+        #expect(response.status == 200)
+        #expect(response.values("Cache-Control") == ["no-store"])
+        let json = try #require(response.json)
+        #expect(json["access_token"]?.string == "token-1")
+        #expect(json["token_type"]?.string == "Bearer")
+        #expect(json["expires_in"]?.integer == 3600)
+        let session = try #require(json["session"]?.string.flatMap(SessionID.init).flatMap(bench.sessions.session))
+        #expect(session.device?.text == "Alice's phone")
+        #expect(session.login == LoginName("alice"))
+        #expect(session.authenticator == FixedAuthenticator.name)
+        #expect(session.ends.seconds - session.began.seconds == 86_400)
+        #expect(bench.journal.records.map(\.kind) == [.intent, .outcome])
+        #expect(bench.journal.records.map(\.facts?.action) == [.tokenIssue, .tokenIssue])
+        #expect(bench.journal.records[1].facts?.session == session.id)
+        #expect(bench.journal.records[1].result == "accepted")
+        #expect(bench.backend.requests.isEmpty)
+        let who = await bench.call("GET /auth/whoami", token: "token-1")
+        #expect(who.json?["user"]?.string == "alice")
+        #expect(who.json?["groups"] == .array([.string("dispatch")]))
+    }
+
+    @Test("A token of a session is exchanged for the next, in the groups that the account has now")
+    func renewal() async throws {
+        let bench = TokenFixture()
+        _ = try await bench.login()
+        // Nobody can say how the account stands: the token's word holds.
+        let again = await bench.call("POST /auth/token", token: "token-1")
+        #expect(again.json?["access_token"]?.string == "token-2")
+        let who = await bench.call("GET /auth/whoami", token: "token-2")
+        #expect(who.json?["groups"] == .array([.string("dispatch")]))
+        // The former token is as good as before, until its end.
+        #expect(await bench.call("GET /auth/whoami", token: "token-1").status == 200)
+        #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).count == 1)
+    }
+
+    @Test("A session of an account that nobody can be asked about ends the configured time after its login")
+    func sessionWithoutStatus() async throws {
+        let bench = TokenFixture(adjust: { $0.authentication.sessionWithoutStatus = .seconds(1800) })
+        _ = try await bench.login()
+        bench.clock.advance(by: .seconds(1799))
+        #expect(await bench.call("POST /auth/token", token: "token-1").status == 200)
+        bench.clock.advance(by: .seconds(1))
+        #expect(await bench.call("POST /auth/token", token: "token-2").status == 401)
+        #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).isEmpty)
+        #expect(AuthenticationRules().sessionWithoutStatus == .seconds(86_400))
+    }
+
+    @Test(
+        "A group that the account has lost is lost for its tokens at once; one that it gained comes with the next token"
+    )
+    func lostGroup() async throws {
+        let bench = TokenFixture()
+        let alice = UserName(canonical: "alice")!
+        _ = try await bench.login()
+        func groups(_ token: String) async -> JSONValue? {
+            await bench.call("GET /auth/whoami", token: token).json?["groups"]
+        }
+        let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
+        bench.sessions.list([alice: [dispatch, sales]], of: FixedAuthenticator.name)
+        #expect(await groups("token-1") == .array([.string("dispatch")]))
+        bench.sessions.list([alice: [sales]], of: FixedAuthenticator.name)
+        #expect(await groups("token-1") == .array([]))
+        // An operator's token, and one for a name that no list has.
+        let now = bench.clock.clocks.wall()
+        for user in ["alice", "service"] {
+            bench.issuer.add(
+                "of-\(user)",
+                Identity(
+                    user: UserName(canonical: user)!, groups: [dispatch], authenticator: TestIssuer.name,
+                    token: TokenReference(
+                        id: user, session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))))
+        }
+        #expect(await groups("of-alice") == .array([]))
+        #expect(await groups("of-service") == .array([.string("dispatch")]))
+        bench.sessions.list([alice: [dispatch]], of: FixedAuthenticator.name)
+        #expect(await groups("token-1") == .array([.string("dispatch")]))
+    }
+
+    @Test("A session is renewed only while its account is good")
+    func status() async throws {
+        let clock = ManualClock()
+        let sessions = MemorySessions(clock: clock)
+        let issuer = TestIssuer(revocations: sessions)
+        var rules = TestGateway.rules(clock: clock)
+        rules.authenticators = AuthenticatorChain([
+            .init(
+                name: TestIssuer.name, takes: [.password, .bearer],
+                authenticator: PasswordsToo(issuer: issuer))
+        ])
+        let journal = MemoryJournal()
+        let gateway = Gateway(
+            rules: rules,
+            ports: TestGateway.ports(
+                clock: clock, ledger: ScriptedLedger(), sessions: sessions, journal: journal,
+                backend: ScriptedBackend()))
+        #expect(await gateway.serve(ReceivedRequest("POST /auth/token", as: "alice")).status == 200)
+        let renew = ReceivedRequest("POST /auth/token", authorization: .text("Bearer token-1"))
+        issuer.stand(.good(groups: [GroupName("sales")!]))
+        #expect(await gateway.serve(renew).status == 200)
+        let who = await gateway.serve(ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer token-2")))
+        #expect(who.json?["groups"] == .array([.string("sales")]))
+        issuer.stand(.unknown(.busy))
+        #expect(await gateway.serve(renew).code == .authenticatorUnavailable)
+        issuer.stand(.ended(.disabled))
+        let refused = await gateway.serve(renew)
+        #expect(refused.code == .credentialsRejected)
+        #expect(!refused.values("WWW-Authenticate").isEmpty)
+        #expect(issuer.asked == Array(repeating: LoginName("alice"), count: 3))
+    }
+
+    /// An issuer that takes the passwords of `TestGateway` as well.
+    private struct PasswordsToo: TokenIssuer, AccountAuthenticator {
+        let issuer: TestIssuer
+
+        var sessionLifetime: Duration { issuer.sessionLifetime }
+
+        func issue(
+            for user: UserName, groups: Set<GroupName>, in session: Session, now: WallTime
+        ) throws(TokenIssueError) -> IssuedToken {
+            try issuer.issue(for: user, groups: groups, in: session, now: now)
+        }
+
+        func status(of login: LoginName) async -> AccountStatus { await issuer.status(of: login) }
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+            guard case .password(let login, _) = credential, let user = UserName(canonical: login.text) else {
+                return await issuer.authenticate(credential, from: peer)
+            }
+            return .accepted(Identity(user: user, authenticator: TestIssuer.name))
+        }
+    }
+
+    @Test("A token of no session is exchanged for nothing, and ends by itself alone")
+    func strayToken() async throws {
+        let bench = TokenFixture()
+        let now = bench.clock.clocks.wall()
+        let reference = TokenReference(
+            id: "stray", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
+        bench.issuer.add(
+            "stray", Identity(user: UserName(canonical: "bob")!, authenticator: TestIssuer.name, token: reference))
+        _ = try await bench.login("bob")
+        #expect(await bench.call("POST /auth/token", token: "stray").code == .credentialsRejected)
+        #expect(await bench.call("DELETE /auth/token", token: "stray").status == 204)
+        #expect(await bench.call("GET /auth/whoami", token: "stray").code == .credentialsRejected)
+        #expect(await bench.call("GET /auth/whoami", token: "token-2").status == 200)
+    }
+
+    @Test("Whoever ends a token ends its session, and no other")
+    func endToken() async throws {
+        let bench = TokenFixture()
+        let first = try await bench.login()
+        let second = try await bench.login()
+        #expect(await bench.call("POST /auth/token", token: "token-1").status == 200)
+        #expect(await bench.call("DELETE /auth/token", token: "token-1").status == 204)
+        #expect(await bench.call("GET /auth/whoami", token: "token-1").code == .credentialsRejected)
+        #expect(await bench.call("GET /auth/whoami", token: "token-3").code == .credentialsRejected)
+        #expect(await bench.call("GET /auth/whoami", token: "token-2").status == 200)
+        #expect(bench.sessions.session(first) == nil)
+        #expect(bench.sessions.session(second) != nil)
+        #expect(bench.journal.records(.intent).last?.facts?.session == first)
+        #expect(await bench.call("DELETE /auth/token", as: "alice").code == .credentialsRejected)
+    }
+
+    @Test(
+        "Bodies that are none",
+        arguments: [
+            "[]", "{", "\"x\"", #"{"device":1}"#, #"{"device":""}"#, #"{"device":"a\u0000b"}"#,
+            #"{"device":"a","Device":"b"}"#, "{\"device\":\"\(String(repeating: "x", count: 65))\"}",
+        ])
+    func bodies(body: String) async {
+        let bench = TokenFixture()
+        #expect(await bench.call("POST /auth/token", as: "alice", body: body).code == .malformedRequest)
+        #expect(bench.journal.records(.intent).isEmpty)
+    }
+
+    @Test("Where nobody issues tokens there is no such path")
+    func noIssuer() async {
+        for line in ["POST /auth/token", "DELETE /auth/token", "GET /auth/sessions", "DELETE /auth/sessions/x"] {
+            await TestGateway().expect(.noRoute, for: ReceivedRequest(line, as: "alice"))
+        }
+    }
+
+    @Test("What cannot be recorded is not issued, nor what no key signs")
+    func failures() async throws {
+        let bench = TokenFixture()
+        bench.journal.reject(JournalUnavailable("full"))
+        #expect(await bench.call("POST /auth/token", as: "alice").code == .journalUnavailable)
+        bench.journal.reject(nil)
+        bench.issuer.fail(TokenIssueError("no key", isTemporary: true))
+        #expect(await bench.call("POST /auth/token", as: "alice").code == .internalError)
+        #expect(bench.journal.records(.outcome).map(\.result) == ["not-issued"])
+        #expect(bench.journal.records(.intent).count == 1)
+    }
+
+    @Test("A ledger that cannot be written is answered 503, with one outcome and nothing half done; a retry succeeds")
+    func unwritableLedger() async throws {
+        let bench = TokenFixture()
+        let (first, second) = (try await bench.login(), try await bench.login())
+        let now = bench.clock.clocks.wall()
+        bench.issuer.add(
+            "stray",
+            Identity(
+                user: UserName(canonical: "bob")!, authenticator: TestIssuer.name,
+                token: TokenReference(
+                    id: "stray", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))))
+        let before = bench.sessions.sessions(of: UserName(canonical: "alice")!)
+        let calls = [
+            ("POST /auth/token", "token-1", 200), ("DELETE /auth/sessions/\(second.text)", "token-1", 204),
+            ("DELETE /auth/token", "token-1", 204), ("DELETE /auth/token", "stray", 204),
+        ]
+        bench.sessions.fail(LedgerUnavailable("gone"))
+        bench.clock.advance(by: .seconds(1))
+        var answers = [await bench.call("POST /auth/token", as: "alice")]
+        for (line, token, _) in calls { answers.append(await bench.call(line, token: token)) }
+        for response in answers {
+            #expect(response.code == .ledgerUnavailable && response.status == 503, "\(response)")
+            #expect(response.values("Retry-After") == ["1"])
+            #expect(response.json?["access_token"] == nil)
+        }
+        #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!) == before)
+        #expect(bench.journal.records(.outcome).suffix(5).allSatisfy { $0.result == "ledger-unavailable" })
+        #expect(bench.journal.records(.intent).count == 7 && bench.journal.records(.outcome).count == 7)
+        bench.sessions.fail(nil)
+        for (line, token, status) in calls { #expect(await bench.call(line, token: token).status == status, "\(line)") }
+        #expect(bench.sessions.session(first) == nil && bench.sessions.session(second) == nil)
+    }
+}

@@ -1,0 +1,172 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+@Suite struct SendTests {
+    @Test func aFullQueueOfTheJournalIsOverload() async {
+        let gateway = TestGateway()
+        gateway.journal.reject(JournalUnavailable("too many", isFull: true))
+        let response = await gateway.expect(.overloaded, for: Sample.send())
+        #expect(response.values("Retry-After") == ["1"])
+        #expect(gateway.backend.requests.isEmpty)
+    }
+
+    @Test func theIntentIsOnDiskBeforeTheBackendSeesAnything() async throws {
+        let gateway = TestGateway()
+        #expect(await gateway.serve(Sample.send("\"say \"hi\"\"")).withoutLimits == Response(status: 200))
+        #expect(gateway.timeline.words == ["recorded", "exchanged", "outcome"])
+        #expect(gateway.backend.repeatable == [false])
+        let intent = try #require(gateway.journal.records(.intent).first?.facts)
+        #expect(intent.user?.text == "alice" && intent.recipient?.text == "bob" && intent.pns == .apns)
+        #expect(
+            intent.action == .send && intent.bytes == 8 && intent.rule == "send[0]" && intent.authenticator == "fixed")
+        #expect(intent.attempted == nil)
+        let expected = KeyedDigester(key: Secret(Array(repeating: 7, count: 32))).digest(Array("say \"hi\"".utf8))
+        #expect(intent.digest == expected)
+        let outcome = try #require(gateway.journal.records(.outcome).first)
+        #expect(outcome.facts == intent)
+        #expect(outcome.result == "accepted" && outcome.status == 200 && outcome.milliseconds == 0)
+        let request = try #require(gateway.backend.requests.first)
+        #expect(request.target == "/api/notifications?pns=apns&to_tag=bob")
+        #expect(String(decoding: request.body, as: UTF8.self) == "\"say \\\\\\\"hi\\\\\\\"\"")
+        // The text itself is nowhere in the record.
+        #expect(!"\(gateway.journal.records)".contains("say"))
+    }
+
+    @Test func nothingIsSentThatCannotBeRecorded() async {
+        let gateway = TestGateway()
+        gateway.journal.reject(JournalUnavailable("disk full"))
+        let response = await gateway.expect(.journalUnavailable, for: Sample.send())
+        #expect(response.status == 503 && response.values("Retry-After") == ["5"])
+        #expect(!response.text.contains("disk"))
+        #expect(gateway.timeline.words == ["record-refused", "refusal"])
+        gateway.journal.reject(nil)
+        #expect(await gateway.serve(Sample.send()).status == 200)
+    }
+
+    /// Every end of the first exchange, for every call: what the client is told, what the journal says, once.
+    @Test(arguments: [
+        (BackendResult.unreachable("refused"), RejectionCode.backendUnreachable, "backend-unreachable", Int?.none),
+        (.broken("reset"), .backendFailed, "backend-failed", nil),
+        (.timedOut, .backendTimedOut, "backend-timed-out", nil), (.cutOff, .backendFailed, "unknown-at-stop", nil),
+        (.overloaded, .overloaded, "overloaded", nil), (.status(401), .backendFailed, "backend-failed", 401),
+        (.status(302), .backendFailed, "backend-failed", 302),
+        (.status(503, "s3ntinel"), .backendFailed, "backend-failed", 503),
+    ])
+    func endsOfTheBackend(_ end: BackendResult, _ code: RejectionCode, _ word: String, _ status: Int?) async throws {
+        for (request, decision) in [
+            (Sample.send(), LedgerDecision.notOwned), (Sample.create, .queryWithHandle),
+            (Sample.put(), .own(Sample.other)),
+            (Sample.put(), .notRegistered), (Sample.delete, .owned(Sample.other)),
+        ] {
+            let gateway = TestGateway(deciding: { _ in decision })
+            gateway.backend.queue(end)
+            let response = await gateway.serve(request)
+            #expect(response.code == code && response.status == code.status)
+            #expect(
+                !response.text.contains("s3ntinel") && !response.text.contains("reset")
+                    && !response.text.contains("refused\""))
+            #expect(response.values("Retry-After") == (code == .overloaded ? ["1"] : []))
+            #expect(gateway.backend.requests.count == 1)
+            #expect(gateway.journal.records(.intent).count == 1)
+            #expect(gateway.journal.records(.outcome).map(\.result) == [word])
+            #expect(gateway.journal.records(.outcome).map(\.status) == [status])
+            #expect(gateway.journal.records(.rejection).isEmpty)
+            #expect(gateway.ledger.openClaims == 0)
+            let changes: [LedgerChange] =
+                switch decision {
+                case .owned: [.deleting(Sample.other)]
+                // Only these ends say that the backend did not register the device.
+                case .own where ![.backendUnreachable, .overloaded].contains(code) && status != 401:
+                    [.unresolved(Sample.other)]
+                default: []
+                }
+            #expect(gateway.ledger.changes == changes)
+        }
+    }
+
+    /// From the second step on the backend may have acted, so nothing is called unreachable or overloaded any more.
+    @Test func endsOfLaterSteps() async {
+        let undone = LedgerChange.undone(RegistrationAttempt(id: Sample.other, undo: .forget))
+        let unresolved = LedgerChange.unresolved(Sample.other)
+        for (end, code, change) in [
+            (BackendResult.unreachable("x"), RejectionCode.backendFailed, undone),
+            (.overloaded, .backendFailed, undone),
+            (.broken("x"), .backendFailed, unresolved),
+            (.timedOut, .backendTimedOut, unresolved), (.cutOff, .backendFailed, unresolved),
+        ] {
+            let gateway = TestGateway()
+            gateway.backend.queue(.status(200, "\"11-22-3\""), end)
+            #expect(await gateway.serve(Sample.put()).code == code)
+            #expect(gateway.backend.requests.count == 2)
+            #expect(gateway.journal.records(.outcome).count == 1)
+            #expect(gateway.ledger.changes == [change])
+        }
+    }
+
+    @Test func aSendIsNeverSentTwice() async {
+        for status in [404, 410, 500, 502, 503, 429] {
+            let gateway = TestGateway(answering: { _ in .status(status) })
+            #expect(await gateway.serve(Sample.send()).code == .backendFailed)
+            #expect(gateway.backend.requests.count == 1)
+        }
+    }
+
+    @Test func aSendThatSucceedsIsAnsweredWithTwoHundred() async {
+        for status in [200, 201, 202, 204] {
+            let gateway = TestGateway(answering: { _ in .status(status, "text of the backend's own") })
+            #expect(await gateway.serve(Sample.send()).withoutLimits == Response(status: 200))
+        }
+    }
+
+    @Test func theTimeAtTheBackendIsRecorded() async {
+        let clock = ManualClock()
+        let timeline = Timeline()
+        let journal = MemoryJournal(timeline: timeline)
+        let backend = ScriptedBackend(timeline: timeline) { _ in
+            clock.advance(by: .milliseconds(1234))
+            return .status(200)
+        }
+        let gateway = Gateway(
+            rules: TestGateway.rules(clock: clock),
+            ports: TestGateway.ports(clock: clock, ledger: ScriptedLedger(), journal: journal, backend: backend))
+        _ = await gateway.serve(Sample.send())
+        #expect(journal.records(.outcome).first?.milliseconds == 1234)
+    }
+
+    /// What tutorial clients write, and what a device of the recipient reads in the end.
+    @Test(arguments: [
+        ("\"He said \"hi\" – café\"", "apns", "He said \"hi\" – café"),
+        ("\"C:\\windows & <b>\"", "wns", "C:\\windows & <b>"),
+        ("\"C:\\x\"", "gcm", "C:\\x"), ("\"\"},\"badge\":1,{\"\"", "apns", "\"},\"badge\":1,{\""),
+        ("\"</text><text>\"", "wns", "</text><text>"), ("\"a\\nb\"", "gcm", "a\nb"),
+    ])
+    func theMessageArrivesWhole(_ body: String, _ pns: String, _ text: String) async throws {
+        for profile in BackendProfile.BuiltIn.allCases {
+            let gateway = TestGateway(profile)
+            #expect(await gateway.serve(Sample.send(body, pns: pns)).status == 200)
+            let request = try #require(gateway.backend.requests.first)
+            let decoded = try #require(try JSONParser().parse(request.body.span).string)
+            for (service, before, after) in PastedPayload.frames where service == Platform(word: pns)?.service {
+                let payload = before + "From alice: " + decoded + after
+                #expect(DevicePayload.text(in: payload) == "From alice: \(text)")
+            }
+        }
+    }
+
+    @Test func refusalsAreRecordedForKnownUsersAndFailedLoginsOnly() async {
+        let gateway = TestGateway()
+        _ = await gateway.serve(ReceivedRequest("GET /nothing", as: "alice"))
+        _ = await gateway.serve(Sample.send(to: "x%7C%7C!y"))
+        var request = Sample.send()
+        request.authorization = .basic("alice", "wrong")
+        _ = await gateway.serve(request)
+        #expect(gateway.journal.records.map(\.result) == ["login-failed"])
+        #expect(gateway.journal.records.first?.facts?.user == nil)
+        _ = await gateway.serve(Sample.delete)
+        #expect(gateway.journal.records.map(\.kind) == [.rejection, .rejection])
+        #expect(gateway.journal.records.last?.facts?.user?.text == "alice")
+    }
+}

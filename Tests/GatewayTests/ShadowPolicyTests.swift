@@ -1,0 +1,98 @@
+import GatewayCore
+import GatewayTesting
+import Testing
+
+@testable import Gateway
+
+/// What is recorded of tags and sends that no rule allows, and what holds although the policy is not enforced.
+@Suite struct ShadowPolicyTests {
+    private func gateway(
+        isEnforced: Bool, _ tagsNotAllowed: Policy.TagsNotAllowed = .refuse,
+        deciding decision: LedgerDecision = .own(Sample.other)
+    ) -> TestGateway {
+        TestGateway(
+            adjust: { rules in
+                rules.policy.isEnforced = isEnforced
+                rules.policy.tagsNotAllowed = tagsNotAllowed
+                rules.policy.send = [.init(from: .anyUser, to: .sender)]
+            }, deciding: { _ in decision })
+    }
+
+    private func sentTags(_ gateway: TestGateway) throws -> JSONValue? {
+        let body = try #require(gateway.backend.requests.first).body
+        return try JSONParser().parse(body.span)["Tags"]
+    }
+
+    @Test func aSendThatNoRuleAllowsIsForwardedAndRecorded() async throws {
+        let gateway = gateway(isEnforced: false)
+        #expect(await gateway.serve(Sample.send()).status == 200)
+        #expect(gateway.journal.records(.intent).map(\.facts?.rule) == ["would-refuse"])
+        #expect(gateway.journal.records(.outcome).map(\.facts?.rule) == ["would-refuse"])
+        #expect(gateway.backend.requests.map(\.target) == ["/api/notifications?pns=apns&to_tag=bob"])
+        #expect(await gateway.serve(Sample.send(to: "alice")).status == 200)
+        #expect(gateway.journal.records(.intent).map(\.facts?.rule) == ["would-refuse", "send[0]"])
+    }
+
+    @Test(arguments: Policy.TagsNotAllowed.allCases)
+    func tagsThatNoRuleAllowsAreRegisteredAndRecorded(_ tagsNotAllowed: Policy.TagsNotAllowed) async throws {
+        let gateway = gateway(isEnforced: false, tagsNotAllowed)
+        let request = Sample.put(Sample.body(tags: #"["topic:a","Region:x","b"]"#))
+        #expect(await gateway.serve(request).status == 200)
+        let facts = try #require(gateway.journal.records(.intent).first?.facts)
+        #expect(facts.rule == "would-refuse" && facts.tags.map(\.text) == ["b", "Region:x"])
+        #expect(gateway.journal.records(.outcome).first?.facts == facts)
+        #expect(try sentTags(gateway) == .array([.string("b"), .string("Region:x"), .string("topic:a")]))
+    }
+
+    @Test func droppedTagsAreRecorded() async throws {
+        let gateway = gateway(isEnforced: true, .drop)
+        let request = Sample.put(Sample.body(tags: #"["topic:a","region:x","REGION:X","b"]"#))
+        #expect(await gateway.serve(request).status == 200)
+        let facts = try #require(gateway.journal.records(.intent).first?.facts)
+        #expect(facts.rule == "tags-dropped" && facts.tags.map(\.key) == ["b", "region:x"])
+        #expect(try sentTags(gateway) == .array([.string("topic:a")]))
+    }
+
+    @Test func refusedTagsAreRecorded() async throws {
+        let gateway = gateway(isEnforced: true)
+        await gateway.expect(.tagNotAllowed, for: Sample.put(Sample.body(tags: #"["topic:a","region:x"]"#)))
+        let facts = try #require(gateway.journal.records(.rejection).first?.facts)
+        #expect(facts.rule == nil && facts.tags.map(\.text) == ["region:x"])
+    }
+
+    @Test func nothingIsRecordedOfTagsThatRulesAllow() async throws {
+        for isEnforced in [true, false] {
+            let gateway = gateway(isEnforced: isEnforced, .drop)
+            #expect(await gateway.serve(Sample.put(Sample.body(tags: #"["topic:a","username:alice"]"#))).status == 200)
+            let facts = try #require(gateway.journal.records(.intent).first?.facts)
+            #expect(facts.rule == nil && facts.tags.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "from:alice", "FROM:alice", "username:bob", "x,username:bob", "$UserId:{bob}", "", "a b",
+        String(repeating: "x", count: 121),
+    ])
+    func reservedAndMalformedTagsAreRefusedAllTheSame(_ tag: String) async {
+        for tagsNotAllowed in Policy.TagsNotAllowed.allCases {
+            await gateway(isEnforced: false, tagsNotAllowed).expect(
+                .tagNotAllowed, for: Sample.put(Sample.body(tags: "[\"topic:a\",\"\(tag)\"]")))
+        }
+    }
+
+    @Test func ownershipHoldsAllTheSame() async {
+        await gateway(isEnforced: false, deciding: .notOwned).expect(.notOwner, for: Sample.delete)
+        let refusing = TestGateway(
+            adjust: { rules in
+                rules.policy.isEnforced = false
+                rules.policy.ownershipTransfer = .refuse
+            }, deciding: { _ in .ownershipTransfer(Sample.other, from: UserName(canonical: "bob")!) })
+        await refusing.expect(.notOwner, for: Sample.put())
+    }
+
+    @Test func recipientsAreUsersAllTheSame() async {
+        for recipient in ["x%7C%7C!y", "bob%7C%7Cusername:carol", "*", "group:dispatch", "from:alice", ""] {
+            await gateway(isEnforced: false).expect(.malformedRequest, for: Sample.send(to: recipient))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+internal import GatewayCore
+internal import NIOHTTP1
+
+/// The meaning of a response's head. The body is ignored.
+enum ServiceResponse: Sendable, Hashable {
+    /// Status 2xx with exactly one user. The name is as the service wrote it; invalid group names are dropped.
+    case accepted(user: String, groups: Set<GroupName>)
+    /// Status 401 or 403.
+    case rejected
+    /// Any other response, with the reason: a redirect to a login page, an error, a 2xx without a user.
+    case invalid(String)
+
+    /// The greatest size of the header fields in bytes. The client's decoder has no setting for it: it accepts at
+    /// most 2 MiB and 256 fields, none of which is kept.
+    static let longestHead = 16_384
+    /// The greatest size of a body in bytes. The body is read and discarded, so that the connection can be reused.
+    static let longestBody = 65_536
+
+    init(_ head: HTTPResponseHead, userHeader: String, groupsHeader: String) {
+        // Each field with its colon, space and line end.
+        let length = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
+        guard length <= Self.longestHead else {
+            self = .invalid("the response header exceeds \(Self.longestHead) bytes")
+            return
+        }
+        switch head.status.code {
+        case 200..<300:
+            let users = head.headers[userHeader]
+            guard users.count == 1, let user = users.first, !user.isEmpty else {
+                self = .invalid("the response has not exactly one user in \(userHeader)")
+                return
+            }
+            let names = head.headers[canonicalForm: groupsHeader].compactMap { GroupName(String($0)) }
+            self = .accepted(user: user, groups: Set(names))
+        case 401, 403: self = .rejected
+        default: self = .invalid("the response status is \(head.status.code)")
+        }
+    }
+}

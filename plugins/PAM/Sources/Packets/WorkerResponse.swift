@@ -1,0 +1,100 @@
+internal import GatewayCore
+
+/// A worker's response, sent as one packet.
+///
+/// The packet has, in this order: version (1 byte), kind (1), the request's nonce (16), the changes that modules made
+/// to the worker process (1). A refusal then has its number (1). Findings then have the two codes (1 each, 255 for a
+/// function that was not called), the user (text), and the kind of the account entry (1). A found account adds the
+/// uid (4), the number of groups (2) and each group (text). Text follows its length of two bytes.
+enum WorkerResponse: Sendable, Hashable {
+    case findings(WorkerResult)
+    case rejection(WorkerError)
+
+    /// The greatest length of a packet in bytes, below the default socket buffer size.
+    static let longest = 131_072
+    private static let notAsked: UInt8 = 255
+
+    private enum Kind: UInt8 { case findings = 1, rejection = 2 }
+    private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
+
+    /// Returns the changes that modules made to the worker that sent the packet.
+    static func changes(in packet: UnsafeRawBufferPointer) -> WorkerChanges {
+        packet.count > 2 + Nonce.count ? WorkerChanges(rawValue: packet[2 + Nonce.count]) : []
+    }
+
+    func packet(_ nonce: Nonce, after changes: WorkerChanges = []) -> [UInt8] {
+        var writer = PacketWriter()
+        writer.byte(WorkerRequest.version)
+        switch self {
+        case .rejection(let rejection):
+            writer.byte(Kind.rejection.rawValue)
+            writer.bytes(nonce.bytes)
+            writer.byte(changes.rawValue)
+            writer.byte(rejection.rawValue)
+        case .findings(let findings):
+            writer.byte(Kind.findings.rawValue)
+            writer.bytes(nonce.bytes)
+            writer.byte(changes.rawValue)
+            writer.byte(findings.authentication?.number ?? Self.notAsked)
+            writer.byte(findings.account?.number ?? Self.notAsked)
+            guard findings.user.utf8.count <= 1024 else {
+                return Self.rejection(.unreadableUser).packet(nonce, after: changes)
+            }
+            writer.text(findings.user)
+            Self.write(findings.entry, to: &writer)
+        }
+        return writer.packet.count <= Self.longest
+            ? writer.packet : Self.rejection(.tooManyGroups).packet(nonce, after: changes)
+    }
+
+    /// Reads the response to the request with the nonce; returns nil for any other packet.
+    static func read(_ packet: UnsafeRawBufferPointer, to nonce: Nonce) -> WorkerResponse? {
+        var reader = PacketReader(packet)
+        guard reader.byte() == WorkerRequest.version, let kind = reader.byte().flatMap(Kind.init(rawValue:)),
+            Nonce(&reader) == nonce, reader.byte() != nil
+        else { return nil }
+        let answer: WorkerResponse?
+        switch kind {
+        case .rejection: answer = reader.byte().flatMap(WorkerError.init(rawValue:)).map(Self.rejection)
+        case .findings: answer = findings(&reader).map(Self.findings)
+        }
+        return reader.isAtEnd ? answer : nil
+    }
+
+    private static func findings(_ reader: inout PacketReader) -> WorkerResult? {
+        guard let authentication = reader.byte(), let account = reader.byte(), let user = reader.text(),
+            let entry = entry(&reader)
+        else { return nil }
+        func code(_ byte: UInt8) -> PAMCode? { byte == notAsked ? nil : PAMCode(CInt(byte)) }
+        return WorkerResult(
+            authentication: code(authentication), account: code(account), user: user, entry: entry)
+    }
+
+    private static func write(_ entry: WorkerResult.Entry, to writer: inout PacketWriter) {
+        switch entry {
+        case .absent: writer.byte(EntryKind.absent.rawValue)
+        case .unreadable: writer.byte(EntryKind.unreadable.rawValue)
+        case .found(let account):
+            writer.byte(EntryKind.found.rawValue)
+            writer.number(account.uid)
+            writer.number(UInt16(clamping: account.groups.count))
+            for group in account.groups { writer.text(group.text) }
+        }
+    }
+
+    private static func entry(_ reader: inout PacketReader) -> WorkerResult.Entry? {
+        guard let kind = reader.byte().flatMap(EntryKind.init(rawValue:)) else { return nil }
+        switch kind {
+        case .absent: return .absent
+        case .unreadable: return .unreadable
+        case .found:
+            guard let uid = reader.number(UInt32.self), let count = reader.number(UInt16.self) else { return nil }
+            var groups: Set<GroupName> = []
+            for _ in 0..<count {
+                guard let group = reader.text().flatMap(GroupName.init) else { return nil }
+                groups.insert(group)
+            }
+            return .found(.init(uid: uid, groups: groups))
+        }
+    }
+}
