@@ -95,7 +95,7 @@ struct LocalEndpoints: Sendable {
     }
 
     /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller may try again.
-    private func conclude(
+    private func write(
         _ facts: CallFacts, _ response: Response = .empty(204),
         _ operation: () async throws(LedgerUnavailable) -> CallResult
     ) async -> Response {

@@ -6,10 +6,18 @@ package struct FramingError: Error, Equatable {
     var code: RejectionCode
     /// For the log alone; a constant, no byte of the peer is in it.
     package var detail: String
+    /// Whether an HTTP/2 stream is reset with `PROTOCOL_ERROR` instead of a response: its field section is no HTTP message
+    /// (RFC 9113, section 8.1.1).
+    var resetsStream = false
 
     /// A breach of the grammar: `malformed-request`.
     static func malformed(_ detail: String) -> FramingError {
         FramingError(code: .malformedRequest, detail: detail)
+    }
+
+    /// A field section of HTTP/2 that is no HTTP message.
+    static func malformedFields(_ detail: String) -> FramingError {
+        FramingError(code: .malformedRequest, detail: detail, resetsStream: true)
     }
 }
 

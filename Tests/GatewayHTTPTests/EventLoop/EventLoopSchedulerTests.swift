@@ -16,10 +16,10 @@ struct EventLoopSchedulerTests {
     ) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
         do {
-            let loops = try await EventLoopScheduler.start(group: group)
+            let scheduler = try await EventLoopScheduler.start(group: group)
             // The last one, which nothing takes for want of another.
             let loop = Array(group.makeIterator())[2]
-            try await body(loops, loop, try await loop.submit { EventLoopExecutor(on: loop) }.get())
+            try await body(scheduler, loop, try await loop.submit { EventLoopExecutor(on: loop) }.get())
             try await group.shutdownGracefully()
         } catch {
             try await group.shutdownGracefully()
@@ -29,12 +29,12 @@ struct EventLoopSchedulerTests {
 
     @Test("A timer rings on the loop that set it, and not once it is cancelled")
     func timers() async throws {
-        try await withLoops { loops, loop, executor in
+        try await withLoops { scheduler, loop, executor in
             let isThere = await Task(executorPreference: executor) {
-                let cancelled = loops.schedule(after: .milliseconds(1)) { Issue.record("cancelled, and rings") }
+                let cancelled = scheduler.schedule(after: .milliseconds(1)) { Issue.record("cancelled, and rings") }
                 cancelled.cancel()
                 return await withCheckedContinuation { continuation in
-                    _ = loops.schedule(after: .milliseconds(2)) { continuation.resume(returning: loop.inEventLoop) }
+                    _ = scheduler.schedule(after: .milliseconds(2)) { continuation.resume(returning: loop.inEventLoop) }
                 }
             }.value
             #expect(isThere)
@@ -43,11 +43,11 @@ struct EventLoopSchedulerTests {
 
     @Test("A task begins within the call, and is on the loop after every wait")
     func tasks() async throws {
-        try await withLoops { loops, loop, executor in
+        try await withLoops { scheduler, loop, executor in
             let places = Places()
             let gate = Mutex<CheckedContinuation<Void, Never>?>(nil)
             let atOnce = await Task(executorPreference: executor) { () -> [Bool] in
-                let task = loops.start {
+                let task = scheduler.start {
                     places.add(loop.inEventLoop)
                     await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
                     places.add(loop.inEventLoop)
@@ -71,7 +71,7 @@ struct EventLoopSchedulerTests {
 
     @Test("The whole way of a call stays on its loop, whatever authentication waits for")
     func wholeCall() async throws {
-        try await withLoops { loops, loop, executor in
+        try await withLoops { scheduler, loop, executor in
             let late = LateAuthenticator()
             let clock = ManualClock()
             var rules = TestGateway.rules(clock: clock)
@@ -84,7 +84,7 @@ struct EventLoopSchedulerTests {
             let gateway = Gateway(
                 rules: rules,
                 ports: TestGateway.ports(
-                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    clock: clock, scheduler: scheduler, ledger: ScriptedLedger(timeline: timeline),
                     journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
             let call = Task(executorPreference: executor) {
                 let answer = await gateway.serve(ReceivedRequest("GET /auth/whoami", as: "alice"))
@@ -100,7 +100,7 @@ struct EventLoopSchedulerTests {
 
     @Test("The sends to an audience stay on the loop of their call")
     func audience() async throws {
-        try await withLoops { loops, loop, executor in
+        try await withLoops { scheduler, loop, executor in
             let clock = ManualClock()
             var rules = TestGateway.rules(clock: clock)
             let name = try #require(AudienceName("all"))
@@ -121,7 +121,7 @@ struct EventLoopSchedulerTests {
             let gateway = Gateway(
                 rules: rules,
                 ports: TestGateway.ports(
-                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    clock: clock, scheduler: scheduler, ledger: ScriptedLedger(timeline: timeline),
                     journal: MemoryJournal(timeline: timeline), backend: backend))
             let (status, isThere) = await Task(executorPreference: executor) {
                 let answer = await gateway.serve(
@@ -135,7 +135,7 @@ struct EventLoopSchedulerTests {
 
     @Test("A call that nobody answers ends at its deadline, on its loop")
     func deadline() async throws {
-        try await withLoops { loops, loop, executor in
+        try await withLoops { scheduler, loop, executor in
             let late = LateAuthenticator()
             let clock = ManualClock()
             var rules = TestGateway.rules(clock: clock)
@@ -147,7 +147,7 @@ struct EventLoopSchedulerTests {
             let gateway = Gateway(
                 rules: rules,
                 ports: TestGateway.ports(
-                    clock: clock, loops: loops, ledger: ScriptedLedger(timeline: timeline),
+                    clock: clock, scheduler: scheduler, ledger: ScriptedLedger(timeline: timeline),
                     journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
             for authorization in [ReceivedRequest.FieldValue.basic("alice", "x"), .text("Bearer x")] {
                 let (status, isThere) = await Task(executorPreference: executor) {
@@ -190,7 +190,7 @@ struct EventLoopSchedulerTests {
             let (status, isThere) = await call.value
             #expect(status == 200 && isThere)
         }
-        #expect(gateway.loops.timesScheduled == 1)
+        #expect(gateway.scheduler.timesScheduled == 1)
         try await group.shutdownGracefully()
     }
 }

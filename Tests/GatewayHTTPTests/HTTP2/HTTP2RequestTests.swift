@@ -108,6 +108,26 @@ import Testing
         for field in malformed { #expect(!isTaken([("x", "y"), field]), "\(field)") }
     }
 
+    @Test("A field section that is no HTTP message resets its stream with PROTOCOL_ERROR, and other streams go on")
+    func malformedSectionsResetTheirStream() throws {
+        let malformed: [[(String, String)]] = [
+            HTTP2Fixture.get("/") + [("X-Upper", "y")], HTTP2Fixture.get("/") + [("x", "a\0b")],
+            HTTP2Fixture.get("/") + [(":path", "/")], HTTP2Fixture.get("/") + [(":extra", "/")],
+            HTTP2Fixture.get("/") + [("connection", "close")], HTTP2Fixture.get("/") + [("te", "gzip")],
+            [(":method", "GET"), (":scheme", "http")],
+        ]
+        let connection = try EmbeddedHTTP2Connection()
+        try connection.begin()
+        var stream: UInt32 = 1
+        for fields in malformed {
+            try connection.send(.headers(stream, fields))
+            #expect(try connection.written() == ["reset \(stream) by 1"], "\(fields)")
+            stream += 2
+        }
+        try connection.send(.headers(stream, HTTP2Fixture.get("/")))
+        #expect(try connection.written().first == "200 on \(stream)")
+    }
+
     @Test func theLimitsAreThoseOfTheOlderProtocol() {
         #expect(code(Self.with(("expect", "200-ok"))) == .expectationFailed)
         #expect(code(Self.with(("content-length", "16385"))) == .payloadTooLarge)

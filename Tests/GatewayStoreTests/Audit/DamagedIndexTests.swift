@@ -225,7 +225,7 @@ struct DamagedIndexTests {
             return
         }
         #expect(lines > 80)
-        let index = try #require(user.usable)
+        let index = try #require(user.usableIndex)
         try index.write { try $0.execute(sql: "UPDATE record SET place = place + 1 WHERE seq = 7") }
         for _ in 0..<2 {
             guard case .differs(let what) = AuditTrail.compareIndex(directory: fixture.directory.path) else {

@@ -21,14 +21,14 @@ final class FrameScheduler {
     private let eventLoop: any EventLoop
     private let tick: EventLoopTick?
     /// The tick that `framesLeft` belongs to.
-    private var tick: UInt64?
+    private var currentTick: UInt64?
     private var framesLeft = FrameScheduler.framesPerTick
     private var waiting = CircularBuffer<FrameRateLimitHandler>()
     private var isScheduled = false
     /// Bytes that wait in connections.
     private(set) var waitingBytes = 0
 
-    /// - Parameter tick: counts the ticks of the loop; where nothing counts them, each read of a socket is taken for a tick.
+    /// - Parameter tick: Counts the ticks of the loop. If it is nil, each read of a socket counts as a tick.
     init(on eventLoop: any EventLoop, tick: EventLoopTick?) {
         self.eventLoop = eventLoop
         self.tick = tick
@@ -55,8 +55,8 @@ final class FrameScheduler {
     }
 
     private func beginTick(isNew: Bool) {
-        guard isNew || tick != tick?.ended else { return }
-        tick = tick?.ended
+        guard isNew || currentTick != tick?.ended else { return }
+        currentTick = tick?.ended
         framesLeft = Self.framesPerTick
     }
 

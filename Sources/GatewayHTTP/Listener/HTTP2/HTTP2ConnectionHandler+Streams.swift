@@ -138,6 +138,11 @@ extension HTTP2ConnectionHandler {
     func reject(_ fault: FramingError, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool) {
         let id = loop.ids.next()
         let response = loop.serving.reject(Rejection(fault), id: id)
+        if fault.resetsStream {
+            send(.rstStream(.protocolError), on: stream)
+            context?.flush()
+            return charge()
+        }
         write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
         // RFC 9113, section 8.1: what is left of the request is of no use. A reset takes along what was not flushed before it.

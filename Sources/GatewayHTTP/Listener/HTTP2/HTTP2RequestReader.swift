@@ -30,7 +30,7 @@ struct HTTP2RequestReader {
         for (name, value, _) in fields {
             if name.utf8.first == .colon {
                 // RFC 9113, section 8.3: pseudo-header fields come first.
-                guard count == 0 else { throw .malformed("a pseudo-header field behind others") }
+                guard count == 0 else { throw .malformedFields("a pseudo-header field behind others") }
                 try takePseudo(name, value, limits)
                 continue
             }
@@ -56,9 +56,9 @@ struct HTTP2RequestReader {
         case ":scheme": isNew = !hasScheme
         case ":path": isNew = path == nil
         case ":authority": isNew = authority == nil
-        default: throw .malformed("a pseudo-header field that requests do not have")
+        default: throw .malformedFields("a pseudo-header field that requests do not have")
         }
-        guard isNew else { throw .malformed("a pseudo-header field twice") }
+        guard isNew else { throw .malformedFields("a pseudo-header field twice") }
         guard value.utf8.count <= limits.requestLine else {
             throw FramingError(code: .uriTooLong, detail: "the path is too long")
         }
@@ -113,7 +113,7 @@ struct HTTP2RequestReader {
     }
 
     private mutating func finish(_ limits: ListenerConfiguration.Limits) throws(FramingError) {
-        guard let methodLength, hasScheme, let path else { throw .malformed("a pseudo-header field is missing") }
+        guard let methodLength, hasScheme, let path else { throw .malformedFields("a pseudo-header field is missing") }
         // As the line of HTTP/1.1 would be.
         guard methodLength + path.count + 10 <= limits.requestLine else {
             throw FramingError(code: .uriTooLong, detail: "the path is too long")
@@ -156,16 +156,16 @@ struct HTTP2RequestReader {
         _ name: borrowing Span<UInt8>, _ value: borrowing Span<UInt8>
     ) throws(FramingError) -> (field: RequestField?, hasObsoleteText: Bool) {
         let (wholeName, wholeValue) = (0..<name.count, 0..<value.count)
-        guard name.isLowercaseToken else { throw .malformed("a field name that no field may have") }
-        guard value.trimmed(wholeValue) == wholeValue else { throw .malformed("white space around a value") }
+        guard name.isLowercaseToken else { throw .malformedFields("a field name that no field may have") }
+        guard value.trimmed(wholeValue) == wholeValue else { throw .malformedFields("white space around a value") }
         let text = value.fieldText
-        guard text != .forbidden else { throw .malformed("a control character in a field") }
+        guard text != .forbidden else { throw .malformedFields("a control character in a field") }
         for word in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
         where name.reads(word, in: wholeName) {
-            throw .malformed("a field about the connection")
+            throw .malformedFields("a field about the connection")
         }
         if name.reads("te", in: wholeName), !value.reads("trailers", in: wholeValue) {
-            throw .malformed("a TE but trailers")
+            throw .malformedFields("a TE but trailers")
         }
         return (try RequestField.named(wholeName, in: name), text == .beyondASCII)
     }

@@ -38,7 +38,7 @@ extension AuditTrail {
     /// - Returns: The reason why the index cannot be discarded; nil on success.
     public func discardIndex() -> AuditIndex.Failure? {
         do throws(AuditIndex.Failure) { _ = try opened() } catch { return error }
-        drop(for: AuditIndex.Failure("it was discarded", isDamage: true))
+        _ = discardIndex(after: AuditIndex.Failure("it was discarded", isDamage: true))
         return nil
     }
 }
