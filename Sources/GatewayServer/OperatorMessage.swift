@@ -5,9 +5,9 @@ internal import GatewayStore
 internal import NIOCore
 internal import NIOPosix
 
-/// Errors of libraries in our words: no operator has to know how SwiftNIO or Foundation prints theirs.
+/// Converts errors of libraries, such as SwiftNIO and Foundation, to messages for operators.
 public enum OperatorMessage {
-    /// A sentence without a full stop.
+    /// Returns the message: a sentence without a full stop.
     public static func of(_ error: any Error) -> String {
         switch error {
         case let error as LedgerUnavailable: error.detail
@@ -16,9 +16,9 @@ public enum OperatorMessage {
         case let error as NIOConnectionError: of(error)
         case let error as ChannelError: of(error)
         case _ where TLSFailure.includes(error):
-            "the TLS handshake failed; the certificate is of another authority or for another name, or the other side "
-                + "speaks no TLS"
-        case is CancellationError: "it was stopped before it had started"
+            "the TLS handshake failed: the certificate is of another authority or for another name, or the other side "
+                + "does not use TLS"
+        case is CancellationError: "it was stopped before it started"
         case let error as CocoaError: of(error)
         default: "\(error)"
         }
@@ -26,7 +26,7 @@ public enum OperatorMessage {
 
     private static func of(_ error: NIOConnectionError) -> String {
         if let last = error.connectionErrors.last { return of(last.error) }
-        if error.dnsAError != nil || error.dnsAAAAError != nil { return "the name \(error.host) is unknown" }
+        if error.dnsAError != nil || error.dnsAAAAError != nil { return "the host name \(error.host) is unknown" }
         return "\(error.host) has no address"
     }
 
@@ -38,7 +38,7 @@ public enum OperatorMessage {
         }
     }
 
-    /// What the system says of a file, with its name.
+    /// Returns the reason of a file error, with the path of the file.
     private static func of(_ error: CocoaError) -> String {
         let reason =
             switch error.code {
@@ -46,7 +46,7 @@ public enum OperatorMessage {
             case .fileReadNoPermission, .fileWriteNoPermission: "permission denied"
             case .fileWriteOutOfSpace: "the disk is full"
             case .fileWriteVolumeReadOnly: "the file system is read-only"
-            case .fileWriteFileExists: "is there already"
+            case .fileWriteFileExists: "already exists"
             default:
                 (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)).lowercasedFirst }
                     ?? "cannot be used (\(error.code.rawValue))"
@@ -54,7 +54,7 @@ public enum OperatorMessage {
         return error.filePath.map { "\($0): \(reason)" } ?? reason
     }
 
-    /// Why a file cannot be read, by the error number of the last system call.
+    /// Returns why a file cannot be read, for an `errno` value.
     static func reading(_ code: CInt) -> String {
         switch code {
         case ENOENT: "does not exist"
@@ -67,6 +67,6 @@ public enum OperatorMessage {
 }
 
 extension String {
-    /// The text as a part of a sentence.
+    /// The text with a lowercase first letter, for use within a sentence.
     fileprivate var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
 }

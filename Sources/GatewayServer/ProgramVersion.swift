@@ -1,5 +1,5 @@
 /// The version of the program.
 public enum ProgramVersion {
-    /// As `version` prints it and `notify_gateway_build_info` has it.
+    /// The text that `version` prints and that the metric `notify_gateway_build_info` contains.
     public static let text = "0.1.0"
 }

@@ -2,11 +2,11 @@ public import ArgumentParser
 public import GatewayCore
 
 extension Duration: @retroactive ExpressibleByArgument {
-    /// A time as configurations have it, such as `30min`.
+    /// Parses a duration as the configuration writes it, such as `30min`.
     public init?(argument: String) { self.init(configured: argument) }
 }
 
 extension GroupName: ExpressibleByArgument {
-    /// A group's name.
+    /// Parses the name of a group.
     public init?(argument: String) { self.init(argument) }
 }

@@ -1,14 +1,15 @@
 import GatewayCore
 
-/// Prints records of the journal: as a table once all are there, otherwise as they come.
+/// Prints journal records. A table is printed once all records have been added; JSON and CSV are printed record by
+/// record.
 struct AuditPrinter {
-    /// How records are printed.
+    /// The output format.
     enum Format {
-        /// For people.
+        /// A table for people.
         case table
-        /// The lines of the journal as they stand.
+        /// The unchanged lines of the journal.
         case json
-        /// RFC 4180, every member a column.
+        /// CSV (RFC 4180) with a column for every member.
         case csv
     }
 
@@ -19,10 +20,10 @@ struct AuditPrinter {
         .init("limit", "LIMIT"), .init("peer", "PEER"), .init("count", "COUNT", absent: "1"), .init("call", "CALL"),
     ])
     private var hasTitles = false
-    /// How many records there were.
+    /// The number of added records.
     private(set) var count = 0
 
-    /// The members of records, in the journal's order.
+    /// The members of records, in the order of the journal.
     private static let columns = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
         "pns", "platform", "registration", "tags", "session", "rule", "limit", "would-limit", "bytes", "digest",
@@ -31,42 +32,42 @@ struct AuditPrinter {
 
     init(_ format: Format) { self.format = format }
 
-    /// Takes a line of the journal.
+    /// Adds a line of the journal.
     mutating func add(_ line: [UInt8]) throws {
         count += 1
         switch format {
         case .json:
-            try Console.say(String(decoding: line, as: UTF8.self))
+            try Console.printResult(String(decoding: line, as: UTF8.self))
         case .table:
             if let record = Self.record(line) { table.add(record) }
         case .csv:
             try title()
             if let record = Self.record(line) {
-                try Console.say(Self.row(Self.columns.map { Self.text(record[$0]) }))
+                try Console.printResult(Self.row(Self.columns.map { Self.text(record[$0]) }))
             }
         }
     }
 
-    /// Prints what is left.
+    /// Prints the remaining output.
     mutating func end() throws {
         switch format {
         case .json: break
-        case .table: if !table.isEmpty { try Console.say(table.text) }
+        case .table: if !table.isEmpty { try Console.printResult(table.text) }
         case .csv: try title()
         }
     }
 
     private mutating func title() throws {
-        if !hasTitles { try Console.say(Self.row(Self.columns)) }
+        if !hasTitles { try Console.printResult(Self.row(Self.columns)) }
         hasTitles = true
     }
 
     static func record(_ line: [UInt8]) -> JSONValue? { try? JSONParser().parse(line.span) }
 
-    /// The text of a cell of CSV.
+    /// Returns the text of a CSV cell.
     static func text(_ value: JSONValue?) -> String { plain(value, harmless) }
 
-    /// The value as text.
+    /// Returns the value as text.
     static func plain(_ value: JSONValue?, _ string: (String) -> String = { $0 }) -> String {
         switch value {
         case nil, .null?: ""
@@ -78,7 +79,7 @@ struct AuditPrinter {
         }
     }
 
-    /// A spreadsheet takes a text with such a beginning for a formula, and unverified names are whatever a caller likes.
+    /// Prefixes a text that a spreadsheet would evaluate as a formula. Callers choose unverified names freely.
     private static func harmless(_ text: String) -> String {
         guard let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) else { return text }
         return "'" + text

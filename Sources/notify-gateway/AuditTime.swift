@@ -1,7 +1,7 @@
 import ArgumentParser
 import GatewayCore
 
-/// A time as the command line has it: RFC 3339, a day in UTC, or how long ago.
+/// A time on the command line: RFC 3339, a day in UTC, or a span until now.
 enum AuditTime: ExpressibleByArgument {
     case at(WallTime)
     case ago(seconds: Int64)
@@ -20,7 +20,7 @@ enum AuditTime: ExpressibleByArgument {
         }
     }
 
-    /// The time that is meant by somebody who says it now.
+    /// Returns the absolute time, relative to `now`.
     func time(before now: WallTime) -> WallTime {
         switch self {
         case .at(let time): time
@@ -28,7 +28,8 @@ enum AuditTime: ExpressibleByArgument {
         }
     }
 
-    /// A span such as `2w`, `90s` or `1h30m`: numbers with units, each unit smaller than the one before.
+    /// Parses a span such as `2w`, `90s` or `1h30m`: numbers with units, each unit smaller than the previous one.
+    /// Returns seconds.
     private static func span(_ text: String) -> Int64? {
         var rest = text[...]
         var total: Int64 = 0
@@ -50,6 +51,6 @@ enum AuditTime: ExpressibleByArgument {
         return text.isEmpty ? nil : total
     }
 
-    /// A thousand years and some.
+    /// The maximum span in seconds, more than a thousand years.
     private static let longest: Int64 = 1 << 35
 }

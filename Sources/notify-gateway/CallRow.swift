@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// One call, or one record that is about no call, as one row: what its records say together.
+/// A row of the table for one call or for one record without a call. It combines all records of the call.
 struct CallRow {
     private let records: [JSONValue]
 
@@ -10,19 +10,20 @@ struct CallRow {
         .init("peer", "PEER"), .init("count", "COUNT", absent: "1"), .init("call", "CALL"),
     ]
 
-    /// The members that are the same in all records of a call, as far as they are there.
+    /// The members with the same value in all records of a call that contain them.
     private static let common = [
         "call", "action", "user", "attempted", "authenticator", "peer", "audience", "pns", "platform", "registration",
         "tags", "session", "rule", "operator", "target",
     ]
 
-    /// The row of the lines; nil where none of them is a record.
+    /// Creates the row of the lines; nil if none of them is a record.
     init?(_ lines: [[UInt8]]) {
         records = lines.compactMap(AuditPrinter.record)
         if records.isEmpty { return nil }
     }
 
-    /// The row as one JSON object: `results` has each result with how many records have it, `recipients` everybody who is named.
+    /// The row as a JSON object. `results` contains each result with its number of records, `recipients` all
+    /// recipients.
     var object: JSONValue {
         var members: [JSONValue.Member] = [.init("at", records[0]["at"] ?? .null)]
         members.append(.init("kind", records[0]["kind"] ?? .null))
@@ -46,7 +47,7 @@ struct CallRow {
         }
         for name in ["at", "pns", "rule", "peer", "call"] { add(name, first(name).map { AuditPrinter.plain($0) }) }
         add("user", text("user") ?? text("attempted").map { "\($0) (unverified)" })
-        // What no call did is named by its kind: start, stop, recovered.
+        // A record without an action is named by its kind: start, stop, recovered.
         add("action", text("action") ?? text("kind"))
         let others = recipients.count > 1 ? " (\(recipients.count))" : ""
         add("recipient", text("audience").map { "audience:\($0)\(others)" } ?? recipients.first.map { $0 + others })
@@ -59,7 +60,7 @@ struct CallRow {
         return .object(members)
     }
 
-    /// The records other than intents, by result.
+    /// The results with their numbers of records. Intents have no result.
     private var results: [(word: String, count: Int)] {
         var found: [(word: String, count: Int)] = []
         for record in records {

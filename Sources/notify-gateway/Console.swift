@@ -1,10 +1,10 @@
 import Foundation
 
-/// Standard output for results, standard error for everything else.
+/// The output of commands: results on standard output, everything else on standard error.
 enum Console {
-    /// Writes a result. A result that cannot be written, as on a full disk, is a failure of the command. Where the reader of a pipe
-    /// has left, as `head` does, it has what it wanted: the command ends quietly.
-    static func say(_ text: String) throws(CommandFailure) {
+    /// Writes a result. If that fails, for example on a full disk, the command fails. If the reader of a pipe has
+    /// closed it, as `head` does, the command ends without an error.
+    static func printResult(_ text: String) throws(CommandFailure) {
         do {
             try write(text, to: .standardOutput)
         } catch {
@@ -13,8 +13,8 @@ enum Console {
         }
     }
 
-    /// Writes what is not a result. Where that fails there is no place left to say so.
-    static func complain(_ text: String) { try? write(text, to: .standardError) }
+    /// Writes a message that is not a result. A failure to write it cannot be reported and is ignored.
+    static func printMessage(_ text: String) { try? write(text, to: .standardError) }
 
     private static func isBrokenPipe(_ error: any Error) -> Bool {
         let error = error as NSError
@@ -22,33 +22,33 @@ enum Console {
         return [error, cause].contains { $0?.domain == NSPOSIXErrorDomain && $0?.code == Int(EPIPE) }
     }
 
-    // `FileHandle.write(_:)` ends the process where it fails.
+    // `FileHandle.write(_:)` would terminate the process on an error.
     private static func write(_ text: String, to handle: FileHandle) throws {
         try handle.write(contentsOf: Data((text.hasSuffix("\n") ? text : text + "\n").utf8))
     }
 
-    /// Says on a terminal what is waited for, once that has taken a second; until it is cancelled.
+    /// Writes a message to a terminal after one second, unless the returned task is cancelled before.
     static func progress(_ text: String) -> Task<Void, Never>? {
         guard isatty(STDERR_FILENO) == 1 else { return nil }
         return Task {
             guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
-            complain(text)
+            printMessage(text)
         }
     }
 
-    /// Whether somebody sits at standard input.
+    /// Whether standard input is a terminal.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 }
 
-/// Why a command did not do what it was asked for.
+/// The reason why a command failed, with its exit code.
 struct CommandFailure: Error {
     let message: String
     let code: Int32
 
-    /// Nobody reads the result any more; there is nothing to say, and nothing went wrong.
+    /// The reader of the output has closed it. The command ends without a message and without an error.
     static let readerLeft = CommandFailure(message: "", code: 0)
-    /// Something was refused or found wrong.
+    /// The request was rejected, or an input is invalid.
     static func refused(_ message: String) -> CommandFailure { CommandFailure(message: message, code: 1) }
-    /// Something that is needed cannot be had.
+    /// A required resource is unavailable.
     static func unavailable(_ message: String) -> CommandFailure { CommandFailure(message: message, code: 69) }
 }

@@ -3,7 +3,7 @@ import GatewayCore
 import HMACToken
 import StaticUsers
 
-/// The files of a demo: a configuration, two users, a fresh key, and room for ledger and journal.
+/// The directory of a demo: a configuration, two users, a new key, the ledger and the journal.
 struct DemoDirectory {
     let path: String
 
@@ -14,7 +14,7 @@ struct DemoDirectory {
         let manager = FileManager.default
         try manager.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        // A directory for temporary files with a very long name leaves no room for a socket in it.
+        // In a temporary directory with a very long name, the path of a socket exceeds the system's limit.
         let hasControl = "\(path)/control.sock".utf8.count <= 107
         try Self.configuration(listen: listen, profile: profile, hasControl: hasControl).write(
             toFile: configurationPath, atomically: false, encoding: .utf8)

@@ -1,6 +1,6 @@
 import GatewayServer
 
-/// What a demo prints: three lines to paste, and where to look.
+/// The text that a demo prints: commands to try, and the location of its files.
 struct DemoGuide {
     let started: StartedGateway
     let directory: String

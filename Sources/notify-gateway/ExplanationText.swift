@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// An explanation for people: a line for what decides, a table of the limits, and each request as it would be sent.
+/// The text of an explanation: a line for each deciding fact, a table of the limits, and the requests to the backend.
 struct ExplanationText {
     let text: String
 

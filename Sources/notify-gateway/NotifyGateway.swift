@@ -3,9 +3,10 @@ import Foundation
 import GatewayServer
 import PAM
 
-/// The program: a command and its sub-commands. Results go to standard output, everything else to standard error.
+/// The executable: a root command and its subcommands. Results go to standard output, everything else to standard
+/// error.
 ///
-/// Exit codes: 0 done, 1 refused or found wrong, 2 usage, 69 a service that is needed cannot be had.
+/// Exit codes: 0 success, 1 rejected or invalid, 2 usage error, 69 a required service is unavailable.
 @main
 struct NotifyGateway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +15,7 @@ struct NotifyGateway: AsyncParsableCommand {
         discussion: """
             Try it:       notify-gateway demo
             Then write:   /etc/notify-gateway/gateway.yaml
-            Look it over: notify-gateway check
+            Check it:     notify-gateway check
             Run it:       notify-gateway serve
 
             Log in for a token, and register a device with it:
@@ -35,18 +36,18 @@ struct NotifyGateway: AsyncParsableCommand {
         ])
 
     static func main() async {
-        // Not a command for people: the program starts itself so for each PAM worker, which is to be nothing else.
+        // Not a command for people: the gateway starts this program with this argument as a PAM worker.
         if CommandLine.arguments.dropFirst().first == "pam-worker" {
             PAMWorker.run(Array(CommandLine.arguments.dropFirst(2)))
         }
-        // Writing to a peer that has gone is an error to be handled, not a signal to die of.
+        // A write to a closed connection returns an error instead of terminating the process.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try parseAsRoot()
             if var waiting = command as? any AsyncParsableCommand {
                 try await waiting.run()
             } else {
-                // What the parser makes of `--help` and `help`: it knows which command's.
+                // The parser's command for `--help` and `help` is synchronous.
                 try command.run()
             }
         } catch {
@@ -56,27 +57,27 @@ struct NotifyGateway: AsyncParsableCommand {
 
     private static func leave(with error: any Error) -> Never {
         if let failure = error as? CommandFailure {
-            if !failure.message.isEmpty { Console.complain(failure.message) }
+            if !failure.message.isEmpty { Console.printMessage(failure.message) }
             Foundation.exit(failure.code)
         }
         let code = exitCode(for: error)
         let text = fullMessage(for: error)
         if code == .success {
             do {
-                try Console.say(text)
+                try Console.printResult(text)
             } catch {
-                if !error.message.isEmpty { Console.complain(error.message) }
+                if !error.message.isEmpty { Console.printMessage(error.message) }
                 Foundation.exit(error.code)
             }
         } else if !text.isEmpty {
-            Console.complain(text)
+            Console.printMessage(text)
         }
-        // The usual code for usage is 2; the parser's is 64.
+        // The usual exit code for usage errors is 2; the parser uses 64.
         Foundation.exit(code == .validationFailure ? 2 : code.rawValue)
     }
 }
 
-/// What the program is called after.
+/// The version of the executable.
 enum Version {
     /// The version, as `version` prints it.
     static let text = ProgramVersion.text

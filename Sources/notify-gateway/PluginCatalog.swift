@@ -6,7 +6,7 @@ import PAM
 import StaticUsers
 
 extension PluginCatalog {
-    /// Every plug-in that the program has. The only place that names them.
+    /// Every plug-in of the executable. No other place lists them.
     static let all = PluginCatalog([
         StaticUsersPlugin.self,
         HMACTokenPlugin.self,

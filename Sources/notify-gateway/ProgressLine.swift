@@ -1,6 +1,6 @@
 import Foundation
 
-/// On a terminal, a line that says how far something is, once that has taken a second.
+/// A progress line on a terminal, shown after one second.
 struct ProgressLine {
     private let title: String
     private let began = ContinuousClock.now
@@ -9,7 +9,7 @@ struct ProgressLine {
 
     init(_ title: String) { self.title = title }
 
-    /// Says how far it is, where that has changed by a hundredth.
+    /// Updates the line if the percentage has changed.
     mutating func show(_ done: UInt64, of all: UInt64) {
         guard isShown, all > 0, ContinuousClock.now - began > .seconds(1) else { return }
         let percent = Int(Double(done) / Double(all) * 100)
@@ -18,7 +18,7 @@ struct ProgressLine {
         FileHandle.standardError.write(Data("\r\(title) \(percent) %".utf8))
     }
 
-    /// Leaves the line.
+    /// Clears the line.
     mutating func end() {
         guard shown != nil else { return }
         shown = nil

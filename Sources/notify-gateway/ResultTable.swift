@@ -1,14 +1,14 @@
 import GatewayCore
 
-/// Results as a table for people: a line of titles, then a line each, in columns as wide as what stands in them.
+/// A table of results for people: a header line, then one line per result, with columns as wide as their content.
 struct ResultTable {
-    /// One column.
+    /// A column of the table.
     struct Column {
-        /// The member of the results that it shows.
+        /// The name of the member that the column shows.
         let member: String
-        /// What stands above it.
+        /// The header.
         let title: String
-        /// What stands there for a result without that member.
+        /// The text for a result without that member.
         let absent: String
 
         init(_ member: String, _ title: String, absent: String = "-") {
@@ -29,7 +29,7 @@ struct ResultTable {
         rows.append(columns.map { column in item[column.member].map(Self.text) ?? column.absent })
     }
 
-    /// The lines, without spaces at their ends.
+    /// The lines of the table, without trailing spaces.
     var text: String {
         let all = [columns.map(\.title)] + rows
         let widths = columns.indices.map { index in all.map { $0[index].count }.max() ?? 0 }
@@ -55,7 +55,7 @@ struct ResultTable {
 }
 
 extension String {
-    /// The text with what could move a terminal's cursor or change its colours made visible.
+    /// The text with control and format characters replaced, which could manipulate a terminal.
     var printable: String {
         String(
             String.UnicodeScalarView(

@@ -1,13 +1,13 @@
 import GatewayCore
 import HMACToken
 
-/// What is said of a token that was inspected, for programs and for people.
+/// The result of inspecting a token, as JSON and as rows.
 struct TokenReport {
     let inspection: TokenInspection
 
     init(_ inspection: TokenInspection) { self.inspection = inspection }
 
-    /// Everything in one object.
+    /// The complete result as one object.
     var object: JSONValue {
         .object([
             .init("header", inspection.header ?? .null), .init("claims", inspection.claims ?? .null),
@@ -15,7 +15,7 @@ struct TokenReport {
         ])
     }
 
-    /// A row for each member of header, claims and verdict.
+    /// The rows: one for each member of header, claims and verdict.
     var rows: [JSONValue] {
         rows(of: inspection.header, "header") + rows(of: inspection.claims, "claims")
             + rows(of: .object(verdict), "verdict")
@@ -50,7 +50,7 @@ struct TokenReport {
         part == "claims" && ["exp", "iat", "nbf"].contains(member.name)
     }
 
-    /// A NumericDate (RFC 7519, section 2) with the date behind it, where it has one of four digits for the year.
+    /// Returns a NumericDate (RFC 7519, section 2) with its date appended, if its year has at most four digits.
     private static func withDate(_ value: JSONValue) -> JSONValue {
         guard let seconds = value.integer, (0...253_402_300_799).contains(seconds) else { return value }
         return .string("\(seconds) (\(WallTime(seconds: seconds).inSeconds))")

@@ -69,7 +69,7 @@ struct AuditTests {
         #expect(refused.output.contains(#""user":"eve""#))
         let few = try await directory.command("audit", "list", "--limit", "2")
         #expect(few.output.split(separator: "\n").count == 3)
-        #expect(few.errors.contains("There are more"))
+        #expect(few.errors.contains("Only the newest"))
         #expect(try await directory.command("audit", "list", "--rows", "2").output == few.output)
         #expect(try await directory.command("audit", "list", "--action", "dance").status == 2)
 
@@ -162,7 +162,7 @@ struct AuditTests {
         let lines = good.output.split(separator: "\n").map(String.init)
         #expect(
             lines.filter { !$0.hasPrefix("times") } == [
-                "OK: the journal is as it was written.", "lines        5, 1 to 5", "segments     1",
+                "OK: the journal is unchanged.", "lines        5, 1 to 5", "segments     1",
                 "checkpoints  1, signed through line 4; 1 agree with the copy", "index        agrees on 5 lines",
             ], "\(good.output)")
         #expect(good.output.firstMatch(of: /times        20\S+Z to 20\S+Z/) != nil)
@@ -180,7 +180,7 @@ struct AuditTests {
             .write(toFile: segment, atomically: false, encoding: .utf8)
         let changed = try await directory.command("audit", "verify")
         #expect(changed.status == 1)
-        #expect(changed.errors == "The journal is not as it was written, at line 2: the line was changed.\n")
+        #expect(changed.errors == "Verification failed at line 2: the line was changed.\n")
         let json = try await directory.command("audit", "verify", "--json")
         #expect(json.output.contains(#""good":false"#) && json.output.contains(#""bad":2"#))
 
@@ -195,7 +195,7 @@ struct AuditTests {
             let indexed = try await Program.run(
                 ["audit", "verify", "--config", "gateway.yaml"] + more, in: directory.path)
             #expect(indexed.status == 1)
-            #expect(indexed.errors.contains("The index does not say what the journal says"), "\(indexed.errors)")
+            #expect(indexed.errors.contains("The index differs from the journal"), "\(indexed.errors)")
             #expect(indexed.errors.contains("audit verify --discard-index") == more.isEmpty, "\(indexed.errors)")
         }
         #expect(try await directory.command("audit", "verify").status == 0)

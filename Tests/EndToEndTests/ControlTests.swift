@@ -128,7 +128,7 @@ struct ControlTests {
             let outcome = try await Program.run(command + ["--config", "gateway.yaml"], in: directory.path)
             #expect(outcome.status == 69)
             #expect(outcome.output.isEmpty)
-            #expect(outcome.errors.hasPrefix("No gateway listens at "), "\(outcome.errors)")
+            #expect(outcome.errors.hasPrefix("No gateway runs: nothing listens at "), "\(outcome.errors)")
             #expect(try await Program.run(command + ["--config", "missing.yaml"], in: directory.path).status == 1)
         }
         try directory.write("control: [", to: "broken.yaml")
@@ -146,7 +146,7 @@ struct ControlTests {
         #expect(check.output.contains("gateway.yaml: control: "), "\(check.output)")
         let serve = try await Program.run(["serve", "--config", "gateway.yaml"], in: directory.path)
         #expect(serve.status == 1)
-        #expect(serve.errors.contains("can be written to by others"), "\(serve.errors)")
+        #expect(serve.errors.contains("is writable by other users"), "\(serve.errors)")
     }
 
     @Test(
@@ -171,7 +171,7 @@ struct ControlTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: socket)
             #expect(
                 try await stranger().output
-                    == #"{"end":"refused","reason":"Only root and the gateway's own user may ask; you are uid 65534."}"#
+                    == #"{"end":"refused","reason":"Only root and the gateway's own user may send commands; you are uid 65534."}"#
                     + "\n")
             #expect(try operatorRecords().isEmpty)
         }

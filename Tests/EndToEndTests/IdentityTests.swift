@@ -61,7 +61,7 @@ struct IdentityTests {
         #expect(refused?.description.contains("--accept-identity-change") == true)
         let check = try await Program.run(["check", "--config", "gateway.yaml"], in: directory.path)
         #expect(check.status == 1)
-        #expect(check.output.contains("its names were made by another \"identity\""), "\(check.output)")
+        #expect(check.output.contains("its names were made with another \"identity\""), "\(check.output)")
         let program = try await Program.run(["serve", "--config", "gateway.yaml"], in: directory.path)
         #expect(program.status == 1 && program.errors.contains("--accept-identity-change"), "\(program.errors)")
 

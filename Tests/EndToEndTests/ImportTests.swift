@@ -98,7 +98,8 @@ import Testing
             _ = try await direct.registerDirectly("eve", .classic, Self.eves, id: "3-3-3", tags: ["username:bob"])
             try directory.write(export(hub), to: "export.xml")
             #expect(
-                try await directory.command("check").output.contains("V5 and V6 are closed for new registrations only"))
+                try await directory.command("check").output.contains(
+                    "V5 and V6 are mitigated for new registrations only"))
             #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
             #expect(
                 try await directory.command("check").output.contains(

@@ -87,7 +87,7 @@ struct TokenCommandTests {
         #expect(try await run("keys", "rotate", "--id", "k1").status == 0)
         let other = try await run("tokens", "inspect", input: issued.output)
         #expect(other.status == 1)
-        #expect(other.errors == "The token is not good: the key \"k1\" did not sign this.\n")
+        #expect(other.errors == "The token is not valid: the key \"k1\" did not sign this.\n")
         // What a token says moves no terminal's cursor.
         let header = Data(#"{"alg":"\u001b[2J","kid":"\u001b]0;x\u0007"}"#.utf8).base64EncodedString()
             .replacing("=", with: "").replacing("+", with: "-").replacing("/", with: "_")

@@ -17,28 +17,28 @@ struct AccountMonitorTests {
         let soon = WallTime(seconds: bench.clock.clocks.wall().seconds + 60)
         bench.accounts.list(
             [AccountFixture.alice: "a", AccountFixture.bob: "b"], expiries: [AccountFixture.alice: soon])
-        await bench.watch.look()
+        await bench.watch.compare()
         let (first, second) = (try await bench.login(AccountFixture.alice), try await bench.login(AccountFixture.bob))
         // Nothing has changed, and nobody is asked.
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == 1)
         #expect(bench.journal.records.isEmpty)
 
         bench.accounts.list(
             [AccountFixture.alice: "a", AccountFixture.bob: "other"], expiries: [AccountFixture.alice: soon])
         await bench.watch.listsHaveChanged()
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(bench.sessions.session(second) == nil)
         #expect(bench.sessions.session(first) != nil)
         #expect(bench.journal.records.map(\.result) == ["password-changed"])
 
         bench.clock.advance(by: .seconds(60))
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(bench.sessions.session(first) == nil)
         #expect(bench.journal.records.map(\.result) == ["password-changed", "account-ended"])
         #expect(bench.journal.records.map(\.kind) == [.operator, .operator])
         #expect(bench.journal.records.map(\.facts?.user) == [AccountFixture.bob, AccountFixture.alice])
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(bench.journal.records.count == 2)
     }
 
@@ -48,7 +48,7 @@ struct AccountMonitorTests {
         let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
         bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
         bench.accounts.put([AccountFixture.alice: [dispatch, sales], AccountFixture.bob: [dispatch]])
-        await bench.watch.look()
+        await bench.watch.compare()
         let session = try await bench.login(AccountFixture.alice)
         let now = bench.clock.clocks.wall()
         func groups(_ session: SessionID?) -> Set<GroupName>? {
@@ -58,7 +58,7 @@ struct AccountMonitorTests {
         #expect(groups(session) == [dispatch, sales] && groups(nil) == [dispatch, sales])
         bench.accounts.put([AccountFixture.alice: [sales], AccountFixture.bob: [dispatch, sales]])
         await bench.watch.listsHaveChanged()
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(groups(session) == [sales] && groups(nil) == [sales])
         #expect(bench.sessions.session(session) != nil)
         #expect(bench.journal.records.map(\.result) == ["groups-lost"])
@@ -73,7 +73,7 @@ struct AccountMonitorTests {
         bench.accounts.list([AccountFixture.alice: "other"])
         bench.accounts.put([:])
         await bench.watch.listsHaveChanged()
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(groups(nil) == [])
         await bench.watch.watch([])
         #expect(groups(nil) == nil)
@@ -85,7 +85,7 @@ struct AccountMonitorTests {
         do {
             let bench = try AccountFixture(files)
             bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
-            await bench.watch.look()
+            await bench.watch.compare()
             _ = try await bench.login(AccountFixture.alice)
             _ = try await bench.login(AccountFixture.bob)
             try bench.ledger.close()
@@ -93,12 +93,12 @@ struct AccountMonitorTests {
         let bench = try AccountFixture(files)
         bench.accounts.list([AccountFixture.bob: "b"])
         #expect(bench.sessions.allSessions.count == 2)
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(bench.sessions.allSessions.map(\.user) == [AccountFixture.bob])
         #expect(bench.journal.records.map(\.result) == ["account-ended"])
         bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
         await bench.watch.listsHaveChanged()
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(bench.sessions.sessions(of: AccountFixture.alice).isEmpty)
         #expect(bench.journal.records.count == 1)
     }
@@ -108,16 +108,16 @@ struct AccountMonitorTests {
         let files = try TestFiles()
         let bench = try AccountFixture(files)
         bench.accounts.list([AccountFixture.alice: "a"])
-        await bench.watch.look()
+        await bench.watch.compare()
         let session = try await bench.login(AccountFixture.alice)
         try bench.ledger.close()
         bench.accounts.list([AccountFixture.bob: "b"])
         await bench.watch.listsHaveChanged()
-        await bench.watch.look()
+        await bench.watch.compare()
         // In memory it counts already.
         #expect(bench.sessions.session(session) == nil)
         let asked = bench.accounts.timesAsked.load(ordering: .relaxed)
-        await bench.watch.look()
+        await bench.watch.compare()
         #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == asked + 1)
     }
 
@@ -130,22 +130,22 @@ struct AccountMonitorTests {
             ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         var waits = SweepBackoff()
         let start = ContinuousClock.now
-        func look(after seconds: Int) async -> [RegistrationID] {
+        func dueIDs(after seconds: Int) async -> [RegistrationID] {
             let now = start + .seconds(seconds)
             let due = await sweeper.due(by: &waits, now)
             for id in due { waits.ended(id, isDone: id == ids[1], isClaimed: false, now) }
             return due
         }
-        #expect(await look(after: 0) == ids)
-        #expect(await look(after: 0) == [ids[1]])
-        #expect(await look(after: 1).contains(ids[0]))
-        #expect(await !look(after: 2).contains(ids[0]))
-        #expect(await look(after: 3).contains(ids[0]))
-        #expect(await !look(after: 6).contains(ids[0]))
-        #expect(await look(after: 7).contains(ids[0]))
+        #expect(await dueIDs(after: 0) == ids)
+        #expect(await dueIDs(after: 0) == [ids[1]])
+        #expect(await dueIDs(after: 1).contains(ids[0]))
+        #expect(await !dueIDs(after: 2).contains(ids[0]))
+        #expect(await dueIDs(after: 3).contains(ids[0]))
+        #expect(await !dueIDs(after: 6).contains(ids[0]))
+        #expect(await dueIDs(after: 7).contains(ids[0]))
         #expect(waits.count == 1)
         ledger.markForDeletion([])
-        #expect(await look(after: 100).isEmpty)
+        #expect(await dueIDs(after: 100).isEmpty)
         #expect(waits.count == 0)
     }
 
@@ -165,7 +165,7 @@ struct AccountMonitorTests {
         #expect(await sweeper.due(by: &waits, now).isEmpty)
         ledger.markForDeletion(ids)
         let more = await sweeper.due(by: &waits, now)
-        #expect(more == Array(ids[2..<RegistrationSweeper.atOnce]))
+        #expect(more == Array(ids[2..<RegistrationSweeper.maximumInProgress]))
         #expect(await sweeper.due(by: &waits, now).isEmpty)
         // A call holds the first one.
         let claim = try await ledger.begin(

@@ -103,25 +103,25 @@ struct AccountRecheckTests {
         // Ahead by 60 days and back again: nothing has become older by that.
         let wall = bench.clock.clocks.wall()
         bench.clock.setWall(WallTime(seconds: wall.seconds + 60 * 86_400))
-        await review.endOldGrants()
+        await review.expireOldGrants()
         bench.clock.setWall(wall)
-        await review.endOldGrants()
+        await review.expireOldGrants()
         #expect(bench.sessions.session(old) != nil)
         #expect(try await pendingDeletion().isEmpty)
 
         bench.clock.advance(by: .seconds(43_200))
         let fresh = try await bench.login(Bench.alice)
         bench.clock.advance(by: .seconds(43_199))
-        await review.endOldGrants()
+        await review.expireOldGrants()
         #expect(bench.journal.records.isEmpty)
         bench.clock.advance(by: .seconds(1))
-        await review.endOldGrants()
+        await review.expireOldGrants()
         #expect(bench.sessions.allSessions.map(\.id) == [fresh])
         #expect(bench.journal.records.map(\.result).allSatisfy { $0 == "login-too-old" })
 
         for _ in 0..<29 {
             bench.clock.advance(by: .seconds(86_400))
-            await review.endOldGrants()
+            await review.expireOldGrants()
         }
         #expect(try await pendingDeletion() == [device])
         #expect(try await bench.ledger.registrations(of: Bench.bob).map(\.id).contains(withoutAccount))
@@ -129,7 +129,7 @@ struct AccountRecheckTests {
         let kept = try await register(3, Bench.alice)
         chain.value = AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)])
         bench.clock.advance(by: .seconds(40 * 86_400))
-        await review.endOldGrants()
+        await review.expireOldGrants()
         #expect(try await pendingDeletion() == [device])
         #expect(try await bench.ledger.registrations(of: Bench.alice).map(\.id) == [kept])
     }

@@ -29,13 +29,13 @@ struct AuthenticatorScopeSettingsTests {
     func mistakes() {
         #expect(
             read(#"fixed: { users: ["A?"], groups: ["a b"] }"#).1 == [
-                "gateway.yaml:1:34: authenticators[0].fixed.users: \"A?\" is no pattern of names; write a-z 0-9 _ @ . - "
+                "gateway.yaml:1:34: authenticators[0].fixed.users: \"A?\" is not a name pattern; use a-z 0-9 _ @ . - "
                     + "and *",
-                "gateway.yaml:1:50: authenticators[0].fixed.groups: \"a b\" is no name of a group",
+                "gateway.yaml:1:50: authenticators[0].fixed.groups: \"a b\" is not a group name",
             ])
         #expect(
             read("fixed: { users: [] }").1 == [
-                "gateway.yaml:1:34: warning: authenticators[0].fixed.users: is empty: it may vouch for nobody"
+                "gateway.yaml:1:34: warning: authenticators[0].fixed.users: is empty; this authenticator accepts nobody"
             ])
         #expect(read("fixed: { users: alice }").1.count == 1)
     }

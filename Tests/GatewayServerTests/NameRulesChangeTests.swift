@@ -24,11 +24,11 @@ struct NameRulesChangeTests {
             ])
         #expect(
             effects(strip, NameRules(), ["alice"]) == [
-                #""alice@example.com", who is alice, would be alice@example.com"#
+                #""alice@example.com", now alice, would be alice@example.com"#
             ])
         #expect(
             effects(NameRules(escaping: .hex), NameRules(), ["a_x20b", "c"]) == [
-                #""a b", who is a_x20b, would have no canonical form"#
+                #""a b", now a_x20b, would have no canonical form"#
             ])
         #expect(
             effects(NameRules(), NameRules(escaping: .hex), ["a_x20b", "c"]) == ["a_x20b would be a_x5fx20b"])

@@ -17,7 +17,7 @@ struct ReadinessTests {
         for second in 0..<30 as Range<Int64> { calls.recordRejection(at(second)) }
         #expect(await readiness.obstacle(now: at(30)) == nil)
         calls.recordRejection(at(30))
-        #expect(await readiness.obstacle(now: at(31)) == "overloaded: calls have been refused for 30 s")
+        #expect(await readiness.obstacle(now: at(31)) == "overloaded: calls have been rejected for 30 s")
         #expect(await readiness.obstacle(now: at(36)) == nil)
         readiness.enter(.draining)
         #expect(await readiness.obstacle(now: at(31)) == "draining")

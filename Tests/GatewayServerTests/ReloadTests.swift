@@ -66,7 +66,7 @@ struct ReloadTests {
         let (good, flaky) = (Quiet(), Flaky(file: try files.write("1", to: "file")))
         let service = ReloadService(
             [good, flaky], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        let run = Task { await service.reload(on: service.looks) }
+        let run = Task { await service.reload(on: service.wakeUps) }
         async let first = service.reloadNow()
         async let second = service.reloadNow()
         // Two that ask may share a look; each look reads everything.
@@ -136,13 +136,13 @@ struct ReloadTests {
     func watch() throws {
         let files = try TestFiles()
         var watch = FileChangeDetector(["\(files.path)/a", "\(files.path)/b"])
-        var seen = [watch.look()]
+        var seen = [watch.checkForChanges()]
         try files.write("1", to: "a")
-        seen += [watch.look(), watch.look()]
+        seen += [watch.checkForChanges(), watch.checkForChanges()]
         try files.write("22", to: "a")
-        seen += [watch.look()]
+        seen += [watch.checkForChanges()]
         try files.write("333", to: "b")
-        seen += [watch.look(), watch.look()]
+        seen += [watch.checkForChanges(), watch.checkForChanges()]
         #expect(seen == [false, true, false, true, true, false])
     }
 }

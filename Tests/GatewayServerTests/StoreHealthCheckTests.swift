@@ -29,9 +29,9 @@ struct StoreHealthCheckTests {
         let readiness = Readiness(stores: [check])
         #expect(await readiness.obstacle() == "starting")
         readiness.enter(.serving)
-        #expect(await readiness.obstacle() == "journal: no write has ended for 0.02 s")
+        #expect(await readiness.obstacle() == "journal: no write has completed for 0.02 s")
         clock.advance(by: .milliseconds(20))
-        #expect(await readiness.obstacle() == "journal: no write has ended for 0.02 s")
+        #expect(await readiness.obstacle() == "journal: no write has completed for 0.02 s")
         #expect(store.asked.value == 1)
         store.finish(nil)
         // The question that hung is answered now or was answered before; the next one finds its answer waiting.

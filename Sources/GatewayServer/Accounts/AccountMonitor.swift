@@ -2,16 +2,17 @@ internal import GatewayCore
 internal import GatewayStore
 internal import Logging
 
-/// Sees which accounts have ended or have another password since they were looked at last, be it before a restart.
+/// Detects accounts that have ended or changed their password since the previous comparison, which may predate a
+/// restart. It reads account lists, such as users files.
 actor AccountMonitor {
-    /// What is known of the lists of one kind of authenticator: their accounts count together.
+    /// The state of all lists of one kind of authenticator. Their accounts are compared together.
     private struct Watched {
         let name: PluginName
         let lists: [any AccountList]
         var reconciled: [UserName: AccountFingerprint]?
         var holdsUntil: WallTime?
         var isDue = true
-        var complaint: String?
+        var lastError: String?
     }
 
     private var watched: [Watched]
@@ -31,7 +32,7 @@ actor AccountMonitor {
         self.logger = logger
     }
 
-    /// Watches these lists from now on. What was settled of a kind that stays is gone on from.
+    /// Replaces the watched lists. The completed state of a kind that remains is kept.
     func watch(_ lists: [(name: PluginName, list: any AccountList)]) {
         let reconciled = Dictionary(watched.map { ($0.name, $0.reconciled) }) { first, _ in first }
         sessions.keepGroupLists(of: Set(lists.map(\.name)))
@@ -45,13 +46,14 @@ actor AccountMonitor {
         }
     }
 
-    /// The lists have been read again: the next look goes through all of them.
+    /// Marks every list for comparison at the next `compare()`. Called after the lists were read again.
     func listsHaveChanged() {
         for index in watched.indices { watched[index].isDue = true }
     }
 
-    /// Looks at those that have changed, whose time has come, or that could not be settled before.
-    func look() async {
+    /// Compares the lists that have changed, whose next change of status by time is due, or whose last comparison
+    /// failed.
+    func compare() async {
         let now = clocks.wall()
         for index in watched.indices {
             guard watched[index].isDue || watched[index].holdsUntil.map({ $0 <= now }) == true else { continue }
@@ -63,14 +65,14 @@ actor AccountMonitor {
         let name = watched[index].name
         watched[index].isDue = false
         let snapshots = watched[index].lists.map { $0.accounts(at: now) }
-        // Of two lists with one name the earlier decides on a login.
+        // If two lists hold the same name, the earlier one decides its logins.
         let marks = snapshots.reduce(into: [UserName: AccountFingerprint]()) {
             $0.merge($1.marks) { first, _ in first }
         }
         let named = snapshots.reduce(into: [UserName: Set<GroupName>]()) { $0.merge($1.groups) { first, _ in first } }
-        // Who is listed without groups is in none, which is more than not knowing.
+        // A listed account without groups is in none, which differs from an account whose groups are unknown.
         let groups = Dictionary(uniqueKeysWithValues: marks.keys.map { ($0, named[$0] ?? []) })
-        // In memory, and so before anything that can fail.
+        // This changes memory only, so it comes before the steps that can fail.
         let fewerGroups = revocation.replaceGroups(groups, of: name)
         do throws(LedgerUnavailable) {
             let before: [UserName: AccountFingerprint]
@@ -83,13 +85,13 @@ actor AccountMonitor {
             if !changes.isEmpty { try await revocation.reconcile(changes, of: name) }
             watched[index].reconciled = marks
             watched[index].holdsUntil = snapshots.compactMap(\.holdsUntil).min()
-            watched[index].complaint = nil
+            watched[index].lastError = nil
         } catch {
             watched[index].isDue = true
-            if watched[index].complaint != error.detail {
+            if watched[index].lastError != error.detail {
                 logger.error("Account changes could not be applied", metadata: ["detail": "\(error.detail)"])
             }
-            watched[index].complaint = error.detail
+            watched[index].lastError = error.detail
         }
         await revocation.recordLostGroups(of: fewerGroups, name)
     }

@@ -3,11 +3,14 @@ internal import GatewayCore
 internal import GatewayStore
 internal import Logging
 
-/// Accounts whose authenticator tells only at a login whether they are good: what they were granted ends with time.
+/// Expiry of sessions and registrations whose authenticator reports an account's status only at a login.
 extension AccountRecheck {
-    /// Ends the sessions of such accounts whose login is too long ago, and marks the registrations that were not renewed for too
-    /// long. Decides by the time that both clocks agree on: a wall clock that jumps ahead deletes no device.
-    func endOldGrants() async {
+    /// Ends the sessions of such accounts whose login is older than the configured limit, and marks for deletion the
+    /// registrations that were not renewed within the limit.
+    ///
+    /// The ages are computed from the time that the wall clock and the monotonic clock agree on, so a wall clock that
+    /// jumps forward deletes nothing.
+    func expireOldGrants() async {
         let (authenticators, rules) = (chain.value.authenticatorsWithoutStatus, authentication.value)
         if authenticators.isEmpty { return }
         let now = sessions.agreedTime.seconds

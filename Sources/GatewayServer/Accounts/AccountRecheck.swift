@@ -4,18 +4,20 @@ internal import GatewayStore
 internal import Logging
 internal import ServiceLifecycle
 
-/// Looks every ten minutes at the accounts that sessions began with and that registrations were made by: one that PAM has locked
-/// or let expire has no file whose change would tell.
+/// The service that queries the status of every account with a session or a registration, every ten minutes.
+///
+/// It covers accounts whose status changes without a change of a watched file, for example an account that PAM locks or
+/// expires.
 struct AccountRecheck: Service {
     let sessions: SessionRegister
     let chain: HotSwappable<AuthenticatorChain>
     let revocation: UserRevocation
-    /// How long what accounts without status were granted lasts.
+    /// The rules that limit how long sessions and registrations of accounts without status last.
     let authentication: HotSwappable<AuthenticationRules>
     let logger: Logger
     var period = Duration.seconds(600)
-    private let looks: AsyncStream<Void>
-    private let look: AsyncStream<Void>.Continuation
+    private let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
 
     init(
         sessions: SessionRegister, chain: HotSwappable<AuthenticatorChain>, revocation: UserRevocation,
@@ -26,71 +28,77 @@ struct AccountRecheck: Service {
         self.revocation = revocation
         self.authentication = authentication
         self.logger = logger
-        (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Has all accounts looked at now: other authenticators are configured.
-    func wake() { look.yield() }
+    /// Starts a recheck of all accounts now. Called when the configured authenticators have changed.
+    func wake() { wakeUp.yield() }
 
-    /// How many accounts are looked at at once: logins need the workers too.
-    private static let atOnce = 2
+    /// The number of accounts that are queried at once. It is small because logins need the same workers.
+    private static let maximumConcurrent = 2
 
-    /// So many users may end at once, or a tenth of all. More of them are taken for a directory that has forgotten its users.
+    /// The number of users that may end between two rechecks; a tenth of all users if that is more. A higher number is
+    /// attributed to a user directory that has lost its entries.
     private static let maximumEndingTogether = 10
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await withTaskGroup { tasks in
                 tasks.addTask {
-                    while (try? await Task.sleep(for: period)) != nil { look.yield() }
-                    look.finish()
+                    while (try? await Task.sleep(for: period)) != nil { wakeUp.yield() }
+                    wakeUp.finish()
                 }
                 tasks.addTask {
                     var suspects: Set<Account> = []
-                    // Asks nobody, so that it need not wait for directories that start beside the gateway.
-                    await endOldGrants()
-                    for await _ in looks {
+                    // This queries no authenticator and therefore does not wait for user directories that start at the
+                    // same time.
+                    await expireOldGrants()
+                    for await _ in wakeUps {
                         await review(&suspects)
-                        await endOldGrants()
+                        await expireOldGrants()
                     }
                 }
             }
         }
     }
 
-    /// Looks at every account that has a session or a registration, once. Then the sessions end that began with one that has ended;
-    /// devices are deleted after a second look that says the same, since they do not come back before somebody opens the app.
+    /// Queries every account that has a session or a registration once. Sessions of ended accounts end at once.
+    /// Registrations are deleted only if a second recheck confirms the first, because a device registers again only
+    /// when somebody opens the app.
     ///
-    /// - Parameter suspects: the accounts whose users' devices are deleted if they have still ended.
+    /// - Parameter suspects: The accounts that the previous recheck found ended. On return, those that this recheck
+    ///   found ended for the first time.
     func review(_ suspects: inout Set<Account>) async {
-        // One for the whole look: of another configuration's authenticators nothing follows for these accounts.
+        // One chain for the whole recheck: the authenticators of another configuration say nothing about these
+        // accounts.
         let chain = chain.value
         let withSession = Set(sessions.allSessions.map(\.account))
         let accounts = withSession.union(await registeringAccounts(chain)).union(suspects)
-        let found = await lookAt(accounts, chain)
-        // Nothing can be concluded from a part of them.
+        let found = await queryStatus(accounts, chain)
+        // A cancelled recheck has seen only some of the accounts, and nothing follows from that.
         guard !Task.isCancelled else { return }
         sessions.keepNotedGroups(of: accounts)
         var ending = withSession.intersection(found.ended.keys)
-        // Who is denied may be so for the hour or the place, and who has another account that is good is still somebody.
+        // A disabled account may be so for an hour or an address only, and a user with another good account still
+        // exists.
         var deletable = Set(
             found.ended.filter { account, reason in
                 reason != .disabled && !found.good.contains(account.user)
                     && chain.requiresRecheck(account.authenticator)
             }.keys)
-        // Others have ended by a list, or by the configuration.
-        let seeming = ending.union(deletable).filter { chain.requiresRecheck($0.authenticator) }
-        if !isPlausible(seeming, of: accounts.filter { chain.requiresRecheck($0.authenticator) }) {
-            ending.subtract(seeming)
+        // The other accounts ended by an account list or by the configuration, which is certain.
+        let uncertain = ending.union(deletable).filter { chain.requiresRecheck($0.authenticator) }
+        if !isPlausible(uncertain, of: accounts.filter { chain.requiresRecheck($0.authenticator) }) {
+            ending.subtract(uncertain)
             deletable = []
         }
         for account in ending {
-            await act(on: account, alsoIfDenied: true) { revocation throws(LedgerUnavailable) in
+            await revokeIfStillEnded(account, alsoIfDenied: true) { revocation throws(LedgerUnavailable) in
                 try await revocation.endSessions(of: account)
             }
         }
         for account in deletable.intersection(suspects) {
-            await act(on: account, alsoIfDenied: false) { revocation throws(LedgerUnavailable) in
+            await revokeIfStillEnded(account, alsoIfDenied: false) { revocation throws(LedgerUnavailable) in
                 try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
             }
         }
@@ -102,7 +110,7 @@ struct AccountRecheck: Service {
         }
     }
 
-    /// Whether so many users can have ended since the look before.
+    /// Returns whether so many users can have ended since the previous recheck. Logs an error if not.
     private func isPlausible(_ ended: Set<Account>, of accounts: Set<Account>) -> Bool {
         let (ended, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
         guard ended.count > max(Self.maximumEndingTogether, all.count / 10) else { return true }
@@ -113,8 +121,8 @@ struct AccountRecheck: Service {
         return false
     }
 
-    /// The accounts that registrations were made by. Whose authenticator is no longer configured keeps them: nobody can say any
-    /// more how the account stands, and the next registration tells who vouches now.
+    /// Returns the accounts that have registrations. Accounts of an authenticator that is no longer configured are left
+    /// out: their status cannot be queried, and the next registration states the new authenticator.
     private func registeringAccounts(_ chain: AuthenticatorChain) async -> [Account] {
         do throws(LedgerUnavailable) {
             return try await sessions.registeringAccounts().filter { chain.requiresRecheck($0.authenticator) }
@@ -124,8 +132,8 @@ struct AccountRecheck: Service {
         }
     }
 
-    /// Those of the accounts that have ended, and why, and the users of those that are good.
-    private func lookAt(
+    /// Returns the accounts that have ended with the reason, and the users of the accounts that are good.
+    private func queryStatus(
         _ accounts: Set<Account>, _ chain: AuthenticatorChain
     ) async -> (ended: [Account: InvalidCredentialReason], good: Set<UserName>) {
         var ended: [Account: InvalidCredentialReason] = [:]
@@ -133,10 +141,10 @@ struct AccountRecheck: Service {
         var unknown = 0
         await withTaskGroup(of: (Account, AccountStatus?).self) { tasks in
             var rest = accounts.makeIterator()
-            func lookAtNext() {
+            func queryNext() {
                 if let account = rest.next() { tasks.addTask { (account, await chain.status(of: account)) } }
             }
-            for _ in 0..<Self.atOnce { lookAtNext() }
+            for _ in 0..<Self.maximumConcurrent { queryNext() }
             while let (account, status) = await tasks.next(), !Task.isCancelled {
                 switch status {
                 case .ended(let reason): ended[account] = reason
@@ -148,7 +156,7 @@ struct AccountRecheck: Service {
                 case .unknown: unknown += 1
                 case nil: break
                 }
-                lookAtNext()
+                queryNext()
             }
         }
         if unknown > 0 {
@@ -159,14 +167,15 @@ struct AccountRecheck: Service {
         return (ended, good)
     }
 
-    /// Takes something back, if the account has still ended: looks at many take their time.
-    private func act(
-        on account: Account, alsoIfDenied: Bool, _ takeBack: (UserRevocation) async throws(LedgerUnavailable) -> Void
+    /// Runs `revoke` if the account's status is still ended. A recheck of many accounts takes time, in which a status
+    /// can change.
+    private func revokeIfStillEnded(
+        _ account: Account, alsoIfDenied: Bool, _ revoke: (UserRevocation) async throws(LedgerUnavailable) -> Void
     ) async {
         guard case .ended(let reason) = await chain.value.status(of: account), alsoIfDenied || reason != .disabled
         else { return }
         do throws(LedgerUnavailable) {
-            try await takeBack(revocation)
+            try await revoke(revocation)
         } catch {
             logger.error(
                 "Revocation could not be recorded; it lasts until the next start",

@@ -2,17 +2,18 @@ internal import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// Deletes at the backend what is marked for it in the ledger: registrations of revoked users, and those that a device gave up
-/// while the backend would not take it.
+/// Deletes at the backend the registrations that the ledger marks for deletion: those of revoked users, and those that
+/// a device deleted while the backend did not accept it.
 ///
-/// What fails is tried again, after a second first, and then after longer and longer. What is marked when the gateway ends is
-/// found at the next start. A deletion that takes long keeps no other waiting, up to `atOnce` of them.
+/// A failed deletion is repeated after one second, then after intervals that double up to 300 seconds. The ledger keeps
+/// the marks, so a restart continues the work. Up to `maximumInProgress` deletions run at the same time, so a slow one
+/// does not delay the others.
 final class RegistrationSweeper: Sendable {
     private let ledger: any RegistrationLedger
     private let logger: Logger
-    private let looks: AsyncStream<Void>
-    private let look: AsyncStream<Void>.Continuation
-    /// Deletions that have ended since the last look.
+    private let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
+    /// The deletions that have finished since the ledger was last read.
     private let ended = Mutex<[Ended]>([])
 
     private struct Ended {
@@ -20,34 +21,34 @@ final class RegistrationSweeper: Sendable {
         let isDone: Bool
     }
 
-    /// How often the ledger is looked at without having been woken.
+    /// The period after which the ledger is read without a call of `wake()`.
     private static let period = Duration.milliseconds(500)
-    /// How many registrations are read at a look, beside those that are worked on or left alone.
+    /// The number of registrations that one read returns, in addition to those in progress or waiting for a retry.
     private static let batch = 256
-    /// How many deletions are under way at once.
-    static let atOnce = 16
+    /// The maximum number of deletions in progress.
+    static let maximumInProgress = 16
 
     init(ledger: any RegistrationLedger, logger: Logger) {
         self.ledger = ledger
         self.logger = logger
-        (looks, look) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (wakeUps, wakeUp) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Has the ledger looked at now.
-    func wake() { look.yield() }
+    /// Reads the ledger now.
+    func wake() { wakeUp.yield() }
 
-    /// Works until the task is cancelled.
+    /// Runs until the task is cancelled.
     ///
-    /// - Parameter sweep: deletes one registration, and says whether there is nothing more to delete now.
+    /// - Parameter sweep: Deletes one registration and returns whether the deletion is complete.
     func run(_ sweep: @escaping @Sendable (RegistrationID) async -> Bool) async {
         await withDiscardingTaskGroup { tasks in
-            tasks.addTask { [look] in
-                while (try? await Task.sleep(for: Self.period)) != nil { look.yield() }
-                look.finish()
+            tasks.addTask { [wakeUp] in
+                while (try? await Task.sleep(for: Self.period)) != nil { wakeUp.yield() }
+                wakeUp.finish()
             }
             var waits = SweepBackoff()
-            for await _ in looks {
-                takeEnded(&waits)
+            for await _ in wakeUps {
+                collectEnded(&waits)
                 for id in await due(by: &waits, .now) {
                     tasks.addTask { [self] in
                         let end = Ended(id: id, isDone: await sweep(id))
@@ -59,7 +60,7 @@ final class RegistrationSweeper: Sendable {
         }
     }
 
-    private func takeEnded(_ waits: inout SweepBackoff) {
+    private func collectEnded(_ waits: inout SweepBackoff) {
         let all = ended.withLock { ended in
             defer { ended = [] }
             return ended
@@ -67,9 +68,9 @@ final class RegistrationSweeper: Sendable {
         for end in all { waits.ended(end.id, isDone: end.isDone, isClaimed: ledger.isClaimed(end.id), .now) }
     }
 
-    /// What is to be deleted now, as many as may be under way; they count as under way from now on.
+    /// Returns the registrations to delete now, at most as many as may be in progress, and counts them as in progress.
     func due(by waits: inout SweepBackoff, _ now: ContinuousClock.Instant) async -> [RegistrationID] {
-        guard waits.inProgress < Self.atOnce else { return [] }
+        guard waits.inProgress < Self.maximumInProgress else { return [] }
         let marked: [RegistrationID]
         do throws(LedgerUnavailable) {
             marked = try await ledger.pendingDeletion(limit: Self.batch + waits.count)
@@ -79,18 +80,18 @@ final class RegistrationSweeper: Sendable {
         }
         waits.keep(Set(marked))
         let due = marked.filter { waits.isDue($0, now, isClaimed: ledger.isClaimed) }
-            .prefix(Self.atOnce - waits.inProgress)
+            .prefix(Self.maximumInProgress - waits.inProgress)
         for id in due { waits.begun(id) }
         return Array(due)
     }
 }
 
-/// Which registrations are being deleted, and until when those are left alone that could not be.
+/// The deletions in progress, and the retry time of those that failed.
 struct SweepBackoff {
     private struct Entry {
         var wait: Duration
         var until: ContinuousClock.Instant
-        /// Whether a call held the registration, so that the deletion went ahead of it.
+        /// Whether a call held the claim of the registration when its deletion failed.
         var wasClaimed: Bool
     }
 
@@ -100,13 +101,14 @@ struct SweepBackoff {
     static let shortest = Duration.seconds(1)
     static let longest = Duration.seconds(300)
 
-    /// How many registrations are known here.
+    /// The number of registrations that are in progress or waiting for a retry.
     var count: Int { entries.count + begun.count }
 
-    /// How many deletions are under way.
+    /// The number of deletions in progress.
     var inProgress: Int { begun.count }
 
-    /// Whether the registration is neither being deleted nor left alone. One that a call held is due when the call has ended.
+    /// Returns whether the registration is neither in progress nor waiting for a retry. A registration that a call
+    /// claimed is due as soon as the call releases it.
     func isDue(
         _ id: RegistrationID, _ now: ContinuousClock.Instant, isClaimed: (RegistrationID) -> Bool
     ) -> Bool {
@@ -117,7 +119,7 @@ struct SweepBackoff {
 
     mutating func begun(_ id: RegistrationID) { begun.insert(id) }
 
-    /// Notes how a deletion ended.
+    /// Records the result of a deletion.
     mutating func ended(
         _ id: RegistrationID, isDone: Bool, isClaimed: Bool, _ now: ContinuousClock.Instant
     ) {
@@ -127,7 +129,7 @@ struct SweepBackoff {
         entries[id] = Entry(wait: wait, until: now + wait, wasClaimed: isClaimed)
     }
 
-    /// Forgets what is no longer marked.
+    /// Removes the entries of registrations that are no longer marked for deletion.
     mutating func keep(_ marked: Set<RegistrationID>) {
         entries = entries.filter { marked.contains($0.key) || begun.contains($0.key) }
     }

@@ -3,10 +3,10 @@ internal import GatewayCore
 internal import GatewayStore
 internal import Logging
 
-/// Takes back what users were granted: remembered passwords, sessions, tokens, registrations.
+/// Revokes what users were granted: cached password results, sessions, tokens and registrations.
 ///
-/// In this order: nobody remembers the old password any more, then tokens and sessions end, then registrations are deleted at
-/// the backend. Whoever logs in meanwhile is judged by what the authenticators say now.
+/// The order is fixed. First the caches forget the old password, then tokens and sessions end, then the backend
+/// registrations are deleted. A login in the meantime is verified by the authenticators in their present state.
 struct UserRevocation: Sendable {
     let sessions: SessionRegister
     let passwordCache: PasswordCache
@@ -16,7 +16,7 @@ struct UserRevocation: Sendable {
     let sweeper: RegistrationSweeper
     let logger: Logger
 
-    /// Settles what became of an authenticator's accounts. The loss comes first, and the record as soon as there can be one.
+    /// Applies the changes of an authenticator's accounts. The revocation comes first; its journal records follow.
     func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
         forget(changes.revoked.keys)
         try await sessions.reconcile(changes, of: authenticator)
@@ -30,11 +30,11 @@ struct UserRevocation: Sendable {
         await write(records)
     }
 
-    /// Revokes one user, for an account that was found to have ended.
+    /// Revokes one user whose account has ended, and records it.
     func revoke(
         _ user: UserName, because end: AccountEndReason, authenticator: PluginName
     ) async throws(LedgerUnavailable) {
-        try await takeBack(user)
+        try await revokeWithoutRecord(user)
         logger.notice("User revoked", metadata: ["user": "\(user)", "reason": "\(end.rawValue)"])
         do throws(JournalUnavailable) {
             try await journal.record([record(user, end, authenticator: authenticator)])
@@ -43,14 +43,15 @@ struct UserRevocation: Sendable {
         }
     }
 
-    /// Ends the sessions that began with an account, and has its password asked about again. The user's devices stay.
+    /// Ends the sessions that began with an account and drops its cached password results. The user's registrations
+    /// stay.
     func endSessions(of account: Account) async throws(LedgerUnavailable) {
         passwordCache.forget(account.user)
         try await end(sessions.sessions(of: account.user).filter { $0.account == account }, because: .ended)
         logger.notice("Sessions of an account revoked", metadata: ["user": "\(account.user)"])
     }
 
-    /// Ends sessions, and records each.
+    /// Ends sessions and records each of them.
     func end(_ ending: [Session], because end: AccountEndReason) async throws(LedgerUnavailable) {
         var records: [JournalRecord] = []
         var fault: LedgerUnavailable?
@@ -58,7 +59,7 @@ struct UserRevocation: Sendable {
             do throws(LedgerUnavailable) {
                 guard try await sessions.endAtOnce(session.id, of: session.user) else { continue }
             } catch {
-                // In memory it has ended all the same.
+                // The session has ended in memory even if the ledger cannot be written.
                 fault = error
             }
             records.append(record(session.user, end, authenticator: session.authenticator, session: session.id))
@@ -71,31 +72,31 @@ struct UserRevocation: Sendable {
         if let fault { throw fault }
     }
 
-    /// Has tokens lose the groups that the accounts of an authenticator's list have lost, at once.
+    /// Replaces the groups of the accounts of an authenticator's list. Tokens lose the removed groups at once.
     ///
-    /// - Returns: who has lost one; `recordLostGroups` follows.
+    /// - Returns: The users that have lost a group. The caller passes them to `recordLostGroups`.
     func replaceGroups(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) -> Set<UserName> {
         let users = sessions.replaceGroups(groups, of: authenticator)
-        // A remembered password stands for the groups that it was found with.
+        // A cached password result contains the groups of its verification.
         for user in users { passwordCache.forget(user) }
         return users
     }
 
-    /// Has the tokens of one account lose the groups that it has lost, at once.
+    /// Updates the groups of one account. Its tokens lose the removed groups at once.
     func noteGroups(_ groups: Set<GroupName>, of account: Account) async {
         guard sessions.noteGroups(groups, of: account) else { return }
         passwordCache.forget(account.user)
         await recordLostGroups(of: [account.user], account.authenticator)
     }
 
-    /// Writes down who has lost groups.
+    /// Logs and records the users that have lost groups.
     func recordLostGroups(of users: Set<UserName>, _ authenticator: PluginName) async {
         if users.isEmpty { return }
         logger.notice("Users removed from groups", metadata: ["users": "\(users.count)"])
         await write(users.sorted().map { record($0, .groupsLost, authenticator: authenticator) })
     }
 
-    /// Writes the records, so many at a time as the journal surely has room for.
+    /// Writes the records in batches of 1,000, which the journal's queue always has room for.
     private func write(_ records: [JournalRecord]) async {
         for start in stride(from: 0, to: records.count, by: 1000) {
             do throws(JournalUnavailable) {
@@ -106,14 +107,14 @@ struct UserRevocation: Sendable {
         }
     }
 
-    /// Takes back what one user was granted; the record is the caller's.
-    func takeBack(_ user: UserName) async throws(LedgerUnavailable) {
+    /// Revokes one user without a journal record, which the caller writes.
+    func revokeWithoutRecord(_ user: UserName) async throws(LedgerUnavailable) {
         forget(CollectionOfOne(user))
         try await sessions.revoke(user)
         sweeper.wake()
     }
 
-    /// Forgets what was said of the users' passwords, where they came from, and what they have sent.
+    /// Removes the users' cached password results, login throttling state and idempotency entries.
     private func forget(_ users: some Sequence<UserName>) {
         for user in users {
             passwordCache.forget(user)

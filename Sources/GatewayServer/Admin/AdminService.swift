@@ -5,7 +5,8 @@ internal import Logging
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// The admin listener: health, and what is for operators alone. A listener of its own, so that no header can lead here.
+/// The admin listener: health and metrics for operators. It is a separate listener, so no request header can reach it
+/// from the public one.
 struct AdminService: Service {
     let address: ListenAddress
     let readiness: Readiness
@@ -13,11 +14,11 @@ struct AdminService: Service {
     let logger: Logger
     let onListening: @Sendable (Int?) async -> Void
 
-    /// What the public listener takes; unless told otherwise the decoder takes 80 KiB and 1,000 fields. The path counts as a field.
-    /// What is more is answered 400, and ends the connection.
+    /// The same limits as on the public listener; the decoder's defaults are 80 KiB and 1,000 fields. The path counts
+    /// as a field. A larger head gets the response 400 and closes the connection.
     private static let heads = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)
-    /// How long a connection is kept on which nothing is asked, or a request does not go on.
+    /// The time after which a connection without a request, or with an incomplete one, is closed.
     private static let idleTime = TimeAmount.seconds(60)
 
     func run() async throws {

@@ -2,19 +2,19 @@ internal import Gateway
 internal import GatewayCore
 internal import Logging
 
-/// From the authenticators that are configured to the chain that is asked: validated all, then made.
+/// Validates the configured authenticators and creates the authenticator chain from them.
 struct AuthenticatorAssembly {
     let plugins: [ConfiguredPlugin]
     let names: NameRules
     let pool: BlockingPool
-    /// Where files are read; with the other work where there is none.
+    /// The pool that reads files. If it is nil, `pool` reads them.
     var filePool: BlockingPool?
     let clocks: Clocks
     let logger: Logger
-    /// Where what they say is counted; nil for nowhere.
+    /// The counters of authentication results; nil if they are not counted.
     var metrics: CallMetrics?
 
-    /// Everything wrong with any of them.
+    /// Returns the problems of all authenticators.
     func problems() async -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for index in plugins.indices {
@@ -23,23 +23,25 @@ struct AuthenticatorAssembly {
         return problems
     }
 
-    /// What is made of them.
+    /// The created authenticators.
     struct Made {
-        /// All, in the order of the configuration.
+        /// The chain in the order of the configuration.
         var chain: AuthenticatorChain
-        /// What each was made of.
+        /// Each authenticator with the configuration that it was created from.
         fileprivate var links: [(plugin: ConfiguredPlugin, isLastOfItsKind: Bool, authenticator: any Authenticator)] =
             []
-        /// Those that live on files.
+        /// The authenticators that read files.
         var reloadable: [any ReloadableAuthenticator] = []
-        /// Those that have a list of their accounts.
+        /// The authenticators that have a list of their accounts.
         var lists: [(name: PluginName, list: any AccountList)] = []
     }
 
-    /// Makes them, for a gateway that knows what was revoked.
+    /// Creates the authenticators.
     ///
-    /// - Parameter former: what was made of an earlier configuration. Whoever is configured as before and lives on no files is
-    ///   taken over as it is, with its workers and its connections; the rest is made anew.
+    /// - Parameters:
+    ///   - revocations: The list of revoked tokens and sessions.
+    ///   - former: The authenticators of the previous configuration. One with unchanged configuration that reads no
+    ///     files is reused with its workers and connections. The others are created again.
     func make(revocations: any RevocationList, keepingFrom former: Made? = nil) async throws -> Made {
         var made = Made(chain: AuthenticatorChain([]))
         var links: [AuthenticatorChain.Link] = []
@@ -96,7 +98,7 @@ struct AuthenticatorAssembly {
 }
 
 extension AuthenticatorAssembly.Made {
-    /// The authenticator that was made of the same settings, unless it lives on files.
+    /// Returns the authenticator that was created from the same settings, unless it reads files.
     fileprivate func authenticator(of plugin: ConfiguredPlugin, isLastOfItsKind: Bool) -> (any Authenticator)? {
         links.first { link in
             link.plugin.name == plugin.name && link.plugin.settings == plugin.settings
@@ -106,7 +108,7 @@ extension AuthenticatorAssembly.Made {
 }
 
 extension AuthenticatorAssembly.Made {
-    /// How busy those are that have workers or connections of their own.
+    /// The load of the authenticators that have workers or connections of their own.
     var loads: [(name: PluginName, load: [AuthenticatorLoad])] {
         links.compactMap { link in
             (link.authenticator as? any MeasuredAuthenticator).map { (link.plugin.name, $0.load) }

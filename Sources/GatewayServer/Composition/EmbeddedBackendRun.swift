@@ -3,18 +3,18 @@ public import NotifyBackend
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The embedded backend alone, until SIGTERM or SIGINT.
+/// A run of the embedded backend alone, until SIGTERM or SIGINT.
 public struct EmbeddedBackendRun: Sendable {
     private let backend: EmbeddedBackend
     private let logger: Logger
 
-    /// A run of one backend.
+    /// Creates a run of one backend.
     public init(_ backend: EmbeddedBackend, logger: Logger) {
         self.backend = backend
         self.logger = logger
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until a signal stops it.
     public func run() async throws {
         defer { LogWriter.standardError.flush() }
         try await ServiceGroup(

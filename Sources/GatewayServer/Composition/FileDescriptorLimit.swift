@@ -1,17 +1,19 @@
 internal import Foundation
 internal import Logging
 
-/// How many files and connections the process may have open at once.
+/// The limit of open file descriptors of the process.
 enum FileDescriptorLimit {
-    /// What the gateway can need: 10,000 connections of clients, 256 of the backend, and room for the stores and for admin.
+    /// The number that the gateway can need: 10,000 client connections, 256 backend connections, and reserve for the
+    /// stores and the admin listener.
     private static let wanted: rlim_t = 10_512
 
-    /// Raises the limit as far as the system lets this user, and warns where that is not far enough. Called at the start.
+    /// Raises the soft limit to the hard limit, and logs a warning if that is less than the gateway can need. Called at
+    /// the start.
     ///
-    /// Systems begin at 1,024 for the sake of programs that use select(2). Left there, a few hundred connections of clients
-    /// would keep the gateway from reaching its backend and the journal from its next segment.
+    /// The usual soft limit is 1,024, for programs that use select(2). With it, a few hundred client connections
+    /// prevent connections to the backend and new journal segments.
     ///
-    /// - Returns: how many of them clients and backend may take.
+    /// - Returns: The shares of clients and backend.
     static func raise(logger: Logger) -> Shares {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
@@ -29,15 +31,15 @@ enum FileDescriptorLimit {
         return shares
     }
 
-    /// Who may have how many, so that none is wanting where it matters: without one a connection can be neither taken nor refused,
-    /// and a call that was taken in does not reach the backend.
+    /// The distribution of the descriptors. Without a free descriptor, the gateway can neither accept nor reject a
+    /// connection, and an admitted call cannot reach the backend.
     struct Shares: Sendable, Hashable {
-        /// Connections of clients.
+        /// The maximum number of client connections.
         let clients: Int
-        /// Connections to the backend.
+        /// The maximum number of backend connections.
         let backend: Int
 
-        /// For stores, admin, the control socket, event loops and what authenticators have open.
+        /// The descriptors reserved for stores, admin listener, control socket, event loops and authenticators.
         private static let others = 96
 
         init(of limit: Int) {

@@ -9,7 +9,7 @@ internal import NIOPosix
 internal import NotifyBackend
 internal import ServiceLifecycle
 
-/// The whole gateway as one thing that runs: stores, backend, listeners, admin, put together from a configuration.
+/// The complete gateway: stores, backend, listeners and admin listener, composed from a configuration.
 public struct GatewayServer: Sendable {
     private let configuration: ServerConfiguration
     private let source: ConfigurationSource?
@@ -19,14 +19,15 @@ public struct GatewayServer: Sendable {
     private let keepsRestoredSessions: Bool
     private let onStarted: @Sendable (StartedGateway) async -> Void
 
-    /// A gateway for a configuration.
+    /// Creates a gateway of a configuration.
     ///
     /// - Parameters:
-    ///   - source: where the configuration came from, to be read again on SIGHUP and when an operator asks; without one only the
-    ///     files of users and keys are.
-    ///   - acceptsIdentityChange: whether it starts although `identity` is not what the ledger's names were made by.
-    ///   - keepsRestoredSessions: whether sessions go on although the ledger was restored from a copy.
-    ///   - onStarted: called once, when all listeners accept connections.
+    ///   - source: The source of the configuration, which is read again on SIGHUP and on an operator's request. Without
+    ///     it, only the files of users and keys are reloaded.
+    ///   - acceptsIdentityChange: Whether the gateway starts although `identity` differs from the rules that produced
+    ///     the names in the ledger.
+    ///   - keepsRestoredSessions: Whether sessions stay valid although the ledger was restored from a backup.
+    ///   - onStarted: Called once, when all listeners accept connections.
     public init(
         configuration: ServerConfiguration, from source: ConfigurationSource? = nil, logger: Logger,
         clocks: Clocks = .system,
@@ -42,10 +43,10 @@ public struct GatewayServer: Sendable {
         self.onStarted = onStarted
     }
 
-    /// Runs until SIGTERM, SIGINT, graceful shutdown of the surrounding service group, or cancellation. Calls in flight are
-    /// finished first; a second signal cuts them, and each is recorded with the outcome `unknown-at-stop`.
+    /// Runs until SIGTERM, SIGINT, graceful shutdown of the surrounding service group, or cancellation. Calls in flight
+    /// complete first. A second signal aborts them, and each is recorded with the outcome `unknown-at-stop`.
     ///
-    /// - Throws: `ConfigurationError` for what `check` would have found, and the errors of stores and sockets.
+    /// - Throws: `ConfigurationError` for the problems that `check` reports, and errors of stores and sockets.
     public func run() async throws {
         let shares = FileDescriptorLimit.raise(logger: logger)
         if !configuration.policy.isEnforced {
@@ -53,7 +54,7 @@ public struct GatewayServer: Sendable {
         }
         let threads = NIOThreadPool(numberOfThreads: max(2, System.coreCount))
         threads.start()
-        // Files have a thread of their own: a changed users file must not wait for the passwords that are being hashed.
+        // Files have their own thread, so a changed users file does not wait for password hashing.
         let fileThreads = NIOThreadPool(numberOfThreads: 1)
         fileThreads.start()
         let group = try await EventLoopScheduler.makeGroup(threads: configuration.eventLoops)
@@ -72,7 +73,7 @@ public struct GatewayServer: Sendable {
         try? await group.shutdownGracefully()
         try? await threads.shutdownGracefully()
         try? await fileThreads.shutdownGracefully()
-        // The last lines say why it stopped.
+        // The last log lines state why the gateway stopped.
         LogWriter.standardError.flush()
         try outcome.get()
     }
@@ -112,8 +113,8 @@ public struct GatewayServer: Sendable {
         let history = RecordedHistory(
             directory: configuration.journal.directory, sessions: stores.sessions, logger: logger)
         let (parts, rules, revocation) = makeParts(stores, made, history, metrics, pool, filePool)
-        // What ended while nothing ran is over before the first call.
-        await parts.accounts.look()
+        // Accounts that ended while the gateway was stopped are revoked before the first call.
+        await parts.accounts.compare()
         let reload = source.map {
             GatewayReload(
                 from: $0, configuration: configuration, made: made, tls: tls, parts: parts, logger: logger)
@@ -124,7 +125,7 @@ public struct GatewayServer: Sendable {
 
         let (embeddedPorts, embeddedPort) = AsyncStream<Int>.makeStream()
         let (adminPorts, adminPort) = AsyncStream<Int?>.makeStream()
-        // Started in this order, and stopped in the opposite one: calls in flight still need the backend.
+        // Services start in this order and stop in the reverse order. Calls in flight still need the backend.
         let signals = ShutdownSignals(logger: logger)
         let serving = HotSwappable<RunningGateway?>(nil)
         var services: [any Service] = [Watchdog(notifier: notifier, lagMonitor: lagMonitor, logger: logger)]
@@ -182,7 +183,7 @@ public struct GatewayServer: Sendable {
         try outcome.get()
     }
 
-    /// Sees to it that every address can be listened on, before anything is opened or logged.
+    /// Checks that every address is free, before anything is opened or logged.
     private func requireFreeAddresses(_ inherited: InheritedSockets) throws(ListenAddressError) {
         var sockets = inherited
         var addresses = configuration.listeners.map(\.address).filter { sockets.take($0) == nil }
@@ -197,7 +198,7 @@ public struct GatewayServer: Sendable {
         if !faults.isEmpty { throw ListenAddressError(faults.map(\.description).joined(separator: "\n")) }
     }
 
-    /// What lasts, and what the gateway begins to decide by.
+    /// Creates the components that outlive a reload, and the first configuration's rules.
     private func makeParts(
         _ stores: GatewayStores, _ made: AuthenticatorAssembly.Made, _ history: RecordedHistory,
         _ metrics: CallMetrics, _ pool: BlockingPool, _ filePool: BlockingPool
@@ -259,12 +260,12 @@ public struct GatewayServer: Sendable {
     }
 }
 
-/// Where a started gateway can be reached.
+/// The addresses of a started gateway.
 public struct StartedGateway: Sendable, Hashable {
-    /// The listeners in the order of the configuration; ports that the system chose are filled in.
+    /// The listeners in the order of the configuration, with the ports that the system assigned.
     public let listeners: [ListenAddress]
     /// The admin listener.
     public let admin: ListenAddress
-    /// The port of the embedded backend on 127.0.0.1, where there is one.
+    /// The port of the embedded backend on 127.0.0.1; nil without an embedded backend.
     public let embeddedBackendPort: Int?
 }

@@ -8,20 +8,20 @@ internal import NIOPosix
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The way of a call from the listeners to the backend, as a service.
+/// The service that runs the request pipeline, from the listeners to the backend connections.
 struct GatewayService: Service {
     let configuration: ServerConfiguration
     let tls: ConfiguredTLS
     let rules: CompiledConfiguration
     let parts: GatewayState
-    /// What exchanges the gateway while it serves; nil where nothing does.
+    /// The reload that exchanges the gateway; nil if the configuration has no source.
     let reload: GatewayReload?
     let readiness: Readiness
-    /// Told of the gateway once it serves.
+    /// Set to the running gateway once it has started.
     let serving: HotSwappable<RunningGateway?>
     let shares: FileDescriptorLimit.Shares
     let notifier: ServiceNotifier
-    /// Has a value when nothing is to be waited for any more.
+    /// Yields a value when the shutdown shall not wait any longer.
     let forcedShutdown: AsyncStream<Void>
     let inherited: InheritedSockets
     let group: MultiThreadedEventLoopGroup
@@ -29,14 +29,14 @@ struct GatewayService: Service {
     let adminPorts: AsyncStream<Int?>
     let onStarted: @Sendable (StartedGateway) async -> Void
 
-    /// How long the ends of calls that were cut may take to be written down.
+    /// The time that aborted calls have to write their outcomes.
     private static let completionTime = TimeAmount.seconds(5)
 
     func run() async throws {
         var embeddedPort: Int?
         if configuration.backend.address == .embedded {
             embeddedPort = await embeddedPorts.first { _ in true }
-            // The stream ends without a port where the run is cancelled before the backend listens.
+            // The stream ends without a port if the run is cancelled before the backend listens.
             guard embeddedPort != nil else { return }
         }
         let running = try await RunningGateway(
@@ -44,11 +44,11 @@ struct GatewayService: Service {
             connections: shares.backend,
             group: group)
         let sweeping = running.start { [sweeper = parts.sweeper] in
-            // Of a lane of its own: no call has one of these ids.
+            // These ids have a lane of their own, so no client's call shares one.
             let ids = Mutex(CallIDGenerator())
             await sweeper.run { id in await running.current.value.sweep(id, as: ids.withLock { $0.next() }) }
         }
-        let merging = Task { [history = parts.history, tls, configuration, parts] in
+        let housekeeping = Task { [history = parts.history, tls, configuration, parts] in
             var seconds = 0
             while (try? await Task.sleep(for: .seconds(1))) != nil {
                 running.current.value.flushRejections()
@@ -62,7 +62,7 @@ struct GatewayService: Service {
         }
         var listeners: [Listener] = []
         do {
-            // The bound on connections is the gateway's, however many listeners there are.
+            // The connection limit applies to all listeners together.
             var bounds = configuration.connections
             bounds.total = min(bounds.total, shares.clients)
             let caps = ConnectionLimit(bounds)
@@ -92,26 +92,26 @@ struct GatewayService: Service {
             await onStarted(started)
             try? await gracefulShutdown()
         } catch {
-            // Nobody has been served: there is no grace to give.
-            await cut(listeners)
+            // No call has been served yet, so no grace period is needed.
+            await closeAll(listeners)
             await stop([], running, sweeping, isGraceful: false)
-            await finish(merging)
+            await finishHousekeeping(housekeeping)
             throw error
         }
         await stop(listeners, running, sweeping)
-        await finish(merging)
+        await finishHousekeeping(housekeeping)
     }
 
-    /// No call comes any more, so what is written now is the last.
-    private func finish(_ merging: Task<Void, Never>) async {
-        merging.cancel()
-        await merging.value
+    /// Writes the last coalesced rejections. Called when no more calls arrive.
+    private func finishHousekeeping(_ housekeeping: Task<Void, Never>) async {
+        housekeeping.cancel()
+        await housekeeping.value
     }
 
     private func stop(
         _ listeners: [Listener], _ running: RunningGateway, _ sweeping: Task<Void, Never>, isGraceful: Bool = true
     ) async {
-        // What it has begun is finished, or cut with the connections.
+        // A deletion in progress completes, or is aborted with the connections.
         sweeping.cancel()
         readiness.enter(.draining)
         notifier.stopping()
@@ -119,25 +119,25 @@ struct GatewayService: Service {
             tasks.addTask { if isGraceful { await drain(listeners) } }
             tasks.addTask {
                 for await _ in forcedShutdown {
-                    await cut(listeners)
+                    await closeAll(listeners)
                     break
                 }
             }
-            // Where there is no haste at all the other ends first.
+            // Without a forced shutdown, the drain completes first.
             _ = await tasks.next()
             tasks.cancelAll()
         }
         await running.shutdownUpstream()
         await sweeping.value
-        // What was cut has its outcome now, and the stores are there for it until this returns.
+        // Aborted calls have an outcome now. The stores stay open until they are recorded.
         let end = NIODeadline.now() + Self.completionTime
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.finishCalls(deadline: end) } }
         }
     }
 
-    /// Goes on for the grace, so that whoever spreads calls over gateways notices, and clients with kept connections leave; then
-    /// waits for the calls in flight.
+    /// Keeps serving for the grace period, so load balancers notice and clients close their persistent connections.
+    /// Then waits for the calls in flight, up to the drain limit.
     private func drain(_ listeners: [Listener]) async {
         for listener in listeners { await listener.announceEnd() }
         try? await Task.sleep(for: parts.current.drain.value.grace)
@@ -147,7 +147,7 @@ struct GatewayService: Service {
         }
     }
 
-    private func cut(_ listeners: [Listener]) async {
+    private func closeAll(_ listeners: [Listener]) async {
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.close() } }
         }
@@ -178,7 +178,7 @@ struct GatewayService: Service {
 }
 
 extension ListenAddress {
-    /// The address with the port that it was bound to.
+    /// Returns the address with the port that it was bound to.
     func bound(to port: Int?) -> ListenAddress {
         switch self {
         case .tcp(let host, let configured): .tcp(host: host, port: port ?? configured)

@@ -3,7 +3,7 @@ internal import GatewayCore
 internal import GatewayStore
 internal import Logging
 
-/// What of a gateway stays while configurations come and go: its stores, and what it remembers of callers.
+/// The components of a gateway that outlive a reload of the configuration: its stores, and its state about callers.
 struct GatewayState: Sendable {
     let stores: GatewayStores
     let passwordCache: PasswordCache
@@ -21,13 +21,13 @@ struct GatewayState: Sendable {
     let clocks: Clocks
     let logger: Logger
 
-    /// How often the configuration was read again.
+    /// The counters of reloads, by result.
     struct Reloads: Sendable {
         let exchanged = Counter()
         let kept = Counter()
     }
 
-    /// What others than the way of a call decide by at present.
+    /// The parts of the current configuration that components outside the request pipeline use.
     struct CurrentConfiguration: Sendable {
         let chain: HotSwappable<AuthenticatorChain>
         let made: HotSwappable<AuthenticatorAssembly.Made>
@@ -38,7 +38,7 @@ struct GatewayState: Sendable {
         let authentication: HotSwappable<AuthenticationRules>
     }
 
-    /// The authenticators of a configuration, to be validated and made.
+    /// Returns the authenticators of a configuration, ready for validation and creation.
     func assembly(of configuration: ServerConfiguration) -> AuthenticatorAssembly {
         AuthenticatorAssembly(
             plugins: configuration.authenticators, names: configuration.names, pool: pool, filePool: filePool,
@@ -46,7 +46,7 @@ struct GatewayState: Sendable {
             logger: logger, metrics: metrics)
     }
 
-    /// What a gateway of the configuration decides by, with what is remembered so far.
+    /// Returns the rules of a gateway of the configuration, with the present state about callers.
     func rules(
         of configuration: ServerConfiguration, chain: AuthenticatorChain, limiter: Limiter
     ) -> CompiledConfiguration {
@@ -54,19 +54,19 @@ struct GatewayState: Sendable {
             chain: chain, limiter: limiter, throttle: throttle, passwordCache: passwordCache, sends: sends)
     }
 
-    /// Explains what a gateway by these rules would do.
+    /// Returns the dry run of a gateway with these rules.
     func dryRun(of rules: CompiledConfiguration) -> DryRun {
         DryRun(
             rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
             digester: stores.messageDigester)
     }
 
-    /// Those that live on files, each with the memory of what it said.
+    /// Returns the authenticators that read files, each of which also clears its cached results on a reload.
     func remembered(_ made: AuthenticatorAssembly.Made) -> [any ReloadableAuthenticator] {
         made.reloadable.map { CachedAuthenticator($0, remembered: passwordCache) }
     }
 
-    /// The limiter of other limits: what is spent of those that stay the same stays spent.
+    /// Returns a limiter of the given limits. Limits that stay the same keep their counts.
     func limiter(of limits: [Limit]) -> Limiter {
         let present = current.limiter.value
         return present.limits == limits ? present : present.replacing(limits)

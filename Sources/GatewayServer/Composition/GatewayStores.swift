@@ -2,29 +2,31 @@ internal import GatewayCore
 internal import GatewayStore
 internal import Logging
 
-/// What becomes of the sessions of a ledger that was restored from a copy.
+/// The treatment of sessions in a ledger that was restored from a backup.
 enum RestoredSessions: Sendable, Hashable {
-    /// They end, since the copy does not know which of them were ended after it was made.
+    /// The sessions end, because the backup does not know which of them ended after it was made.
     case ended
-    /// They go on: an operator has asked for it.
+    /// The sessions stay valid, because an operator has requested it.
     case kept
-    /// Nothing is done, and left to the next start of the gateway: for commands.
+    /// The restore is left to the next start of the gateway. Used by commands.
     case untouched
 }
 
-/// The stores of a running gateway: registrations, journal, and the key of its digests.
+/// The open stores of a gateway: registrations, sessions, journal, and the key of the journal's digests.
 struct GatewayStores: Sendable {
     let ledger: SQLiteLedger
     let sessions: SessionRegister
     let journal: JournalFile
     let journalMetrics: JournalMetrics
     let messageDigester: KeyedDigester
-    /// The sends of the last day that may be presented again.
+    /// The idempotent sends of the last day, for replays.
     let keyedSends: [IdempotentSend]
 
+    /// Opens the stores.
+    ///
     /// - Parameters:
-    ///   - acceptsIdentityChange: whether names may be made by other rules than those that the ledger holds.
-    ///   - restore: what to do where the ledger was restored from a copy.
+    ///   - acceptsIdentityChange: Whether the rules of user names may differ from those in the ledger.
+    ///   - restore: The treatment of sessions if the ledger was restored from a backup.
     init(
         _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false,
         restore: RestoredSessions = .untouched, clocks: Clocks, logger: Logger
@@ -60,8 +62,8 @@ struct GatewayStores: Sendable {
         }
     }
 
-    /// Sees to it that the ledger's names and those of callers are made by the same rules. Before anything else looks at names: by
-    /// other rules accounts would seem to be gone, and their registrations would be deleted.
+    /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other
+    /// rules, accounts would look deleted and their registrations would be deleted.
     private static func reconcileIdentity(
         _ ledger: SQLiteLedger, _ configuration: ServerConfiguration, isAccepted: Bool, logger: Logger
     ) throws {
@@ -78,12 +80,12 @@ struct GatewayStores: Sendable {
         try ledger.keepNameRules(configuration.names.storedForm)
     }
 
-    /// Readiness by whether the stores can be written.
+    /// Returns the readiness, which depends on whether the stores can be written.
     func readiness(clocks: Clocks) -> Readiness {
         Readiness(
             stores: [
                 StoreHealthCheck("journal", clocks: clocks) { [journal] in await journal.check()?.detail },
-                // A check is a commit, so that it is not made for everybody who asks.
+                // This check commits a transaction, so its result is reused for a second.
                 StoreHealthCheck("ledger", reuse: .seconds(1), clocks: clocks) { [ledger] in
                     if let fault = ledger.fault { return fault }
                     return await ledger.check()?.detail
@@ -92,7 +94,7 @@ struct GatewayStores: Sendable {
         ) { [journal] in journal.loss }
     }
 
-    /// Brings a ledger that was restored from a copy up to date, before anything else reads it.
+    /// Updates a ledger that was restored from a backup, before anything else reads it.
     private static func completeRestore(
         _ ledger: SQLiteLedger, _ restore: RestoredSessions, journal directory: String, logger: Logger
     ) throws {
@@ -102,7 +104,7 @@ struct GatewayStores: Sendable {
         do throws(JournalUnavailable) {
             journaled = try JournaledRegistrations(directory: directory, since: latest)
         } catch {
-            // Restored onto another machine there is no journal.
+            // After a restore on another machine, there is no journal.
             logger.warning(
                 "Journal has no records for the restored ledger", metadata: ["detail": "\(error.detail)"])
         }
@@ -115,7 +117,7 @@ struct GatewayStores: Sendable {
             ])
     }
 
-    /// How much the ledger of the configuration keeps.
+    /// Returns the ledger's limits from the configuration.
     static func ledgerLimits(_ configuration: ServerConfiguration) -> SQLiteLedger.Limits {
         var limits = SQLiteLedger.Limits()
         limits.registrations = configuration.ledger.registrationsPerUser
@@ -124,7 +126,7 @@ struct GatewayStores: Sendable {
         return limits
     }
 
-    /// Keeps what changes of a configuration without a restart.
+    /// Applies the settings that change without a restart.
     func adopt(_ configuration: ServerConfiguration) {
         let section = configuration.journal
         ledger.limits = Self.ledgerLimits(configuration)

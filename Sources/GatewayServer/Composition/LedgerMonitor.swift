@@ -4,16 +4,16 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// Watches over the ledger while the gateway runs: looks through its file once, tries to write it every five seconds, and counts
-/// its registrations for the metrics.
+/// The service that monitors the ledger: checks the integrity of its file once, tests a write every five seconds, and
+/// counts the registrations for the metrics.
 final class LedgerMonitor: Service {
     private let ledger: SQLiteLedger
     private let logger: Logger
     private let counted = Mutex<[SQLiteLedger.RegistrationCount]>([])
 
-    /// How often the ledger is written for a test. A disk that is frozen is noticed by the test that does not end.
+    /// The period of test writes. If the disk hangs, the test write does not return, and that is detected.
     private static let testPeriod = Duration.seconds(5)
-    /// How often registrations are counted, where anything has changed.
+    /// The period at which registrations are counted if the ledger has changed.
     private static let countPeriod = Duration.seconds(30)
 
     init(ledger: SQLiteLedger, logger: Logger) {
@@ -21,7 +21,7 @@ final class LedgerMonitor: Service {
         self.logger = logger
     }
 
-    /// How many registrations there were when they were counted last.
+    /// The number of registrations by state, at the last count.
     var registrations: [SQLiteLedger.RegistrationCount] { counted.withLock(\.self) }
 
     /// Whether registrations can be changed, as far as is known.
@@ -32,12 +32,12 @@ final class LedgerMonitor: Service {
             await withTaskGroup { tasks in
                 tasks.addTask { await self.check() }
                 tasks.addTask {
-                    // Each on its own: a test write that waits for a frozen disk must not keep the log from telling.
+                    // Each test write has its own task, so one that hangs does not delay the log.
                     while (try? await Task.sleep(for: Self.testPeriod)) != nil {
                         Task { await self.ledger.testWrite() }
                     }
                 }
-                tasks.addTask { await self.tell() }
+                tasks.addTask { await self.logChanges() }
                 tasks.addTask {
                     var known: UInt64?
                     repeat { await self.count(&known) } while (try? await Task.sleep(for: Self.countPeriod)) != nil
@@ -46,22 +46,22 @@ final class LedgerMonitor: Service {
         }
     }
 
-    /// Looks through the file, while calls are served.
+    /// Checks the integrity of the ledger's file while calls are served.
     private func check() async {
         do throws(LedgerUnavailable) {
-            // What it finds is in `fault` from then on.
+            // The result is in `ledger.fault` from then on.
             _ = try await ledger.checkIntegrity()
         } catch {
             logger.error("Ledger integrity check could not run", metadata: ["detail": "\(error.detail)"])
         }
     }
 
-    /// Logs when the ledger goes out of order, and when it is in order again.
-    private func tell() async {
-        var told: String?
+    /// Logs when the ledger becomes unusable and when it recovers. Polls every second.
+    private func logChanges() async {
+        var logged: String?
         repeat {
             let fault = ledger.fault
-            if (fault == nil) != (told == nil) {
+            if (fault == nil) != (logged == nil) {
                 if let fault {
                     logger.critical(
                         "Ledger is unusable; registrations are rejected", metadata: ["detail": "\(fault)"])
@@ -69,7 +69,7 @@ final class LedgerMonitor: Service {
                     logger.notice("Ledger recovered")
                 }
             }
-            told = fault
+            logged = fault
         } while (try? await Task.sleep(for: .seconds(1))) != nil
     }
 

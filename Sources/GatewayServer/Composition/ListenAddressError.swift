@@ -2,14 +2,14 @@ internal import Foundation
 public import GatewayHTTP
 internal import NIOCore
 
-/// An address that cannot be listened on, in words for an operator.
+/// An address that the gateway cannot listen on, described for an operator.
 public struct ListenAddressError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was tried, where, why it failed and what to do.
+    /// The attempted operation, the address, the reason and the remedy.
     public let description: String
 
     init(_ description: String) { self.description = description }
 
-    /// A failure of bind(2).
+    /// Creates the error of a failed bind(2).
     init(binding address: ListenAddress, code: CInt) {
         let reason =
             switch code {
@@ -25,7 +25,7 @@ public struct ListenAddressError: Error, Sendable, Hashable, CustomStringConvert
         self.init("bind \(address): \(reason)")
     }
 
-    /// An error of whoever tried to listen at the address.
+    /// Creates the error of a failed attempt to listen at the address.
     init(_ error: any Error, at address: ListenAddress) {
         switch error {
         case let fault as ListenAddressError: self = fault
@@ -37,10 +37,12 @@ public struct ListenAddressError: Error, Sendable, Hashable, CustomStringConvert
 }
 
 extension ListenAddress {
-    /// Binds a socket to the address and closes it: before a start opens its stores and its other sockets, each address is
-    /// known to be free. A Unix socket is left to whoever listens on it, since a file that nobody listens on is no obstacle.
+    /// Checks that the address is free: binds a socket to it and closes the socket. A start does so before it opens
+    /// stores and other sockets.
     ///
-    /// - Throws: Why the address cannot be had.
+    /// A Unix socket is not checked, because a socket file without a listener does not prevent a bind.
+    ///
+    /// - Throws: The reason why the address cannot be bound.
     public func requireFree() throws(ListenAddressError) {
         guard case .tcp(let host, let port) = self else { return }
         guard let address = try? SocketAddress(ipAddress: host, port: port) else { return }

@@ -2,7 +2,9 @@ internal import GatewayHTTP
 internal import NIOCore
 internal import Synchronization
 
-/// Whether the gateway takes calls, and if not, why: what `GET /health/ready` answers.
+/// The readiness of the gateway for calls, as `GET /health/ready` reports it.
+///
+/// States: `starting` becomes `serving` or `draining`; `serving` becomes `draining`; `draining` is final.
 final class Readiness: Sendable {
     enum State: Sendable, Hashable {
         case starting
@@ -15,12 +17,15 @@ final class Readiness: Sendable {
     private let loss: @Sendable () -> String?
     private let calls = Mutex<InFlightLimit?>(nil)
 
-    /// An overload that lasts for so long is said: others should get the calls.
+    /// The duration of an overload after which the gateway reports itself as not ready, so a load balancer uses other
+    /// gateways.
     private static let longOverload = TimeAmount.seconds(30)
 
+    /// Creates a readiness in the state `starting`.
+    ///
     /// - Parameters:
-    ///   - stores: what must be written for calls to be served.
-    ///   - loss: which lines of the journal were found missing since the start, or nil.
+    ///   - stores: The checks of the stores that calls need.
+    ///   - loss: Returns which lines of the journal were found missing since the start, or nil.
     init(stores: [StoreHealthCheck], loss: @escaping @Sendable () -> String? = { nil }) {
         self.stores = stores
         self.loss = loss
@@ -28,15 +33,15 @@ final class Readiness: Sendable {
 
     func enter(_ new: State) { state.withLock { $0 = new } }
 
-    /// Says where the calls are counted that an overload refuses.
+    /// Sets the limit of calls in flight, whose overload counts as an obstacle.
     func watch(_ caps: InFlightLimit) { calls.withLock { $0 = caps } }
 
-    /// What does not keep the gateway from serving, and somebody has to look at; nil where nothing is.
+    /// A condition that needs an operator's attention but does not prevent service; nil if there is none.
     var warning: String? {
         loss().map { "journal: \($0); notify-gateway audit verify names all of them" }
     }
 
-    /// Returns why the gateway is not ready, or nil if it is. Asks the stores, for some seconds at most.
+    /// Returns why the gateway is not ready, or nil if it is. Queries the stores, which takes at most a few seconds.
     func obstacle(now: NIODeadline? = nil) async -> String? {
         switch state.withLock({ $0 }) {
         case .starting: return "starting"
@@ -46,9 +51,9 @@ final class Readiness: Sendable {
         return await storeObstacle() ?? overload(now: now ?? .now())
     }
 
-    /// Why a store cannot be written; of several the first.
+    /// Returns why a store cannot be written. If several cannot, the first in order counts.
     private func storeObstacle() async -> String? {
-        // All at once: each may take its whole time.
+        // The checks run concurrently, because each may take its full time limit.
         await withTaskGroup(of: (place: Int, obstacle: String?).self) { tasks in
             for (place, store) in stores.enumerated() { tasks.addTask { (place, await store.obstacle()) } }
             var found = [String?](repeating: nil, count: stores.count)
@@ -59,6 +64,6 @@ final class Readiness: Sendable {
 
     private func overload(now: NIODeadline) -> String? {
         guard let time = calls.withLock({ $0?.overloaded(now: now) }), time >= Self.longOverload else { return nil }
-        return "overloaded: calls have been refused for \(time.nanoseconds / 1_000_000_000) s"
+        return "overloaded: calls have been rejected for \(time.nanoseconds / 1_000_000_000) s"
     }
 }

@@ -5,9 +5,10 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// The gateway that the listeners serve by, and its way to the backend: exchanged as one, while the sockets stay open.
+/// The gateway that the listeners use and its connections to the backend. A reload exchanges both together while the
+/// sockets stay open.
 actor RunningGateway {
-    /// The gateway of calls that begin now; for what calls the gateway itself.
+    /// The gateway for new calls, also used for calls that the gateway makes itself.
     nonisolated let current: HotSwappable<Gateway>
 
     private let parts: GatewayState
@@ -18,7 +19,8 @@ actor RunningGateway {
     private let connects = ConnectCounters()
     private var upstream: Upstream
     private var upstreamConfiguration: UpstreamConfiguration
-    /// Those that earlier calls may still go by. Each closes by itself when the last of these has ended.
+    /// The previous connection pools that earlier calls may still use. Each closes by itself when its last call has
+    /// completed.
     private var former: [Previous] = []
     private var listeners: [Listener] = []
     private var caps: ConnectionLimit?
@@ -27,9 +29,9 @@ actor RunningGateway {
         weak var upstream: Upstream?
     }
 
-    /// Makes the gateway of the configuration.
+    /// Starts the connections to the backend and creates the gateway.
     ///
-    /// - Parameter connections: how many there may be to the backend.
+    /// - Parameter connections: The maximum number of connections to the backend.
     init(
         _ configuration: ServerConfiguration, tls: ClientTLS?, rules: CompiledConfiguration, parts: GatewayState,
         embeddedPort: Int?, connections: Int, group: MultiThreadedEventLoopGroup
@@ -45,16 +47,16 @@ actor RunningGateway {
         current = HotSwappable(Gateway(rules: rules, ports: Self.ports(parts, upstream, scheduler)))
     }
 
-    /// Has these listeners serve by whatever is the gateway.
+    /// Sets the listeners that `exchange` updates, and the counter of their connections.
     func attach(_ listeners: [Listener], countedBy caps: ConnectionLimit) {
         self.listeners = listeners
         self.caps = caps
     }
 
-    /// How the memory for incomplete requests stands; nil before there are listeners.
+    /// The memory for incomplete requests; nil before there are listeners.
     var requestMemory: RequestMemory? { caps?.requestMemory }
 
-    /// How the listeners stand, each by its address.
+    /// Returns the statistics of each listener with its address.
     func listenerReadings() async -> [(listener: String, reading: ListenerStatistics)] {
         var readings: [(String, ListenerStatistics)] = []
         for listener in listeners {
@@ -63,19 +65,19 @@ actor RunningGateway {
         return readings
     }
 
-    /// How many connections were refused, and how many were closed to make room for others.
+    /// The numbers of connections that were rejected, and that were closed to make room for others.
     var connectionsBeyondCaps: (refused: UInt64, evicted: UInt64) {
         (caps?.refused.value ?? 0, caps?.evicted.value ?? 0)
     }
 
-    /// How the connections to the backend stand.
+    /// Returns the statistics of the connections to the backend.
     func upstreamReading() async -> UpstreamStatistics { await upstream.reading() }
 
-    /// Starts work on one of the loops.
+    /// Starts a task on one of the event loops.
     @discardableResult
     nonisolated func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { scheduler.start(work) }
 
-    /// Puts the gateway of another configuration in the place of this one. Where it throws nothing has changed.
+    /// Replaces the gateway by that of another configuration. If it throws, nothing has changed.
     func exchange(_ new: ServerConfiguration, tls: ClientTLS?, _ chain: AuthenticatorChain) async throws {
         let configuration = new.upstream(tls, embeddedPort: embeddedPort, connections: connections)
         var upstream = upstream
@@ -86,7 +88,7 @@ actor RunningGateway {
         let rules = parts.rules(of: new, chain: chain, limiter: limiter)
         let gateway = Gateway(
             rules: rules, ports: Self.ports(parts, upstream, scheduler), succeeding: current.value)
-        // From here on nothing can fail.
+        // No later step can fail.
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.serve(by: gateway) } }
         }
@@ -98,7 +100,7 @@ actor RunningGateway {
         (self.upstream, upstreamConfiguration) = (upstream, configuration)
     }
 
-    /// Closes all connections to the backend; what is under way on them ends as cut off.
+    /// Closes all connections to the backend. Requests in progress on them fail as interrupted.
     func shutdownUpstream() async {
         await upstream.shutdown()
         for former in former { await former.upstream?.shutdown() }
@@ -115,12 +117,12 @@ actor RunningGateway {
 }
 
 extension ServerConfiguration {
-    /// How the backend of the configuration is reached.
+    /// Returns the settings of the connections to the backend.
     ///
     /// - Parameters:
-    ///   - tls: how it is verified.
-    ///   - embeddedPort: that of the embedded backend, where it is that.
-    ///   - connections: how many there may be.
+    ///   - tls: The verification of the backend's certificate; nil without TLS.
+    ///   - embeddedPort: The port of the embedded backend, if that is configured.
+    ///   - connections: The maximum number of connections.
     func upstream(_ tls: ClientTLS?, embeddedPort: Int?, connections: Int) -> UpstreamConfiguration {
         let address: UpstreamAddress =
             switch backend.address {
@@ -136,14 +138,14 @@ extension ServerConfiguration {
         upstream.check = backend.check.map { .init(path: $0.path, period: TimeAmount($0.period)) }
         upstream.age = TimeAmount(backend.connectionAge)
         upstream.idle = TimeAmount(backend.profile.backend.idleTime)
-        // Where a backend gives up connections sooner, a send must not meet one that it is giving up.
+        // If the backend closes idle connections sooner than usual, a send must not use one that is about to close.
         upstream.freshness = min(upstream.freshness, upstream.idle)
         return upstream
     }
 }
 
 extension SocketAddress {
-    /// An address as configurations write it.
+    /// Returns the address as configurations write it.
     fileprivate var metricLabel: String {
         if let path = pathname { return "unix:\(path)" }
         let host = ipAddress ?? ""

@@ -3,14 +3,14 @@ internal import GatewayCore
 internal import NIOCore
 
 extension ServerConfiguration {
-    /// What a gateway of this configuration decides by.
+    /// Returns the rules of a gateway of this configuration.
     ///
     /// - Parameters:
-    ///   - chain: the configured authenticators, made.
-    ///   - limiter: what counts the calls.
-    ///   - throttle: how often wrong passwords may be tried.
-    ///   - passwordCache: what was said of passwords.
-    ///   - sends: the sends that may be presented again.
+    ///   - chain: The created authenticators.
+    ///   - limiter: The limiter that counts the calls.
+    ///   - throttle: The rate limit of failed logins.
+    ///   - passwordCache: The cache of password verification results.
+    ///   - sends: The store of idempotent sends.
     func rules(
         chain: AuthenticatorChain, limiter: Limiter, throttle: LoginThrottle, passwordCache: PasswordCache,
         sends: IdempotencyStore

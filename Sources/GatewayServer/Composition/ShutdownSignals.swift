@@ -2,9 +2,9 @@ internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// The signals that stop the gateway: the first in good order, the second at once.
+/// The signals that stop the gateway. The first starts a graceful shutdown, the second forces the shutdown.
 struct ShutdownSignals: Sendable {
-    /// Has a value when the gateway shall wait for nothing any more.
+    /// Yields a value when the shutdown is forced.
     let forcedShutdown: AsyncStream<Void>
     private let forcedShutdownContinuation: AsyncStream<Void>.Continuation
     private let logger: Logger
@@ -14,7 +14,7 @@ struct ShutdownSignals: Sendable {
         self.logger = logger
     }
 
-    /// Runs the group to its end, and has it end at SIGTERM and SIGINT.
+    /// Runs the group until it stops, and stops it on SIGTERM and SIGINT.
     func run(_ group: ServiceGroup) async throws {
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -32,7 +32,7 @@ struct ShutdownSignals: Sendable {
                         await group.triggerGracefulShutdown()
                     }
                 }
-                // Ends with the group, by cancellation.
+                // This task ends by cancellation, when the group has stopped.
                 try await Task.sleep(for: .seconds(86_400 * 365))
             }
             defer { tasks.cancelAll() }

@@ -1,16 +1,16 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Asks a store whether it can still be written, and notices when it does not answer.
+/// Checks whether a store can still be written, with a time limit.
 ///
-/// A disk that stands still answers nothing at all: so whoever asks waits for a while only, and one question is under way at a
-/// time however many ask.
+/// A disk that hangs never returns. A caller therefore waits for the limit only, and one check runs at a time for all
+/// callers.
 final class StoreHealthCheck: Sendable {
     private struct State {
-        /// When the question that is under way began; nil where none is.
+        /// The start of the check in progress; nil if none is.
         var began: MonotonicInstant?
         var waiters: [AsyncStream<String?>.Continuation] = []
-        /// When the store was found good last.
+        /// The time of the last successful check.
         var goodSince: MonotonicInstant?
     }
 
@@ -18,32 +18,32 @@ final class StoreHealthCheck: Sendable {
     private let limit: Duration
     private let reuse: Duration
     private let clocks: Clocks
-    private let ask: @Sendable () async -> String?
+    private let query: @Sendable () async -> String?
     private let state = Mutex(State())
 
-    /// A check of a store.
+    /// Creates a check of a store.
     ///
     /// - Parameters:
-    ///   - name: what the store is called where it cannot be written.
-    ///   - limit: how long its answer may take.
-    ///   - reuse: for how long a good answer is good.
-    ///   - ask: returns why the store cannot be written, or nil. Need not return.
+    ///   - name: The name of the store in messages.
+    ///   - limit: The maximum duration of a check.
+    ///   - reuse: The time for which a successful result is reused.
+    ///   - query: Returns why the store cannot be written, or nil. It may never return.
     init(
         _ name: String, limit: Duration = .seconds(2), reuse: Duration = .zero, clocks: Clocks,
-        ask: @escaping @Sendable () async -> String?
+        query: @escaping @Sendable () async -> String?
     ) {
         self.name = name
         self.limit = limit
         self.reuse = reuse
         self.clocks = clocks
-        self.ask = ask
+        self.query = query
     }
 
-    /// Returns why the store cannot be written, or nil. Returns after the limit at the latest.
+    /// Returns why the store cannot be written, or nil. Returns at the latest after the limit.
     func obstacle() async -> String? {
         let now = clocks.monotonic()
         let (answers, answer) = AsyncStream<String?>.makeStream()
-        let stalled = "\(name): no write has ended for \(limit.formatted)"
+        let stalled = "\(name): no write has completed for \(limit.formatted)"
         enum Step { case known(String?), wait, begin }
         let step = state.withLock { state -> Step in
             if let good = state.goodSince, Self.distance(good, now) < reuse { return .known(nil) }
@@ -71,7 +71,7 @@ final class StoreHealthCheck: Sendable {
     }
 
     private func complete() async {
-        let obstacle = await ask().map { "\(name): \($0)" }
+        let obstacle = await query().map { "\(name): \($0)" }
         let waiters = state.withLock { state in
             defer { (state.began, state.waiters) = (nil, []) }
             state.goodSince = obstacle == nil ? clocks.monotonic() : nil
@@ -86,6 +86,6 @@ final class StoreHealthCheck: Sendable {
 }
 
 extension Duration {
-    /// The duration in seconds, for people.
+    /// The duration in seconds, for messages.
     fileprivate var formatted: String { "\(Double(components.seconds) + Double(components.attoseconds) / 1e18) s" }
 }

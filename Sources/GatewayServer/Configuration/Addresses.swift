@@ -1,17 +1,17 @@
 internal import Foundation
 public import GatewayHTTP
 
-/// Where something listens: TCP, or a Unix domain socket.
+/// The address of a listener: TCP, or a Unix domain socket.
 public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
-    /// An IP address and a port; port 0 takes any.
+    /// An IP address and a port; for port 0 the system assigns one.
     case tcp(host: String, port: Int)
     /// The path of a socket.
     case unix(path: String)
 
-    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`; nil for anything else.
+    /// Parses `127.0.0.1:8080`, `[::1]:8080` or `unix:/path`. Returns nil for anything else.
     public init?(_ text: String) {
         if let path = text.droppingPrefix("unix:") {
-            // What `sockaddr_un` holds, with the NUL that ends it.
+            // The capacity of `sockaddr_un.sun_path`, which includes the terminating NUL.
             guard path.hasPrefix("/"), path.utf8.count < 108 else { return nil }
             self = .unix(path: path)
             return
@@ -30,7 +30,7 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self = .tcp(host: host, port: port)
     }
 
-    /// Whether nobody but this machine can reach it.
+    /// Whether only this machine can reach the address.
     public var isLocal: Bool {
         switch self {
         case .unix: true
@@ -38,7 +38,8 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether two sockets cannot listen at both: the same path, or the same port where one address includes the other.
+    /// Returns whether two sockets cannot listen on both: the same path, or the same port where one address includes
+    /// the other.
     func overlaps(_ other: ListenAddress) -> Bool {
         switch (self, other) {
         case (.unix(let path), .unix(let otherPath)): path == otherPath
@@ -49,12 +50,12 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether a socket of the host listens at the other host too: `::` takes IPv4 as well.
+    /// Returns whether a socket on `host` also receives connections to `other`. `::` includes IPv4.
     private static func includes(_ host: String, _ other: String) -> Bool {
         host == other || host == "::" || (host == "0.0.0.0" && !other.contains(":"))
     }
 
-    /// As it is written.
+    /// The address as the configuration writes it.
     public var description: String {
         switch self {
         case .unix(let path): "unix:\(path)"
@@ -69,14 +70,15 @@ public enum ListenAddress: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Where the backend is.
+/// The address of the backend.
 public enum BackendAddress: Sendable, Hashable {
-    /// Behind a socket.
+    /// A server behind a socket.
     case remote(UpstreamAddress)
-    /// In this program.
+    /// The embedded backend in this process.
     case embedded
 
-    /// Reads `http://host:port`, `http://host`, the same with `https`, `unix:/path` or `embedded`; nil for anything else.
+    /// Parses `http://host:port`, `http://host`, the same with `https`, `unix:/path` or `embedded`. Returns nil for
+    /// anything else.
     public init?(_ text: String) {
         if text == "embedded" {
             self = .embedded
@@ -87,7 +89,7 @@ public enum BackendAddress: Sendable, Hashable {
         }
     }
 
-    /// What the `Host` field of requests to it says (RFC 9112, section 3.2).
+    /// The value of the `Host` field of requests to the backend (RFC 9112, section 3.2).
     public var hostField: String {
         switch self {
         case .remote(let address): address.hostField
@@ -95,7 +97,7 @@ public enum BackendAddress: Sendable, Hashable {
         }
     }
 
-    /// Whether it is reached through TLS.
+    /// Whether the connection uses TLS.
     var isSecure: Bool {
         switch self {
         case .remote(let address): address.isSecure

@@ -4,14 +4,14 @@ internal import GatewayStore
 internal import Logging
 internal import NIOPosix
 
-/// Everything that can be said of a configuration without starting anything.
+/// Validates a configuration without starting anything, for the command `check`.
 public enum ConfigurationCheck {
-    /// The problems of the file, and of the files that its authenticators name, in the order of the files.
+    /// Returns the problems of the file and of the files that its authenticators name, in the order of the files.
     public static func problems(
         of path: String, catalog: PluginCatalog, clocks: Clocks = .system
     ) async -> [ConfigurationProblem] {
         let (configuration, problems) = ConfigurationFile.load(path, catalog: catalog)
-        // An error elsewhere in the file hides nothing in the files of those authenticators that read well.
+        // An error elsewhere in the file does not hide problems in the files of authenticators with valid settings.
         let authenticators =
             configuration?.authenticators ?? ConfigurationFile.authenticators(in: path, catalog: catalog)
         let threads = NIOThreadPool(numberOfThreads: 2)
@@ -32,7 +32,7 @@ public enum ConfigurationCheck {
             + migration(of: configuration, path) + damage(of: configuration, path)
     }
 
-    /// What is wrong with the file of the ledger, which a gateway may have open.
+    /// Returns the damage of the ledger's file. A running gateway may have the file open.
     private static func damage(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
         let file = configuration.ledger.file
         let damage: String?
@@ -41,7 +41,7 @@ public enum ConfigurationCheck {
             [
                 ConfigurationProblem(
                     at: SourceLocation(file: path), path: "ledger.file",
-                    "\(file) is damaged: \($0); restore it from a copy made by \"ledger backup\"")
+                    "\(file) is damaged: \($0); restore a backup made with \"ledger backup\"")
             ]
         } ?? []
     }

@@ -1,14 +1,14 @@
 internal import Foundation
 public import GatewayCore
 
-/// `gateway.yaml` on its way from the disk to a configuration.
+/// Reads `gateway.yaml` from disk and returns a configuration.
 public enum ConfigurationFile {
-    /// Where the configuration is looked for unless somebody says otherwise.
+    /// The path of the configuration if a command names no other.
     public static let standardPath = "/etc/notify-gateway/gateway.yaml"
 
-    /// Reads a file. All problems are found in one go; the configuration is nil where one of them is an error.
+    /// Reads a file and collects all of its problems. The configuration is nil if one of them is an error.
     ///
-    /// - Parameter environment: what `${NAME}` stands for; the process's own unless given.
+    /// - Parameter environment: The values of `${NAME}`. Defaults to the environment of the process.
     public static func load(
         _ path: String, catalog: PluginCatalog, environment: [String: String]? = nil
     ) -> (configuration: ServerConfiguration?, problems: [ConfigurationProblem]) {
@@ -22,7 +22,7 @@ public enum ConfigurationFile {
         }
     }
 
-    /// Reads the text of a file that stands in `directory`.
+    /// Reads the text of a file. Relative paths in it start at `directory`.
     public static func read(
         _ text: String, file: String, directory: String, catalog: PluginCatalog,
         environment: [String: String] = [:]
@@ -65,20 +65,21 @@ public enum ConfigurationFile {
 }
 
 extension ConfigurationFile {
-    /// The authenticators of a file whose settings read well, whatever is wrong elsewhere in it.
+    /// Returns the authenticators of a file with valid settings, whatever problems the rest of it has.
     static func authenticators(in path: String, catalog: PluginCatalog) -> [ConfiguredPlugin] {
         guard let root = try? document(path) else { return [] }
         return ServerConfiguration.readAuthenticators(expanded(root, of: path, nil, ConfigurationProblems()), catalog)
     }
 
-    /// How names become canonical by a file; the defaults where it says nothing, or cannot be read.
+    /// Returns the rules of user names of a file; the defaults if it contains none or cannot be read.
     public static func names(in path: String) -> NameRules {
         guard let root = try? document(path) else { return NameRules() }
         let reader = ConfigurationReader(root, directory: "", problems: ConfigurationProblems())
         return ServerConfiguration.readIdentity(reader.mapping("identity"))
     }
 
-    /// The control socket of a file, for commands; nil where there is none. Problems elsewhere in the file do not matter here.
+    /// Returns the path of the control socket of a file, for commands; nil if it has none. Only problems of that key
+    /// are returned.
     public static func control(
         in path: String, environment: [String: String]? = nil
     ) -> (socket: String?, problems: [ConfigurationProblem]) {
@@ -101,8 +102,8 @@ extension ConfigurationFile {
         return ConfigurationReader(expansion.expand(root, path: ""), directory: directory, problems: problems)
     }
 
-    /// The settings that a file gives the first authenticator of a kind, for commands that work on its files. Problems elsewhere
-    /// in the file do not matter here.
+    /// Returns the settings of the first authenticator of a kind in a file, for commands that change its files.
+    /// Problems elsewhere in the file are ignored.
     public static func settings<Plugin: AuthenticatorPlugin>(
         of plugin: Plugin.Type, in path: String, environment: [String: String]? = nil
     ) -> (settings: Plugin.Settings?, problems: [ConfigurationProblem]) {

@@ -1,25 +1,28 @@
 public import GatewayCore
 
-/// Where a configuration came from, so that it can be read again.
+/// The source of a configuration, which can be read again.
 public struct ConfigurationSource: Sendable {
     /// The path of `gateway.yaml`.
     public let file: String
     private let catalog: PluginCatalog
     private let environment: [String: String]?
 
-    /// - Parameter environment: what `${NAME}` stands for; the process's own unless given.
+    /// Creates a source.
+    ///
+    /// - Parameter environment: The values of `${NAME}`. Defaults to the environment of the process.
     public init(file: String, catalog: PluginCatalog, environment: [String: String]? = nil) {
         self.file = file
         self.catalog = catalog
         self.environment = environment
     }
 
-    /// Reads it, as `ConfigurationFile.load` does. Blocks.
+    /// Reads the configuration, as `ConfigurationFile.load` does. Blocks.
     public func load() -> (configuration: ServerConfiguration?, problems: [ConfigurationProblem]) {
         ConfigurationFile.load(file, catalog: catalog, environment: environment)
     }
 
-    /// Where a value of the file stands, or the nearest that is there of what it is in; the whole file where it cannot be read.
+    /// Returns the location of a value in the file, or that of the nearest enclosing value that exists. Without a
+    /// readable file, the location names only the file.
     func location(of path: String) -> SourceLocation {
         guard var node = try? ConfigurationFile.document(file) else { return SourceLocation(file: file) }
         var location = SourceLocation(file: file)

@@ -1,44 +1,45 @@
 public import Gateway
 public import GatewayCore
 
-/// A plug-in with the settings that the configuration gives it, ready to be validated and made.
+/// A plug-in with its settings from the configuration, ready for validation and creation.
 public struct ConfiguredPlugin: Sendable {
-    /// The word in the configuration.
+    /// The name of the plug-in in the configuration.
     public let name: PluginName
-    /// The kinds of credential that it takes with these settings.
+    /// The kinds of credential that the plug-in verifies with these settings.
     public let takes: Set<CredentialKind>
-    /// What it can say of an account after a login.
+    /// Whether and how the plug-in reports the status of an account after a login.
     public let accountKnowledge: AccountStatusSupport
-    /// For whom it may vouch.
+    /// The users and groups that the plug-in may authenticate.
     public let bounds: AuthenticatorScope
-    /// Whether its answer may depend on the peer's address.
+    /// Whether a verification result may depend on the peer's address.
     public let outcomeDependsOnPeer: Bool
-    /// What it is configured with, its bounds included: the same for the same.
+    /// The fingerprint of the settings, including the bounds. Equal settings have equal fingerprints.
     public let settings: ConfigurationFingerprint
-    /// Everything wrong with settings that read well.
+    /// Returns the problems of settings that were decoded without errors.
     public let problems: @Sendable (PluginContext) async -> [ConfigurationProblem]
-    /// Makes the authenticator.
+    /// Creates the authenticator.
     public let make: @Sendable (PluginContext) async throws -> any Authenticator
 }
 
-/// The plug-ins that there are, by name. The program fills it; nothing else knows any plug-in.
+/// The available plug-ins by name. Only the executable creates a catalog; no other module knows a plug-in.
 public struct PluginCatalog: Sendable {
     private let plugins: [any AuthenticatorPlugin.Type]
 
-    /// A catalogue of these.
+    /// Creates a catalog of the plug-ins.
     public init(_ plugins: [any AuthenticatorPlugin.Type]) { self.plugins = plugins }
 
-    /// The names, sorted.
+    /// The names of the plug-ins, sorted.
     public var names: [String] { plugins.map { $0.name.text }.sorted() }
 
-    /// The plug-in of the name with settings from the reader; nil where there is no such plug-in, or no usable settings.
+    /// Returns the plug-in of the name with settings from the reader; nil if there is no such plug-in or the settings
+    /// are invalid.
     func configured(
         _ name: String, _ reader: ConfigurationReader, within bounds: AuthenticatorScope
     ) -> ConfiguredPlugin? {
         plugins.first { $0.name.text == name }.flatMap { Self.configured($0, reader, bounds) }
     }
 
-    /// Whether there is a plug-in of the name.
+    /// Returns whether there is a plug-in of the name.
     func has(_ name: String) -> Bool { plugins.contains { $0.name.text == name } }
 
     private static func configured<Plugin: AuthenticatorPlugin>(

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import GatewayCore
 
-/// Whether the gateway will be able to write where the configuration says; nothing is made.
+/// Checks whether the gateway can write to the directories of the configuration. Creates nothing.
 struct DirectoryCheck {
     let file: String
 
-    /// What is wrong with a directory that is there, or that will be made at the first start.
+    /// Returns the problem with a directory that exists or that the first start creates; nil if there is none.
     func problem(with directory: String, under path: String) -> ConfigurationProblem? {
         let manager = FileManager.default
         var nearest = directory.isEmpty ? "." : directory
@@ -25,7 +25,7 @@ struct DirectoryCheck {
         return obstacle.map { fault($0, under: path) }
     }
 
-    /// What is wrong with the directory of the control socket.
+    /// Returns the problem with the directory of the control socket; nil if there is none.
     func problem(withControlSocket socket: String) -> ConfigurationProblem? {
         problem(with: ControlSocketPath.directory(of: socket), under: "control")
             ?? ControlSocketPath.obstacle(inDirectoryOf: socket).map { fault($0, under: "control") }

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// The levels of swift-log as configurations write them.
+/// The levels of swift-log as the configuration names them.
 enum LogLevel: String, CaseIterable {
     case trace
     case debug

@@ -1,19 +1,19 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// Other rules of names than those by which a ledger's names were made: some of its owners would be others, or the same.
+/// A change of the rules for user names in a ledger. It can rename an owner or merge two owners.
 struct NameRulesChange {
     private let old: NameRules?
     private let new: NameRules
 
-    /// The change from the rules of a stored form; nil where there is none.
+    /// Creates the change from rules in their stored form; nil if the rules are the same.
     init?(from storedForm: String?, to names: NameRules) {
         guard let storedForm, storedForm != names.storedForm else { return nil }
         old = NameRules(storedForm: storedForm)
         new = names
     }
 
-    /// The problems of a ledger that may be open elsewhere.
+    /// Returns the problems of a ledger that another process may have open.
     static func problems(ofLedger file: String, for names: NameRules) -> [ConfigurationProblem] {
         do throws(LedgerUnavailable) {
             guard let found = try LedgerNames(file: file) else { return [] }
@@ -26,24 +26,26 @@ struct NameRulesChange {
         }
     }
 
-    /// What to tell whoever changed the rules: that the gateway does not start by itself, and whom it concerns.
+    /// Returns the problems for the operator: the gateway does not start by itself, and which users are affected.
     func problems(file: String, owners: [UserName]) -> [ConfigurationProblem] {
         let location = SourceLocation(file: file)
         let fault = ConfigurationProblem(
             at: location, path: "",
-            "its names were made by another \"identity\"; serve starts with --accept-identity-change only")
+            "its names were made with another \"identity\"; check the listed changes, then start with "
+                + "--accept-identity-change")
         return [fault]
             + effects(on: owners).map { ConfigurationProblem(at: location, path: "", $0, severity: .warning) }
     }
 
-    /// Who would be somebody else, or nobody, and who would meet.
+    /// Returns a line for each owner who is renamed or has no canonical name, and for each group of owners who become
+    /// one user.
     func effects(on owners: [UserName]) -> [String] {
         var lines: [String] = []
         var meeting: [UserName: Set<UserName>] = [:]
         for owner in owners {
             let spellings = old?.spellings(of: owner) ?? [owner.text]
             for spelling in spellings.isEmpty ? [owner.text] : spellings {
-                let name = spelling == owner.text ? "\(owner)" : "\(spelling.debugDescription), who is \(owner),"
+                let name = spelling == owner.text ? "\(owner)" : "\(spelling.debugDescription), now \(owner),"
                 guard let user = new.canonical(spelling) else {
                     lines.append("\(name) would have no canonical form")
                     continue

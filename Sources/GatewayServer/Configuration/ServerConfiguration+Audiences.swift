@@ -2,10 +2,10 @@ internal import Gateway
 internal import GatewayCore
 
 extension ServerConfiguration {
-    /// The most members that an audience may have.
+    /// The maximum number of members of an audience.
     private static let longestAudience = 500
 
-    /// Names of audiences, each with the users that a send to it goes to.
+    /// Reads `audiences`: names of audiences, each with the users that receive a send to it.
     static func readAudiences(
         _ reader: ConfigurationReader?, _ names: NameRules
     ) -> [AudienceName: [UserName]] {
@@ -15,12 +15,13 @@ extension ServerConfiguration {
             guard let name = AudienceName(entry.name) else {
                 reader.report(
                     at: entry.location, under: entry.name,
-                    "is no name of an audience; write up to 64 letters, digits, _ . and -")
+                    "is not an audience name; use up to 64 letters, digits, _ . and -")
                 continue
             }
             let members = members(entry.name, reader, names)
             guard audiences.updateValue(members, forKey: name) == nil else {
-                reader.report(at: entry.location, under: entry.name, "stands more than once, but for its case")
+                reader.report(
+                    at: entry.location, under: entry.name, "is a duplicate; audience names are not case-sensitive")
                 continue
             }
         }
@@ -33,15 +34,15 @@ extension ServerConfiguration {
         var known: Set<UserName> = []
         for value in values {
             guard let text = reader.string(of: value.node, under: value.path) else { continue }
-            // Escaping would make a user of anything.
+            // The escaping of user names would accept any text as a user.
             guard !text.contains(":"), !text.contains("*"), let user = names.canonical(text) else {
                 reader.report(
                     at: value.node.location, under: value.path,
-                    "\"\(text)\" is no user; audiences hold users alone, no groups and no audiences")
+                    "\"\(text)\" is not a user name; members are users, not groups or audiences")
                 continue
             }
             guard known.insert(user).inserted else {
-                reader.report(at: value.node.location, under: value.path, "\"\(user)\" is a member already")
+                reader.report(at: value.node.location, under: value.path, "\"\(user)\" is a duplicate member")
                 continue
             }
             members.append(user)
@@ -52,7 +53,7 @@ extension ServerConfiguration {
         return members
     }
 
-    /// Warns of audiences that nobody can send to.
+    /// Warns of audiences that no rule or limit allows a send to.
     static func warnOfUnreachable(
         _ reader: ConfigurationReader?, _ audiences: [AudienceName: [UserName]], _ policy: Policy?, _ limits: [Limit]
     ) {
@@ -61,13 +62,13 @@ extension ServerConfiguration {
             guard let name = AudienceName(entry.name), let members = audiences[name] else { continue }
             if !policy.send.contains(where: { $0.to == .audience(name) }) {
                 reader.report(
-                    entry.name, "stands in no rule of policy.send: nobody may send to it", severity: .warning)
+                    entry.name, "is in no rule of policy.send; nobody may send to it", severity: .warning)
             }
             for limit in limits where limit.asksForAllMembers && limit.burst < members.count {
                 reader.report(
                     entry.name,
-                    "has \(members.count) members, and the limit \"\(limit.name)\" admits \(limit.burst) sends at once: "
-                        + "nobody can send to it",
+                    "has \(members.count) members, but the limit \"\(limit.name)\" admits only \(limit.burst) sends at "
+                        + "once; every send to it is rejected",
                     severity: .warning)
             }
         }
@@ -75,7 +76,7 @@ extension ServerConfiguration {
 }
 
 extension Limit {
-    /// Whether a send to an audience costs one a member, all at once, and is refused where there is not that much.
+    /// Whether a send to an audience costs one per member at once, and is rejected if the limit has less left.
     fileprivate var asksForAllMembers: Bool {
         audienceCost == .member && !per.contains(.recipient) && !countsLogins && !isShadow && exempt.isEmpty
     }

@@ -10,30 +10,32 @@ extension ServerConfiguration {
         }
         defer { reader.finish() }
         let (address, others) = readAddresses(reader)
-        // Whom a backend of https is verified by, and who the gateway says that it is.
+        // The verification of an https backend, and the client certificate of the gateway.
         let tls = readBackendTLS(reader, isSecure: address?.isSecure)
         let check = readCheck(reader.mapping("health"))
-        // After which time a connection takes no further request, so that what a name stands for may change; 10 min.
+        // The time after which a connection takes no further request, so that a changed DNS record has effect; default:
+        // 10min.
         let age = reader.duration("connection-age", in: .seconds(1) ... .seconds(86_400)) ?? .seconds(600)
-        // What clients and backend speak; classic unless given.
+        // The protocol profile of clients and backend; default: classic.
         let profile = readProfile(reader)
-        // How the backend is told who the user is; mirror unless given.
+        // The credential that tells the backend who the user is; default: mirror.
         let credential = readCredential(reader)
-        // How the text of a message is found: auto or literal; auto unless given.
+        // The method of extracting the text of a message: auto or literal; default: auto.
         let messages = reader.word("messages", of: MessageExtraction.self) ?? .auto
-        // How long the backend may take for one call; 65 s unless given.
+        // The time limit of the backend for one call; default: 65s.
         let timeout = reader.duration("timeout", in: .milliseconds(100)...(.seconds(600))) ?? .seconds(65)
-        // How many connections to it there may be; 256 unless given.
+        // The maximum number of connections to the backend; default: 256.
         let connections = reader.integer("connections", in: 1...65_536) ?? 256
-        // How many calls may wait for one of them; one more is refused as overloaded. 2048 unless given.
+        // The maximum number of calls that wait for a connection; further calls are rejected as overload. Default:
+        // 2048.
         let waiting = reader.integer("waiting", in: 0...1_000_000) ?? 2048
-        // The port of the embedded backend on 127.0.0.1; 0, any, unless given.
+        // The port of the embedded backend on 127.0.0.1; default: 0, which the system assigns.
         let embeddedPort = reader.integer("port", in: 0...65535)
         if embeddedPort != nil, let address, address != .embedded {
-            reader.report("port", "is for the embedded backend alone; the url has the port of any other")
+            reader.report("port", "applies only to the embedded backend; for others, set the port in url")
         }
         if profile.changesBackend, address == .embedded {
-            reader.report("profile", "cannot change what the embedded backend takes; its profile is one of the three")
+            reader.report("profile", "cannot set \"backend\" for the embedded backend; use classic, core or net6")
         }
         let handles = readHandleHosts(reader.mapping("handle-hosts"))
         guard let address else { return nil }
@@ -45,7 +47,7 @@ extension ServerConfiguration {
             embeddedPort: embeddedPort ?? 0)
     }
 
-    /// `url`: one address, or a list of several of the same backend.
+    /// Reads `url`: one address, or a list of addresses of the same backend.
     private static func readAddresses(
         _ reader: ConfigurationReader
     ) -> (address: BackendAddress?, others: [UpstreamAddress]) {
@@ -56,15 +58,15 @@ extension ServerConfiguration {
             reader.string(of: value, under: "url[\(index)]").flatMap { readAddress($0, under: "url", reader) }
         }
         if values.isEmpty || values.count > 16 { reader.report("url", "must name from 1 to 16 addresses") }
-        if Set(addresses).count < addresses.count { reader.report("url", "names an address more than once") }
+        if Set(addresses).count < addresses.count { reader.report("url", "contains a duplicate address") }
         let remote = addresses.compactMap { address -> UpstreamAddress? in
             if case .remote(let address) = address { address } else { nil }
         }
         if remote.count < addresses.count, addresses.count > 1 {
-            reader.report("url", "embedded stands alone: it has no other address")
+            reader.report("url", "\"embedded\" cannot be combined with other addresses")
         }
         if Set(remote.map(\.isSecure)).count > 1 {
-            reader.report("url", "names addresses of https and others; all of one backend are reached alike")
+            reader.report("url", "mixes https with other addresses; use one kind")
         }
         return (addresses.first, Array(remote.dropFirst()))
     }
@@ -75,7 +77,7 @@ extension ServerConfiguration {
         guard let address = BackendAddress(text) else {
             reader.report(
                 name,
-                "\"\(text)\" is not a backend; write http://host:port, https://host:port, unix: and an absolute path, or embedded"
+                "\"\(text)\" is not a backend address; use http://host:port, https://host:port, unix: and an absolute path, or embedded"
             )
             return nil
         }
@@ -85,14 +87,14 @@ extension ServerConfiguration {
     private static func readCheck(_ reader: ConfigurationReader?) -> Check? {
         guard let reader else { return nil }
         defer { reader.finish() }
-        // What each address is asked for; it is well where it answers with a status below 500.
+        // The path that each address is requested for. An address is healthy if its response has a status below 500.
         let path = reader.required("path")
-        // How often; 10 s.
+        // The period of the checks; default: 10s.
         let period = reader.duration("every", in: .seconds(1) ... .seconds(3600)) ?? .seconds(10)
         guard let path else { return nil }
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), path.utf8.count <= 256 else {
             reader.report(
-                "path", "\"\(path)\" is not a path; it begins with / and has neither blanks nor anything beyond ASCII")
+                "path", "\"\(path)\" is not a path; use / followed by visible ASCII characters")
             return nil
         }
         return Check(path: path, period: period)
@@ -110,9 +112,9 @@ extension ServerConfiguration {
         guard let hosts = reader.strings(name) else { return nil }
         for host in hosts {
             let bare = host.hasPrefix("*.") ? host.dropFirst(2) : host[...]
-            // A star for a whole top-level domain would let the hub post anywhere.
+            // A wildcard for a whole top-level domain would let the hub post to any host.
             if !bare.contains(".") || bare.contains("*") {
-                reader.report(name, "\"\(host)\" is not a host, nor *. and a domain of two parts or more")
+                reader.report(name, "\"\(host)\" is not a host name, or *. followed by a domain of at least two labels")
             }
         }
         return hosts

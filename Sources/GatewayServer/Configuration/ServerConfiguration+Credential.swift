@@ -2,8 +2,8 @@ internal import Gateway
 internal import GatewayCore
 
 extension ServerConfiguration {
-    /// How the backend is told who the user is: the word `mirror`, a mapping with `shared-password`, or one with the names of two
-    /// header fields and a secret.
+    /// Reads the credential that tells the backend who the user is: the word `mirror`, a mapping with
+    /// `shared-password`, or a mapping with the names of two header fields and a secret.
     static func readCredential(_ reader: ConfigurationReader) -> UpstreamCredential {
         guard let node = reader.node("credential") else { return .mirror }
         if case .scalar(let word, _) = node.shape {
@@ -21,24 +21,24 @@ extension ServerConfiguration {
             // Secret.
             return inner.required("shared-password").map { .sharedPassword(Secret($0.utf8)) } ?? .mirror
         }
-        // The field that gets the user's name.
+        // The field that receives the user's name.
         let user = fieldName("user-header", inner)
-        // The field that gets the secret.
+        // The field that receives the secret.
         let secretField = fieldName("secret-header", inner)
         if let user, let secretField, letters(of: user) == letters(of: secretField) {
-            inner.report("secret-header", "\"\(secretField)\" is the field of the user's name")
+            inner.report("secret-header", "\"\(secretField)\" is already the field of the user name")
         }
         // Secret.
         let secret = inner.required("secret")
         if let secret, !secret.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
-            inner.report("secret", "must be visible ASCII, since it travels in a header field")
+            inner.report("secret", "must be visible ASCII, because it is sent in a header field")
         }
         guard let user, let secretField, let secret else { return .mirror }
         return .header(userField: user, secretField: secretField, secret: Secret(secret.utf8))
     }
 
-    /// What frames a request, belongs to the connection and not to the request (RFC 9110, section 7.6.1), or is written by the
-    /// gateway itself.
+    /// The fields that frame a request, belong to the connection (RFC 9110, section 7.6.1), or are set by the gateway
+    /// itself.
     static let reservedFields: Set<String> = [
         "host", "content-length", "transfer-encoding", "te", "trailer", "expect",
         "connection", "proxy-connection", "keep-alive", "upgrade", "proxy-authenticate", "proxy-authentication-info",
@@ -59,12 +59,12 @@ extension ServerConfiguration {
         guard field.utf8.count <= 64, field.utf8.allSatisfy(isFieldByte), !letters(of: field).isEmpty,
             !reservedLetters.contains(letters(of: field))
         else {
-            reader.report(name, "\"\(field)\" cannot be used as a header field here")
+            reader.report(name, "\"\(field)\" is not a usable header field name")
             return nil
         }
         return field
     }
 
-    /// A field's name as a lenient reader could take it: by its letters and digits alone.
+    /// Returns a field's name as a lenient parser could read it: only its letters and digits.
     private static func letters(of field: String) -> String { field.lowercased().filter { $0 != "-" } }
 }

@@ -11,7 +11,7 @@ extension ServerConfiguration {
             let reader = root.reader(of: value.node, under: value.path)
             guard let limit = readLimit(reader, names) else { continue }
             if limits.contains(where: { $0.name == limit.name }) {
-                reader.report("name", "\"\(limit.name)\" is the name of another limit")
+                reader.report("name", "\"\(limit.name)\" is already the name of another limit")
             }
             limits.append(limit)
         }
@@ -20,42 +20,42 @@ extension ServerConfiguration {
 
     private static func readLimit(_ reader: ConfigurationReader, _ names: NameRules) -> Limit? {
         defer { reader.finish() }
-        // The name, as answers have it.
+        // The name, as responses contain it.
         let name = reader.required("name")
         if let name, !name.utf8.allSatisfy({ $0.isNameByte }) || name.utf8.count > 64 {
-            reader.report("name", "\"\(name)\" is not a name; write up to 64 letters, digits, _ and -")
+            reader.report("name", "\"\(name)\" is not a limit name; use up to 64 letters, digits, _ and -")
         }
         let keys = readKeys(reader)
-        // How many in which time, such as 60/min.
+        // The number of calls per period, for example 60/min.
         let rate = reader.required("rate").flatMap { text -> Rate? in
             let rate = Rate(text)
             if rate == nil {
                 reader.report(
-                    "rate", "\"\(text)\" is not a rate; write a number, a slash, and s, min, h or d")
+                    "rate", "\"\(text)\" is not a rate; use a number, a slash, and s, min, h or d")
             }
             return rate
         }
-        // How many at once after a pause; the rate's count unless given.
+        // The number of calls at once after a pause; default: the count of the rate.
         let burst = reader.integer("burst", in: 1...1_000_000)
-        // Whether it only shows what it would refuse; false unless given.
+        // Whether the limit only records what it would reject; default: false.
         let isShadow = reader.bool("shadow") ?? false
-        // Callers whom it does not count: users, and group: with a group.
+        // The callers that are not counted: users, and groups as `group:` and a name.
         let exempt = readExempt(reader, names)
-        // What a send to an audience costs: member, one for each member, or call, one in all.
+        // The cost of a send to an audience: `member`, one per member, or `call`, one in total.
         let cost = reader.word("cost", of: Limit.AudienceCost.self)
         guard let name, let keys, let rate else { return nil }
         let limit = Limit(
             name: name, per: keys, count: rate.count, period: rate.period, burst: burst, isShadow: isShadow,
             exempt: exempt, audienceCost: cost)
         if limit.countsLogins, !exempt.isEmpty {
-            reader.report("exempt", "has no meaning where address alone is counted: nobody knows yet who calls")
+            reader.report("exempt", "does not apply to a limit by address alone: the caller is not known yet")
         }
         if cost != nil, limit.countsLogins || keys.contains(.recipient) {
             let reason =
                 limit.countsLogins
-                ? "address alone counts logins, not sends"
-                : "by recipient each member of an audience is asked for itself"
-            reader.report("cost", "has no meaning here: \(reason)")
+                ? "a limit by address alone counts logins, not sends"
+                : "a limit by recipient counts each audience member separately"
+            reader.report("cost", "does not apply: \(reason)")
         }
         return limit
     }
@@ -70,12 +70,12 @@ extension ServerConfiguration {
                 } else if text.contains("*") || text.contains(":") {
                     nil
                 } else {
-                    // Escaping would make a user of anything else.
+                    // The escaping of user names would accept any other text as a user.
                     names.canonical(text).map(Policy.Subject.user)
                 }
             guard let subject else {
                 reader.report(
-                    at: value.node.location, under: value.path, "\"\(text)\" is no user, nor group: and a group")
+                    at: value.node.location, under: value.path, "\"\(text)\" is not a user name or group:NAME")
                 continue
             }
             exempt.append(subject)
@@ -83,7 +83,7 @@ extension ServerConfiguration {
         return exempt
     }
 
-    /// What a limit counts by: one key or several.
+    /// Reads the keys that a limit counts by: one or several.
     private static func readKeys(_ reader: ConfigurationReader) -> Set<Limit.Key>? {
         guard let node = reader.node("per") else {
             reader.report("\"per\" is missing")
@@ -98,14 +98,14 @@ extension ServerConfiguration {
         let keys = words.compactMap(Limit.Key.init)
         guard !keys.isEmpty, keys.count == words.count, Set(keys).count == keys.count else {
             let allowed = Limit.Key.allCases.map(\.rawValue).joined(separator: ", ")
-            reader.report("per", "must be one or several different ones of: \(allowed)")
+            reader.report("per", "must be one or more different keys of: \(allowed)")
             return nil
         }
         return Set(keys)
     }
 }
 
-/// So many in a time, as configurations write it: `60/min`.
+/// A number per period, as the configuration writes it: `60/min`.
 private struct Rate {
     let count: Int
     let period: Duration

@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension ServerConfiguration {
-    /// The two paths of a side of a profile; each as it was unless it is given.
+    /// Reads the two paths of a side of a profile. A path that is not given keeps its value.
     static func readPaths(_ reader: ConfigurationReader, register: inout String, notifications: inout String) {
         register = path("register-path", reader) ?? register
         notifications = path("notifications-path", reader) ?? notifications
@@ -15,14 +15,14 @@ extension ServerConfiguration {
         guard isPlain(path) else {
             reader.report(
                 name,
-                "\"\(path)\" is not a path; write / and a name of letters, digits, _ . ~ and -, as often as needed")
+                "\"\(path)\" is not a path; use segments of letters, digits, _ . ~ and -, each after a /")
             return nil
         }
         return path
     }
 
-    /// Whether every server reads the path in the same way: no escapes, no empty names, no dot segments (RFC 3986,
-    /// section 5.2.4).
+    /// Returns whether every server interprets the path in the same way: no escapes, no empty segments, no dot segments
+    /// (RFC 3986, section 5.2.4).
     private static func isPlain(_ path: String) -> Bool {
         func isPathByte(_ byte: UInt8) -> Bool {
             switch byte | 0x20 {

@@ -6,29 +6,30 @@ extension ServerConfiguration {
         _ root: ConfigurationReader, _ names: NameRules, audiences: [AudienceName: [UserName]]
     ) -> Policy? {
         guard let reader = root.mapping("policy") else {
-            root.report("\"policy\" is missing: without rules nobody may notify anybody")
+            root.report("\"policy\" is missing; without rules, all sends are rejected")
             return nil
         }
         defer { reader.finish() }
-        // Whether what the rules do not allow is refused, or only recorded; true unless given.
+        // Whether sends that the rules do not allow are rejected or only recorded; default: true.
         let isEnforced = reader.bool("enforce") ?? true
         if !isEnforced {
             reader.report(
-                "enforce", "is false: what the rules would refuse is carried out, and recorded as would-refuse",
+                "enforce", "is false: sends that the rules would reject are forwarded, and recorded as would-refuse",
                 severity: .warning)
         }
-        // Who may notify whom; the first rule that covers a send allows it, no rule is a refusal.
+        // The rules of who may notify whom. The first rule that matches a send allows it; without a match it is
+        // rejected.
         let send = readSendRules(reader, names, Set(audiences.keys))
-        // Who may register which tags beyond the own username tag.
+        // The rules of who may register which tags beyond their own username tag.
         let tags = readTagRules(reader, names)
         if reader.node("send") == nil {
-            reader.report("has no \"send\": nobody may notify anybody", severity: .warning)
+            reader.report("has no \"send\"; all sends are rejected", severity: .warning)
         }
         return Policy(
             isEnforced: isEnforced, send: send, tags: tags,
-            // What becomes of a registration with tags outside the rules; refuse unless given.
+            // The treatment of a registration with tags outside the rules; default: refuse.
             tagsNotAllowed: reader.word("tags-not-allowed", of: Policy.TagsNotAllowed.self) ?? .refuse,
-            // Whether a device may change its owner; allow unless given.
+            // Whether a device may change its owner; default: allow.
             ownershipTransfer: reader.word("hand-over", of: Policy.OwnershipTransfer.self) ?? .allow,
             audiences: audiences)
     }
@@ -41,7 +42,7 @@ extension ServerConfiguration {
             let reader = policy.reader(of: value.node, under: value.path)
             guard let rule = sendRule(reader, names, audiences) else { continue }
             if let earlier = read.first(where: { $0.rule.includes(rule) }) {
-                reader.report("can never match: \(earlier.path) covers all of it", severity: .warning)
+                reader.report("can never match; \(earlier.path) includes it", severity: .warning)
             }
             read.append((rule, reader.path))
         }
@@ -70,7 +71,7 @@ extension ServerConfiguration {
                 }
                 guard let earlier else { continue }
                 reader.report(
-                    "allow", "\"\(pattern)\" can never match: \(earlier.path) allows all of it already",
+                    "allow", "\"\(pattern)\" can never match; \(earlier.path) already includes it",
                     severity: .warning)
             }
             read.append((rule, reader.path))
@@ -83,14 +84,14 @@ extension ServerConfiguration {
         let user = reader.required("user").flatMap { subject($0, "user", reader, names) }
         if reader.node("allow") == nil { reader.report("\"allow\" is missing") }
         let texts = reader.strings("allow")
-        if texts?.isEmpty == true { reader.report("allow", "is empty: the rule can never match", severity: .warning) }
+        if texts?.isEmpty == true { reader.report("allow", "is empty; the rule can never match", severity: .warning) }
         let allow = (texts ?? []).compactMap { pattern(in: $0, reader) }
         return user.map { Policy.TagRule(user: $0, allow: allow) }
     }
 
     private static func pattern(in text: String, _ reader: ConfigurationReader) -> TagPattern? {
         guard let pattern = TagPattern(text) else {
-            reader.report("allow", "\"\(text)\" is not a pattern of tags; write letters, digits, _ @ # . : - and *")
+            reader.report("allow", "\"\(text)\" is not a tag pattern; use letters, digits, _ @ # . : - and *")
             return nil
         }
         if pattern.isReservedOnly {
@@ -109,7 +110,7 @@ extension ServerConfiguration {
         } else if let user = user(text, names) {
             return .user(user)
         }
-        reader.report(name, "\"\(text)\" is no user, nor group: and a group, nor *")
+        reader.report(name, "\"\(text)\" is not a user name, group:NAME or *")
         return nil
     }
 
@@ -120,22 +121,23 @@ extension ServerConfiguration {
         if text == "self" { return .sender }
         if text.hasPrefix("group:") {
             reader.report(
-                "to", "\"\(text)\" is a group; groups stand in \"from\" only, and \"to\" takes audiences")
+                "to", "\"\(text)\" is a group; groups are allowed in \"from\" only, use an audience in \"to\"")
             return nil
         }
         if let name = AudienceName.named(in: text) {
             if let audience = AudienceName(name), audiences.contains(audience) { return .audience(audience) }
-            reader.report("to", "\"\(text)\" is none of \"audiences\"")
+            reader.report("to", "\"\(text)\" is not defined in \"audiences\"")
             return nil
         }
         guard let user = user(text, names) else {
-            reader.report("to", "\"\(text)\" is no user, nor self, nor audience: and an audience, nor *")
+            reader.report("to", "\"\(text)\" is not a user name, self, audience:NAME or *")
             return nil
         }
         return .user(user)
     }
 
-    /// The user of the name; nil for what has another meaning here, or looks as if it had: escaping would make a name of it.
+    /// Returns the user of the name. Returns nil for texts that have or seem to have another meaning here, which
+    /// escaping would turn into a name.
     private static func user(_ text: String, _ names: NameRules) -> UserName? {
         text == "self" || text.contains("*") || text.contains(":") ? nil : names.canonical(text)
     }

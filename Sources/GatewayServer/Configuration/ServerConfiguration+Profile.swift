@@ -2,12 +2,12 @@ internal import Gateway
 internal import GatewayCore
 
 extension ServerConfiguration {
-    /// What `backend.profile` says: one of the built-in names, or a mapping that starts from one and changes fields.
+    /// The value of `backend.profile`: a built-in name, or a mapping that extends one.
     struct ReadProfile {
         var profile: BackendProfile
-        /// The one that it is, or starts from.
+        /// The built-in profile that it is or extends.
         var name: BackendProfile.BuiltIn
-        /// Whether it changes what the backend takes.
+        /// Whether it changes the side of the backend.
         var changesBackend = false
     }
 
@@ -17,13 +17,13 @@ extension ServerConfiguration {
             return ReadProfile(profile: BackendProfile(name), name: name)
         }
         defer { reader.finish() }
-        // The profile whose fields count unless others are given.
+        // The profile that supplies the fields that are not given.
         if reader.node("from") == nil { reader.report("\"from\" is missing") }
         let name = reader.word("from", of: BackendProfile.BuiltIn.self) ?? .classic
         var read = ReadProfile(profile: BackendProfile(name), name: name)
-        // What clients send to the gateway.
+        // The protocol between clients and gateway.
         if let client = reader.mapping("client") { readClient(client, &read.profile.client) }
-        // What the gateway sends to the backend.
+        // The protocol between gateway and backend.
         if let side = reader.mapping("backend") {
             readBackendSide(side, &read.profile.backend)
             read.changesBackend = true
@@ -37,11 +37,11 @@ extension ServerConfiguration {
         readPaths(reader, register: &client.registerPath, notifications: &client.notificationsPath)
         for (name, path) in [("register-path", client.registerPath), ("notifications-path", client.notificationsPath)]
         where path == "/auth" || path.hasPrefix("/auth/") {
-            reader.report(name, "\"\(path)\" is among the gateway's own paths")
+            reader.report(name, "\"\(path)\" is reserved for the gateway's own endpoints")
         }
-        // Where clients may put a registration's id: path, query, or both.
+        // The locations where clients may put a registration id: path, query, or both.
         if let places = readPlaces(reader) { client.idPlaces = places }
-        // What a device of a service is answered when it is registered: 200 to 204.
+        // The status of the response to a registration, by push service: 200 to 204.
         guard let statuses = reader.mapping("update-status") else { return }
         defer { statuses.finish() }
         for service in PushService.allCases {
@@ -55,24 +55,25 @@ extension ServerConfiguration {
         defer { reader.finish() }
         // The paths of registrations and sends.
         readPaths(reader, register: &side.registerPath, notifications: &side.notificationsPath)
-        // Where the backend looks for a registration's id.
+        // The location where the backend reads a registration id.
         side.idPlace = reader.word("id-in", of: BackendProfile.IDLocation.self) ?? side.idPlace
-        // How it writes one into its answer.
+        // The format of a registration id in the backend's response.
         side.idForm = reader.word("id-answer", of: BackendProfile.IDFormat.self) ?? side.idForm
-        // Its words for services in a registration's Platform; services that are left out are not taken.
+        // The identifiers of push services in a registration's Platform. Services that are left out are rejected.
         side.platformWords = readWords("platforms", of: PushService.allCases, reader) ?? side.platformWords
-        // Its words for services in pns; services that are left out cannot be sent to.
+        // The identifiers of push services in pns. Services that are left out cannot be sent to.
         side.pnsWords = readWords("pns", of: [.apns, .wns, .fcm], reader) ?? side.pnsWords
-        // The statuses that mean that a call was carried out.
+        // The statuses of a successful call.
         side.successStatuses = readStatuses("success", 200...299, reader) ?? side.successStatuses
         if side.successStatuses.isEmpty { reader.report("success", "must name at least one status") }
-        // The statuses that mean that a registration is lost.
+        // The statuses that mean that a registration no longer exists.
         side.goneStatuses = readStatuses("gone", 400...599, reader) ?? side.goneStatuses
-        // Whether success of a PUT proves that the push service has the registration.
+        // Whether a successful PUT proves that the push service has the registration.
         side.confirmsUpdates = reader.bool("confirms-updates") ?? side.confirmsUpdates
-        // How long a connection may lie unused before the gateway closes it.
+        // The time after which the gateway closes an idle connection.
         side.idleTime = reader.duration("idle", in: .seconds(1) ... .seconds(600)) ?? side.idleTime
-        // How many bytes its payload for a service has beside user and message, where the word does not tell.
+        // The bytes of the backend's payload beside user and message, by service, for identifiers that do not determine
+        // them.
         guard let frames = reader.mapping("payload-frames") else { return }
         defer { frames.finish() }
         for service in [PushService.apns, .wns, .fcm] {
@@ -90,11 +91,13 @@ extension ServerConfiguration {
             guard let text = inner.string(service.rawValue) else { continue }
             read[service] = PlatformIdentifier(text)
             if read[service] == nil {
-                inner.report(service.rawValue, "\"\(text)\" is no word; write up to 32 letters, digits, _ . and -")
+                inner.report(
+                    service.rawValue, "\"\(text)\" is not an identifier; use up to 32 letters, digits, _ . and -")
             }
         }
         guard let words = PlatformIdentifiers(read) else {
-            inner.report("has one word for two services; apns, wns, mpns, gcm, fcm and fcmv1 stand for their own")
+            inner.report(
+                "has one identifier for two services; apns, wns, mpns, gcm, fcm and fcmv1 are reserved for their own")
             return nil
         }
         return words

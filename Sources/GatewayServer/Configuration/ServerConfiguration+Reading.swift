@@ -5,29 +5,30 @@ internal import Logging
 internal import NIOCore
 
 extension ServerConfiguration {
-    /// Reads the root of `gateway.yaml`. Every problem goes to the reader; nil where one leaves no usable configuration.
+    /// Reads the root of `gateway.yaml`. All problems go to the reader. Returns nil if `backend` or `policy` is missing
+    /// or invalid.
     public static func read(_ root: ConfigurationReader, catalog: PluginCatalog) -> ServerConfiguration? {
         readVersion(root)
         let names = readIdentity(root.mapping("identity"))
-        // Where clients are listened to: a list, by default 127.0.0.1:8080 alone.
+        // The listeners for clients; default: 127.0.0.1:8080 alone.
         let listeners = readListeners(root)
-        // How many connections of clients there may be.
+        // The limits of client connections.
         let connections = readConnections(root.mapping("connections"))
-        // Where health and metrics are asked; by default 127.0.0.1:9090.
+        // The address of health and metrics; default: 127.0.0.1:9090.
         let admin = readAdmin(root.mapping("admin"), beside: listeners)
-        // Where operators' commands reach the running gateway.
+        // The socket for operator commands.
         let control = ControlSocketPath.read(root, toListen: true)
         let backend = readBackend(root)
         let authenticators = readAuthenticators(root, catalog)
         let authentication = readAuthentication(root.mapping("authentication"))
-        // Who is notified by one send.
+        // The named groups of recipients of one send.
         let audiences = root.mapping("audiences")
         let members = readAudiences(audiences, names)
         let policy = readPolicy(root, names, audiences: members)
         let limits = readLimits(root, names)
         warnOfUnreachable(audiences, members, policy, limits)
-        // How many threads serve calls, each with connections to the backend of its own. As many as there are processors unless
-        // given.
+        // The number of event loop threads. Each has its own connections to the backend. Default: the number of
+        // processors.
         let eventLoops = root.integer("event-loops", in: 1...256) ?? System.coreCount
         let (callsInFlight, callsOfOne) = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
@@ -52,7 +53,7 @@ extension ServerConfiguration {
         guard let address = ListenAddress(text) else {
             reader.report(
                 "address",
-                "\"\(text)\" is not an address; write an IP address and a port such as 127.0.0.1:8080 or "
+                "\"\(text)\" is not an address; use an IP address and a port such as 127.0.0.1:8080 or "
                     + "[::1]:8080, or unix: and an absolute path")
             return nil
         }
@@ -67,13 +68,13 @@ extension ServerConfiguration {
         defer { reader.finish() }
         guard let address = readListenAddress(reader) else { return standard }
         if listeners.contains(where: { $0.address.overlaps(address) }) {
-            reader.report("address", "\(address) is taken by a listener of `listen` already")
+            reader.report("address", "\(address) is already used by a listener of `listen`")
         }
         if !address.isLocal {
             reader.report(
                 "address",
-                "others than this machine reach the admin listener, which asks nobody for a password; health and metrics "
-                    + "are for a network of the operators' alone", severity: .warning)
+                "other machines can reach the admin listener, which has no authentication; use a loopback address or a "
+                    + "network for operators only", severity: .warning)
         }
         return address
     }
@@ -84,13 +85,13 @@ extension ServerConfiguration {
         var prefixes: [String] = []
         var suffixes: [String] = []
         for entry in reader.strings("strip") ?? [] {
-            // `EXAMPLE\` goes before a name, `@example.com` behind it.
+            // `EXAMPLE\` is a prefix of a name, `@example.com` a suffix.
             if entry.count > 1, entry.hasSuffix("\\") {
                 prefixes.append(entry)
             } else if entry.count > 1, entry.hasPrefix("@") {
                 suffixes.append(entry)
             } else {
-                reader.report("strip", "\"\(entry)\" is neither a domain and \\, nor @ and a domain")
+                reader.report("strip", "\"\(entry)\" is not a suffix @DOMAIN or a prefix DOMAIN\\")
             }
         }
         return NameRules(
@@ -110,14 +111,15 @@ extension ServerConfiguration {
         return LedgerSection(
             // The database of registrations and sessions.
             file: reader?.path("file") ?? "/var/lib/notify-gateway/ledger.sqlite",
-            // How many devices a user may have; beyond it the one goes that was not seen for longest.
+            // The maximum number of devices of a user. Beyond it, the device that was not seen for longest is deleted.
             registrationsPerUser: reader?.integer("registrations-per-user", in: 1...1000) ?? limits.registrations,
-            // How often a device may change hands within 24 hours.
+            // The maximum number of owner changes of a device within 24 hours.
             ownershipTransfersPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.ownershipTransfers,
-            // Whether whatever the backend has from before the gateway is known to be sound; false until an import has shown it.
+            // Whether all registrations from before the gateway are known to be valid; default: false, until an import
+            // has shown it.
             isMigrated: reader?.bool("migrated") ?? false,
-            // How long an imported registration is kept while its owner's device has not registered again, counted in time that the
-            // gateway runs. 30 days unless given.
+            // The running time of the gateway for which an imported registration is kept until its owner's device
+            // registers again; default: 30d.
             confirmation: reader?.duration("confirm-imported-within", in: .seconds(3600)...(.seconds(3650 * 86_400)))
                 ?? limits.confirmation)
     }
@@ -125,12 +127,13 @@ extension ServerConfiguration {
     private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallerConcurrencyLimit.Bounds)
     {
         defer { reader?.finish() }
-        // How many calls may be in flight, whatever they wait for; more wait a moment. 2048 unless given.
+        // The maximum number of calls in flight, including those that wait; further calls are queued. Default: 2048.
         let all = reader?.integer("calls", in: 1...1_000_000) ?? 2048
         var ofOne = CallerConcurrencyLimit.Bounds()
-        // How many of them one user may have at the backend; one more is refused with 429. 64 unless given.
+        // The maximum number of calls of one user at the backend; further calls are rejected with 429. Default: 64.
         ofOne.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? ofOne.perUser
-        // How many one address may have, of IPv6 one /64; Unix sockets and trusted proxies are exempt. 512 unless given.
+        // The maximum number of calls of one address, for IPv6 one /64. Unix sockets and trusted proxies are exempt.
+        // Default: 512.
         ofOne.perAddress = reader?.integer("calls-per-address", in: 1...1_000_000) ?? ofOne.perAddress
         return (all, ofOne)
     }
@@ -138,7 +141,7 @@ extension ServerConfiguration {
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {
         defer { reader?.finish() }
         return LogSection(
-            // The least level: trace, debug, info, notice, warning, error, critical.
+            // The minimum level: trace, debug, info, notice, warning, error, critical.
             level: reader?.word("level", of: LogLevel.self)?.level ?? .info,
             format: reader?.word("format", of: LogSection.Format.self) ?? .json)
     }

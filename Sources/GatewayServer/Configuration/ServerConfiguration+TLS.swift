@@ -1,55 +1,55 @@
 internal import GatewayCore
 
-/// A certificate and its key, in files.
+/// The files of a certificate and its key.
 public struct TLSFiles: Sendable, Hashable {
-    /// PEM: the certificate that the key is for, then those that lead from it to an authority.
+    /// The certificate chain in PEM, the server's own certificate first.
     public var certificate: String
-    /// PEM, not encrypted, in a file closed to others.
+    /// The unencrypted private key in PEM. Other users must have no access to the file.
     public var key: String
 }
 
-/// How a backend behind TLS is verified, and who the gateway says that it is.
+/// The verification of a backend with TLS, and the client certificate of the gateway.
 public struct BackendTLSSection: Sendable, Hashable {
-    /// The file of the authorities that are trusted; nil for those of the system.
+    /// The file of the trusted authorities; nil for those of the system.
     public var authority: String?
-    /// The gateway's own certificate, where the backend asks for one.
+    /// The client certificate, for a backend that requests one.
     public var identity: TLSFiles?
-    /// The name that the backend's certificate must be for; nil for the host of its address.
+    /// The name that the backend's certificate must contain; nil for the host of its address.
     public var name: String?
 }
 
 extension ServerConfiguration {
-    /// `tls` of a listener: a certificate and its key; nil for a listener in the clear.
+    /// Reads `tls` of a listener: a certificate and its key; nil for a plaintext listener.
     static func readListenerTLS(_ listener: ConfigurationReader) -> TLSFiles? {
         guard let reader = listener.mapping("tls") else { return nil }
         defer { reader.finish() }
         return readFiles(reader)
     }
 
-    /// `tls` of the backend, which counts for a `url` of https alone.
+    /// Reads `tls` of the backend, which is allowed for a `url` with https only.
     static func readBackendTLS(_ backend: ConfigurationReader, isSecure: Bool?) -> BackendTLSSection? {
         guard let reader = backend.mapping("tls") else {
             return isSecure == true ? BackendTLSSection() : nil
         }
         defer { reader.finish() }
-        if isSecure == false { backend.report("tls", "is for a url of https alone") }
+        if isSecure == false { backend.report("tls", "applies only to an https url") }
         var section = BackendTLSSection()
-        // The authorities, in PEM, of which one has signed the backend's certificate; those of the system unless given.
+        // The trusted authorities in PEM; default: those of the system.
         section.authority = reader.textIfPresent("ca").map(reader.absolute)
-        // The name in the backend's certificate; the host of the url unless given.
+        // The name in the backend's certificate; default: the host of the url.
         section.name = reader.textIfPresent("server-name")
         if let name = section.name, !isName(name) {
-            reader.report("server-name", "\"\(name)\" is not a name; write that of the backend's certificate")
+            reader.report("server-name", "\"\(name)\" is not a name; use the name in the backend's certificate")
         }
-        // What the gateway answers with where the backend asks for a certificate; none unless given.
+        // The client certificate for a backend that requests one; default: none.
         if reader.has("certificate") || reader.has("key") { section.identity = readFiles(reader) }
         return section
     }
 
     private static func readFiles(_ reader: ConfigurationReader) -> TLSFiles? {
-        // The chain of certificates, the own one first.
+        // The certificate chain, the server's own certificate first.
         let certificate = reader.required("certificate").map(reader.absolute)
-        // Its private key: secret, so the file is judged as all such files are.
+        // The private key. Secret: the permissions of the file are verified.
         let key = reader.required("key").map(reader.absolute)
         guard let certificate, let key else { return nil }
         return TLSFiles(certificate: certificate, key: key)
@@ -67,7 +67,7 @@ extension ServerConfiguration {
 }
 
 extension ConfigurationReader {
-    /// Text that must not be empty where it is there.
+    /// Reads a text that must not be empty if it is present.
     fileprivate func textIfPresent(_ name: String) -> String? {
         guard has(name) else {
             _ = node(name)

@@ -4,94 +4,94 @@ public import GatewayHTTP
 public import GatewayStore
 public import Logging
 
-/// Everything that `gateway.yaml` says, read strictly and completely before anything starts.
+/// The content of `gateway.yaml`, validated completely before anything starts.
 public struct ServerConfiguration: Sendable {
-    /// Where clients are listened to.
+    /// The listeners for clients.
     public var listeners: [ListenerSection]
-    /// How many connections of clients there may be, on all listeners together.
+    /// The limits of client connections, for all listeners together.
     public var connections: ListenerConfiguration.Connections
-    /// Where health is asked.
+    /// The address of the admin listener for health and metrics.
     public var admin: ListenAddress
     /// The path of the control socket; nil for none.
     public var control: String?
     /// The backend.
     public var backend: BackendSection
-    /// The authenticators in the order in which they are asked.
+    /// The authenticators in the order in which they are queried.
     public var authenticators: [ConfiguredPlugin]
-    /// How long they may take, and when bad credentials are answered.
+    /// The time limits of authentication.
     public var authentication: AuthenticationRules
-    /// How names become canonical.
+    /// The rules that make user names canonical.
     public var names: NameRules
-    /// Who may notify whom, and register what.
+    /// The rules of who may notify whom and register which tags.
     public var policy: Policy
-    /// How often.
+    /// The rate limits.
     public var limits: [Limit]
-    /// How many threads serve calls.
+    /// The number of event loop threads.
     public var eventLoops: Int
-    /// How many calls may be in flight, whatever they wait for.
+    /// The maximum number of calls in flight.
     public var callsInFlight: Int
-    /// How many of them may be of one user, and of one address.
+    /// The maximum number of calls in flight of one user and of one address.
     public var callsOfOne: CallerConcurrencyLimit.Bounds
-    /// Where calls are recorded.
+    /// The audit journal.
     public var journal: JournalSection
     /// The database of registrations and sessions.
     public var ledger: LedgerSection
-    /// What is logged, and how.
+    /// The level and format of the log.
     public var log: LogSection
-    /// How the gateway stops.
+    /// The time limits of a graceful shutdown.
     public var drain: DrainSection
 
-    /// One listener.
+    /// A listener for clients.
     public struct ListenerSection: Sendable, Hashable {
-        /// Where.
+        /// The address.
         public var address: ListenAddress
-        /// Whether credentials are judged that come in the clear over a network.
+        /// Whether credentials are verified that arrive over a network without TLS.
         public var allowsPlaintextCredentials: Bool
-        /// The certificate that it proves itself by; nil where it listens in the clear.
+        /// The server certificate; nil for a plaintext listener.
         public var tls: TLSFiles?
-        /// Whether HTTP/2 is spoken beside HTTP/1.1.
+        /// Whether HTTP/2 is served in addition to HTTP/1.1.
         public var speaksHTTP2: Bool
-        /// Who is believed to speak for others.
+        /// The trusted proxies.
         public var trust: TrustedProxies
     }
 
     /// The backend.
     public struct BackendSection: Sendable {
-        /// Where it is.
+        /// The address.
         public var address: BackendAddress
-        /// How it is verified; nil where it is reached in the clear.
+        /// The TLS settings; nil for a plaintext connection.
         public var tls: BackendTLSSection?
         /// Further addresses of the same backend.
         public var otherAddresses: [UpstreamAddress]
-        /// How its addresses are checked without a call; nil for not at all.
+        /// The active health check of its addresses; nil for none.
         public var check: Check?
-        /// After which time a connection takes no further request.
+        /// The time after which a connection takes no further request.
         public var connectionAge: Duration
-        /// What its clients send and what it takes.
+        /// The protocol of its clients and of the backend.
         public var profile: BackendProfile
         /// The profile's name, for the embedded backend.
         public var profileName: BackendProfile.BuiltIn
-        /// How it is told who the user is.
+        /// The credential that tells the backend who the user is.
         public var credential: UpstreamCredential
-        /// How the text of a message is found.
+        /// The method of extracting the text of a message.
         public var messages: MessageExtraction
         /// The grammar of device handles.
         public var handles: HandleRules
-        /// How long it may take for one call.
+        /// The time limit for one call.
         public var timeout: Duration
-        /// How many connections to it there may be.
+        /// The maximum number of connections.
         public var connections: Int
-        /// How many calls may wait for one of them.
+        /// The maximum number of calls that wait for a connection.
         public var waiting: Int
-        /// The port of the embedded backend; 0 takes any.
+        /// The port of the embedded backend; for 0 the system assigns one.
         public var embeddedPort: Int
     }
 
-    /// A request that each address of the backend must answer.
+    /// A health check request that each address of the backend must answer.
     public struct Check: Sendable, Hashable {
-        /// The path that is asked for.
+        /// The requested path.
         public var path: String
-        /// How often.
+        /// The time between two checks.
         public var period: Duration
     }
 
@@ -99,40 +99,40 @@ public struct ServerConfiguration: Sendable {
     public struct JournalSection: Sendable {
         /// The directory of the segments.
         public var directory: String
-        /// How many bytes must be free for calls to be recorded.
+        /// The number of free bytes below which calls are not recorded.
         public var minimumFree: Int
         /// The file of the key that signs checkpoints.
         public var signingKey: String
-        /// Where checkpoints are written once more; nil for nowhere.
+        /// The destination of checkpoint copies; nil for none.
         public var checkpointCopy: CheckpointPlace?
-        /// How long a segment is kept after its last record.
+        /// The retention time of a segment after its last record.
         public var keep: Duration
-        /// How many bytes all segments may have together.
+        /// The maximum size of all segments together, in bytes.
         public var keepBytes: Int
     }
 
     /// The ledger.
     public struct LedgerSection: Sendable {
-        /// The database.
+        /// The path of the database.
         public var file: String
-        /// How many registrations a user may have.
+        /// The maximum number of registrations of a user.
         public var registrationsPerUser: Int
-        /// How often a device may change hands within 24 hours.
+        /// The maximum number of owner changes of a device within 24 hours.
         public var ownershipTransfersPerDay: Int
-        /// Whether the operator vouches for all registrations from before the gateway.
+        /// Whether the operator declares all registrations from before the gateway to be valid.
         public var isMigrated: Bool
-        /// How long an imported registration is kept while its owner's device has not registered again.
+        /// The time for which an imported registration is kept until its owner's device registers again.
         public var confirmation: Duration
     }
 
-    /// How the gateway stops.
+    /// The time limits of a graceful shutdown.
     public struct DrainSection: Sendable, Hashable {
-        /// How long it goes on taking calls after it has said that it is not ready.
+        /// The time for which calls are accepted after the gateway reports itself as not ready.
         public var grace = Duration.seconds(5)
-        /// How long calls in flight may take after that.
+        /// The time that calls in flight have after that.
         public var limit = Duration.seconds(70)
 
-        /// A section from its parts.
+        /// Creates a section.
         public init(grace: Duration = .seconds(5), limit: Duration = .seconds(70)) {
             self.grace = grace
             self.limit = limit
@@ -141,20 +141,20 @@ public struct ServerConfiguration: Sendable {
 
     /// The log.
     public struct LogSection: Sendable {
-        /// How a line looks.
+        /// The format of a log line.
         public enum Format: String, Sendable, CaseIterable {
-            /// One JSON object a line.
+            /// One JSON object per line.
             case json
-            /// For people.
+            /// Text for people.
             case text
         }
 
-        /// The least level that is logged.
+        /// The minimum level that is logged.
         public var level: Logger.Level
-        /// How a line looks.
+        /// The format of a log line.
         public var format: Format
 
-        /// A section from its parts.
+        /// Creates a section.
         public init(level: Logger.Level, format: Format) {
             self.level = level
             self.format = format

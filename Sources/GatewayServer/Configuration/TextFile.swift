@@ -1,14 +1,14 @@
 internal import Foundation
 internal import GatewayCore
 
-/// Text files that are read as a whole.
+/// Reads whole files.
 enum TextFile {
-    /// The bytes of a regular file, or why there are none, in words for an operator.
+    /// Returns the first 64 MiB of a file. The thrown problem describes the failure for an operator.
     static func bytes(_ path: String) throws(ConfigurationProblem) -> Data {
         func problem(_ message: String) -> ConfigurationProblem {
             ConfigurationProblem(at: SourceLocation(file: path), path: "", message)
         }
-        // Non-blocking, or a FIFO of that name would be waited for.
+        // Without `O_NONBLOCK`, opening a FIFO would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw problem(OperatorMessage.reading(errno)) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

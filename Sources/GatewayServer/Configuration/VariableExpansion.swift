@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import SecretFiles
 
-/// `${NAME}` and `${file:PATH}` in string values, after parsing and once: what comes in is text and never YAML again.
+/// The expansion of `${NAME}` and `${file:PATH}` in string values. It runs once, after parsing, so expanded text is
+/// never parsed as YAML.
 struct VariableExpansion {
     let environment: [String: String]
     let directory: String
@@ -46,7 +47,7 @@ struct VariableExpansion {
             let absolute = file.hasPrefix("/") ? file : "\(directory)/\(file)"
             do {
                 let text = try SecretFile.text(at: absolute)
-                // Editors end files with a line feed, secrets do not.
+                // Editors end a file with a line feed that is not part of the secret.
                 return text.hasSuffix("\n") ? String(text.dropLast()) : text
             } catch {
                 report(location, path, "\(file) \(error.message)")

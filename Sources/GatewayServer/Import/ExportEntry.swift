@@ -1,23 +1,24 @@
-/// One registration as a hub's export has it: what of it decides anything.
+/// One registration of a hub's export, reduced to the fields that the import uses.
 struct ExportEntry: Sendable, Hashable {
-    /// The name of the description's element, such as `AppleRegistrationDescription`.
+    /// The name of the description element, such as `AppleRegistrationDescription`.
     var kind: String
     var registrationID: String
     var handle: String
-    /// As the hub keeps them: joined by commas in the export, without blanks here.
+    /// The tags without surrounding blanks. The export joins them by commas.
     var tags: [String]
 
-    /// Why a line is no registration.
+    /// The reason why a line is not a registration.
     enum Fault: String, Error, Sendable, Hashable, CaseIterable {
         case tooLong = "line-too-long"
         case notUTF8 = "not-utf-8"
         case notXML = "not-xml"
-        /// Declarations and instructions have no place in an entry, and are where hostile XML begins.
+        /// The line contains a declaration or a processing instruction. Neither belongs in an entry, and attacks on XML
+        /// parsers use them.
         case declarations = "xml-declarations"
         case notARegistration = "not-a-registration"
     }
 
-    /// The most bytes that a line may have. A registration has a handle of 4 KiB and 60 tags of 120 bytes at the most; a template
-    /// beside them may have 4 KiB.
+    /// The maximum length of a line in bytes. A registration has a handle of at most 4 KiB and 60 tags of at most 120
+    /// bytes; a template adds at most 4 KiB.
     static let longest = 64 << 10
 }

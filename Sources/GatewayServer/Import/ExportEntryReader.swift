@@ -5,11 +5,11 @@ internal import GatewayCore
 internal import FoundationXML
 #endif
 
-/// Reads one line of an export: an Atom entry with a registration's description in it, or the description alone, as some of the
-/// hub's own tools write it.
+/// Parses one line of an export: an Atom entry that contains a registration's description, or the description alone, as
+/// some of the hub's tools write it.
 ///
-/// The lines are of whoever made the file. Neither declarations nor entities of their own get as far as the XML parser, and
-/// what it finds is bounded.
+/// The lines are untrusted. Declarations and custom entities are rejected before the XML parser runs, and the parsed
+/// content is limited.
 enum ExportEntryReader {
     static func read(_ line: some Collection<UInt8>) throws(ExportEntry.Fault) -> ExportEntry {
         guard line.count <= ExportEntry.longest else { throw .tooLong }
@@ -23,7 +23,7 @@ enum ExportEntryReader {
         let parser = XMLParser(data: Data(content.utf8))
         parser.shouldResolveExternalEntities = false
         parser.delegate = collector
-        // The parser is content with a text that breaks off.
+        // The parser accepts a truncated text, so completeness is verified separately.
         guard parser.parse(), parser.parserError == nil, !collector.hasGivenUp, collector.isComplete else {
             throw .notXML
         }
@@ -34,8 +34,8 @@ enum ExportEntryReader {
             tags: (collector.values["Tags"] ?? "").split(separator: ",").map(\.trimmed).filter { !$0.isEmpty })
     }
 
-    /// The text without the one declaration that XML may begin with, and a byte order mark before it. It is UTF-8 by now, whatever
-    /// the declaration says.
+    /// Returns the text without a byte order mark and the XML declaration. The text is UTF-8 by now, whatever the
+    /// declaration states.
     private static func withoutDeclaration(_ text: String) -> Substring {
         var rest = text[...]
         if rest.unicodeScalars.first == "\u{FEFF}" { rest.unicodeScalars.removeFirst() }
@@ -44,7 +44,7 @@ enum ExportEntryReader {
     }
 }
 
-/// Collects the few elements of a description that decide anything.
+/// Collects the elements of a description that the import uses.
 private final class DescriptionCollector: NSObject, XMLParserDelegate {
     static let handleElements = ["DeviceToken", "FcmV1RegistrationId", "GcmRegistrationId", "ChannelUri"]
     private static let wanted = Set(handleElements + ["RegistrationId", "Tags"])
@@ -53,7 +53,7 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
 
     private(set) var kind: String?
     private(set) var values: [String: String] = [:]
-    /// Whether there is more than one description, or an element twice, or too much of anything.
+    /// Whether the line has more than one description, a duplicate element, or too deep nesting.
     private(set) var hasGivenUp = false
     private var path: [String] = []
 
@@ -64,7 +64,7 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
         _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
         attributes: [String: String] = [:]
     ) {
-        // A prefix says nothing that the name does not.
+        // The namespace prefix is irrelevant.
         let name = name.split(separator: ":").last.map(String.init) ?? name
         path.append(name)
         if path.count > Self.deepest { return giveUp(parser) }
@@ -101,6 +101,6 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
 }
 
 extension StringProtocol {
-    /// The text without white space around it.
+    /// The text without surrounding white space.
     fileprivate var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
 }

@@ -1,40 +1,42 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// Says of a registration from before the gateway whose it is, or what is wrong with it.
+/// Determines the owner of a registration from before the gateway, or the reason why it is rejected.
 struct ExportValidator: Sendable {
     let names: NameRules
     let handles: HandleRules
 
-    /// What is wrong with an entry, in the word that the import lists it by.
+    /// The reason why an entry is rejected, with the word that the import reports.
     enum Fault: String, Error, Sendable, Hashable, CaseIterable {
-        /// It has no id that the gateway would ever send; it cannot be deleted by it either.
+        /// Its id does not match the grammar that the gateway accepts, so the gateway cannot delete the registration
+        /// either.
         case registrationID = "id-unusable"
-        /// A template, or of a service that these backends do not send to: none of their notifications reach it.
+        /// It is a template, or of a push service that these backends do not send to. No notification of theirs reaches
+        /// it.
         case notOfThisKind = "other-kind"
-        /// Its handle is none.
+        /// Its handle is invalid.
         case handle = "handle-unusable"
-        /// It receives all that a user sends (V5).
+        /// It receives everything that a user sends (V5).
         case fromTag = "from-tag"
-        /// It receives by a hub's own tag (V8).
+        /// It has a tag that belongs to the hub (V8).
         case systemTag = "system-tag"
-        /// A tag that is none by its grammar.
+        /// One of its tags is invalid.
         case tag = "tag-unusable"
         /// It has the tags of several users (V6).
         case severalUsers = "several-users"
         /// It has no user's tag.
         case noUser = "no-user"
-        /// Its user's tag is not written as the user's canonical name is, so that it is none of the gateway's users' (security:
-        /// names that canonicalise differently never share a tag).
+        /// Its user's tag is not the canonical name of a user of the gateway. Names with different canonical forms must
+        /// never share a tag.
         case spelling = "user-spelling"
         /// The hub has several registrations of its handle.
         case severalOfHandle = "several-of-handle"
 
-        /// Whether the import leaves it alone, and whether `--purge` may touch it.
+        /// Whether the import skips the registration, so that `--purge` does not delete it either.
         var isSkipped: Bool { self == .registrationID || self == .notOfThisKind }
     }
 
-    /// The user whose registration it is, by its tags.
+    /// Returns the owner of the registration according to its tags.
     func owner(_ entry: ExportEntry) throws(Fault) -> UserName {
         var users: Set<String> = []
         for tag in entry.tags {
@@ -54,7 +56,7 @@ struct ExportValidator: Sendable {
         return user
     }
 
-    /// The device that it leads to.
+    /// Returns the device handle of the registration.
     func handle(_ entry: ExportEntry) throws(Fault) -> DeviceHandle {
         guard let service = Self.services[entry.kind] else { throw .notOfThisKind }
         do throws(DeviceHandle.Fault) {
@@ -64,7 +66,7 @@ struct ExportValidator: Sendable {
         }
     }
 
-    /// Native registrations alone: a native notification reaches no template.
+    /// The kinds of native registrations. Native notifications do not reach templates.
     private static let services: [String: PushService] = [
         "AppleRegistrationDescription": .apns, "GcmRegistrationDescription": .fcm,
         "FcmV1RegistrationDescription": .fcm, "WindowsRegistrationDescription": .wns,

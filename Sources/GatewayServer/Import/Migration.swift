@@ -1,27 +1,28 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// Whether the backend's registrations from before the gateway are known to be sound.
+/// Whether the backend's registrations from before the gateway are known to be valid.
 enum Migration {
-    /// What is not, in a sentence for operators; nil where there is nothing to say. Blocks.
+    /// Returns a sentence for operators about registrations that are not known to be valid; nil if there are none.
+    /// Blocks.
     ///
-    /// Until then a device that had claimed somebody else's tag goes on receiving: V5 and V6 are closed for what is registered
-    /// through the gateway, and for nothing older.
+    /// Such a registration may carry another user's tag and receive that user's notifications. The gateway prevents V5
+    /// and V6 only for registrations that are made through it.
     static func warning(_ configuration: ServerConfiguration) -> String? {
-        // An embedded backend begins with every start of the gateway, and so has nothing from before it.
+        // An embedded backend starts empty with the gateway, so it has no earlier registrations.
         if configuration.ledger.isMigrated || configuration.backend.address == .embedded { return nil }
         do throws(LedgerUnavailable) {
             return warning(try SQLiteLedger.migration(inFile: configuration.ledger.file))
         } catch {
-            return "what was imported cannot be read: \(error.detail)"
+            return "the state of imported registrations cannot be read: \(error.detail)"
         }
     }
 
-    /// The same for what is known already.
+    /// Returns the sentence for a known state.
     static func warning(_ state: MigrationState) -> String? {
         switch state {
         case .notImported:
-            "registrations from before the gateway were not imported: V5 and V6 are closed for new registrations only "
+            "registrations from before the gateway were not imported; V5 and V6 are mitigated for new registrations only "
                 + "(run \"registrations import\", or set ledger.migrated)"
         case .imported(let unsound, let unconfirmed):
             joined([unsound > 0 ? self.unsound(unsound) : nil, unconfirmed > 0 ? self.unconfirmed(unconfirmed) : nil])
@@ -30,14 +31,14 @@ enum Migration {
 
     private static func unsound(_ count: Int) -> String {
         "\(count) \(count == 1 ? "registration" : "registrations") from before the gateway "
-            + "\(count == 1 ? "is" : "are") unsound: V5 and V6 are closed for all others only "
+            + "\(count == 1 ? "is" : "are") invalid; V5 and V6 are mitigated for the others only "
             + "(run \"registrations import --purge\", or set ledger.migrated)"
     }
 
     private static func unconfirmed(_ count: Int) -> String {
-        "\(count) imported \(count == 1 ? "registration is" : "registrations are") unconfirmed: whoever made "
-            + "\(count == 1 ? "it" : "them") before the gateway may have used another user's name (V6). Each is deleted "
-            + "unless its device registers again within ledger.confirm-imported-within (\"registrations list\" shows them)"
+        "\(count) imported \(count == 1 ? "registration is" : "registrations are") unconfirmed; before the "
+            + "gateway, any user could register another user's name (V6). Each is deleted unless its device registers "
+            + "again within ledger.confirm-imported-within (see \"registrations list\")"
     }
 
     private static func joined(_ sentences: [String?]) -> String? {

@@ -2,9 +2,10 @@ internal import Foundation
 internal import GatewayCore
 internal import GatewayStore
 
-/// An export, read whole and judged: only then is it known which handles have several registrations.
+/// A complete export with the validation result of each line. Only the whole export shows which handles have several
+/// registrations.
 struct RegistrationImport: Sendable {
-    /// What a line came to.
+    /// The validation result of a line.
     enum Assessment: Sendable, Hashable {
         case unreadable(ExportEntry.Fault)
         case faulty(ExportValidator.Fault)
@@ -13,14 +14,14 @@ struct RegistrationImport: Sendable {
 
     /// A line of the export.
     struct Line: Sendable {
-        /// From 1.
+        /// The line number, from 1.
         var number: Int
         var id: RegistrationID?
         var handle: DeviceHandle?
         var assessment: Assessment
         var content: [UInt8]
 
-        /// What the ledger is told of it; nil for what is left alone.
+        /// The entry for the ledger; nil for a line that the import skips.
         var entry: ImportEntry? {
             guard let id else { return nil }
             switch assessment {
@@ -34,7 +35,7 @@ struct RegistrationImport: Sendable {
             }
         }
 
-        /// The word for what is wrong with it; nil for what is sound.
+        /// The word for the reason of a rejection; nil for a valid registration.
         var reason: String? {
             switch assessment {
             case .unreadable(let fault): fault.rawValue
@@ -46,7 +47,7 @@ struct RegistrationImport: Sendable {
 
     let lines: [Line]
 
-    /// Reads the lines of an export. Empty ones are passed over.
+    /// Parses the lines of an export. Empty lines are ignored.
     init(_ text: Data, judge: ExportValidator) {
         var lines: [Line] = []
         var number = 0
@@ -90,7 +91,7 @@ struct RegistrationImport: Sendable {
 }
 
 extension ExportEntry {
-    /// By which the ledger knows the entry again, in whatever form another export has it.
+    /// The canonical content, by which the ledger recognizes the entry in another export.
     fileprivate var content: [UInt8] {
         JSONWriter.bytes(
             of: .array(

@@ -3,7 +3,7 @@ internal import GatewayStore
 internal import Logging
 internal import ServiceLifecycle
 
-/// Has imported registrations deleted at the backend that no device has confirmed in time.
+/// The service that deletes imported registrations that no device has confirmed in time. Runs every ten minutes.
 struct UnconfirmedRegistrationExpiry: Service {
     let ledger: SQLiteLedger
     let sweeper: RegistrationSweeper
@@ -13,12 +13,13 @@ struct UnconfirmedRegistrationExpiry: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            repeat { await look() } while (try? await Task.sleep(for: period)) != nil
+            repeat { await expire() } while (try? await Task.sleep(for: period)) != nil
         }
     }
 
-    /// Marks those whose time is over. The sweeper deletes them, each with an intent and an outcome of its own.
-    func look() async {
+    /// Marks the expired registrations for deletion. The sweeper deletes them, each with its own intent and outcome
+    /// record.
+    func expire() async {
         do throws(LedgerUnavailable) {
             let count = try await ledger.expireUnconfirmed(now: clocks.wall())
             guard count > 0 else { return }

@@ -2,34 +2,35 @@ internal import Foundation
 internal import Logging
 internal import Synchronization
 
-/// Writes log lines to standard error on a thread of its own, so that a slow terminal or a full pipe never holds a call up.
+/// Writes log lines to standard error on its own thread, so that a slow terminal or a full pipe never delays a call.
 ///
-/// What comes faster than it can be written is dropped beyond a bound, and the number of dropped lines is said.
+/// If more than 1 MiB is pending, further lines are dropped and their number is logged.
 final class LogWriter: Sendable {
     private struct Pending {
         var bytes: [UInt8] = []
         var dropped = 0
     }
 
-    /// The most bytes that wait to be written.
+    /// The maximum number of pending bytes.
     private static let bound = 1 << 20
 
     private let pending = Mutex(Pending())
-    // Held from taking lines until they are written, so that whoever flushes returns after what another thread had taken.
+    // Held from dequeueing lines until they are written, so `flush()` returns only after lines that another thread has
+    // dequeued.
     private let writing = Mutex(())
     private let signal = DispatchSemaphore(value: 0)
     private let descriptor: Int32
     private let threshold = Atomic(LogWriter.levels.firstIndex(of: .info) ?? 0)
     private static let levels = Logger.Level.allCases
 
-    /// The least level of lines that handlers without one of their own write here; may change at any time.
+    /// The minimum level of handlers without a level of their own. It may change at any time.
     var level: Logger.Level {
         get { Self.levels[threshold.load(ordering: .relaxed)] }
-        // Every level is among all.
+        // `levels` contains every level.
         set { threshold.store(Self.levels.firstIndex(of: newValue) ?? 0, ordering: .relaxed) }
     }
 
-    /// The one writer of the process.
+    /// The only writer of the process.
     static let standardError = LogWriter(descriptor: 2)
 
     init(descriptor: Int32) {
@@ -44,7 +45,7 @@ final class LogWriter: Sendable {
         thread.start()
     }
 
-    /// Takes a line, its line feed included.
+    /// Queues a line, which includes its line feed.
     func write(_ line: [UInt8]) {
         pending.withLock { pending in
             if pending.bytes.count + line.count > Self.bound {
@@ -56,7 +57,7 @@ final class LogWriter: Sendable {
         signal.signal()
     }
 
-    /// Writes all that waits, on the caller's thread; for the end of the process.
+    /// Writes all pending lines on the caller's thread. Called before the process exits.
     func flush() { writing.withLock { _ in writePending() } }
 
     private func writePending() {
@@ -66,12 +67,12 @@ final class LogWriter: Sendable {
             return taken
         }
         var bytes = taken.bytes
-        if taken.dropped > 0 { bytes += "\(taken.dropped) lines of the log were dropped\n".utf8 }
+        if taken.dropped > 0 { bytes += "\(taken.dropped) log lines were dropped\n".utf8 }
         var rest = bytes[...]
         while !rest.isEmpty {
             let written = rest.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if written < 0 && errno == EINTR { continue }
-            // Nobody reads: there is no place left to say so.
+            // Standard error has no reader, so the failure cannot be reported.
             guard written > 0 else { return }
             rest = rest.dropFirst(written)
         }

@@ -2,9 +2,10 @@ internal import Foundation
 internal import GatewayCore
 internal import Logging
 
-/// Log lines as JSON objects or for people, one a line whatever is in them: values are escaped and cut at 256 bytes.
+/// A log handler that writes each event as one line, a JSON object or text. Values are escaped and truncated to 256
+/// bytes.
 struct StructuredLogHandler: LogHandler {
-    /// The level of this handler alone; nil where it is the writer's.
+    /// The level of this handler alone; nil to use the writer's.
     private var ownLevel: Logger.Level?
     var logLevel: Logger.Level {
         get { ownLevel ?? writer.level }
@@ -18,7 +19,9 @@ struct StructuredLogHandler: LogHandler {
 
     private static let longestValue = 256
 
-    /// - Parameter logLevel: the least level; nil for the writer's, whatever that is at the time.
+    /// Creates a handler.
+    ///
+    /// - Parameter logLevel: The minimum level; nil for the writer's current level.
     init(
         logLevel: Logger.Level? = nil, label: String, format: ServerConfiguration.LogSection.Format, writer: LogWriter,
         clocks: Clocks
@@ -43,26 +46,26 @@ struct StructuredLogHandler: LogHandler {
             var members: [JSONValue.Member] = [
                 .init("at", .string(clocks.wall().description)),
                 .init("level", .string(event.level.rawValue)),
-                .init("message", .string(Self.cut(event.message.description))),
+                .init("message", .string(Self.truncated(event.message.description))),
                 .init("source", .string(label)),
             ]
-            members += all.map { .init($0.key, .string(Self.cut($0.value.description))) }
+            members += all.map { .init($0.key, .string(Self.truncated($0.value.description))) }
             line = JSONWriter.bytes(of: .object(members))
         case .text:
-            line += "\(clocks.wall()) \(event.level) \(Self.cut(event.message.description))".utf8
+            line += "\(clocks.wall()) \(event.level) \(Self.truncated(event.message.description))".utf8
             for (key, value) in all {
                 line += " \(key)=".utf8
-                JSONWriter.write(string: Self.cut(value.description), to: &line)
+                JSONWriter.write(string: Self.truncated(value.description), to: &line)
             }
         }
         line.append(UInt8(ascii: "\n"))
         writer.write(line)
     }
 
-    private static func cut(_ text: String) -> String {
+    private static func truncated(_ text: String) -> String {
         guard text.utf8.count > longestValue else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: longestValue)
-        // Not in the middle of a scalar.
+        // The text is not cut inside a Unicode scalar.
         while end > text.startIndex, String.Index(end, within: text.unicodeScalars) == nil {
             end = text.utf8.index(before: end)
         }

@@ -5,37 +5,39 @@ internal import GatewayStore
 public import Logging
 internal import NotifyBackend
 
-/// `probe`: which of the known holes the configured backend has, and which the gateway closes.
+/// The command `probe`: tests which of the known vulnerabilities the configured backend has, and which of them the
+/// gateway mitigates.
 ///
-/// What could harm anybody is tried at the embedded backend alone, which is started for it. What it registers at a configured
-/// backend it deletes again.
+/// Tests that could harm other users run only against an embedded backend that is started for them. Registrations that
+/// the probe makes at a configured backend are deleted afterwards.
 public struct BackendProbe: Sendable {
     private let configuration: ServerConfiguration
     private let logger: Logger
 
-    /// A probe of the backend of a configuration.
+    /// Creates a probe of the backend of a configuration.
     public init(configuration: ServerConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
     }
 
-    /// Why nothing could be found out.
+    /// The reason why the backend could not be tested.
     public struct Unavailable: Error, Sendable, Hashable {
         /// A sentence for the operator.
         public let reason: String
     }
 
-    /// What was found.
+    /// The result of a probe.
     public struct Report: Sendable {
-        /// One result for each hole: `vulnerability`, `title`, `backend`, `evidence`, `gateway`, `reason`.
+        /// One result for each vulnerability: `vulnerability`, `title`, `backend`, `evidence`, `gateway`, `reason`.
         public var findings: [JSONValue]
-        /// What else there is to say, a sentence each: whether the backend is reached without the gateway, what is not cleaned up.
+        /// Further remarks, a sentence each: how the backend was reached without the gateway, and which registrations
+        /// were not deleted.
         public var remarks: [String]
-        /// Whether the gateway closes every hole that the backend has or may have.
+        /// Whether the gateway mitigates every vulnerability that the backend has or may have.
         public var isSafe: Bool
     }
 
-    /// Tries. Takes as long as the backend does for some forty calls.
+    /// Runs the probe, which makes about forty calls to the backend.
     public func run() async throws -> Report {
         do {
             switch configuration.backend.address {
@@ -68,11 +70,11 @@ public struct BackendProbe: Sendable {
         }
         let left = await probe.session.cleanUp()
         var remarks = [
-            "The backend was reached without the gateway, at \(target.host): see to it that nobody else can reach it there."
+            "The backend was reached without the gateway, at \(target.host); block access to it for everybody else."
         ]
         if !left.isEmpty {
             let ids = left.map(\.text).joined(separator: ", ")
-            remarks.append("These registrations of the probe's could not be deleted: \(ids)")
+            remarks.append("These registrations of the probe could not be deleted: \(ids)")
         }
         return report(findings, remarks)
     }
@@ -113,6 +115,6 @@ public struct BackendProbe: Sendable {
         return Report(findings: items, remarks: remarks, isSafe: isSafe)
     }
 
-    /// A name that nobody has.
+    /// Returns a user name that no user has.
     private static func name() -> String { "probe-\(ProbeSession.handle().prefix(32).lowercased())" }
 }

@@ -1,33 +1,35 @@
 internal import Gateway
 internal import GatewayCore
 
-/// The rest of the probe: what could delete registrations of others, or all of them. For a backend that this very process runs
-/// for it; there is no way to point it at another.
+/// The tests that could delete registrations of other users or the whole hub. They need a backend that this process
+/// runs for them; no other backend can be passed.
 struct EmbeddedBackendProbe {
     private let session: ProbeSession
 
-    /// - Parameter backend: the process's own backend.
+    /// Creates the tests.
+    ///
+    /// - Parameter backend: The backend of this process.
     init(_ backend: borrowing ProbedEmbeddedBackend) { session = ProbeSession(backend.target) }
 
-    /// For tests of the gateway in front of a backend of the test's own.
+    /// Creates the tests for a test of the gateway, in front of a backend of that test.
     init(testing target: ProbeTarget) { session = ProbeSession(target) }
 
-    /// V10, V12 and V13.
+    /// Tests V10, V12 and V13.
     func run() async throws(ProbeError) -> [ProbeFinding] {
         [try await inventedID(), try await widenedFilter(), try await hubItself()]
     }
 
     private func inventedID() async throws(ProbeError) -> ProbeFinding {
-        // The grammar of ids holds.
+        // The text always matches the grammar of ids.
         guard let invented = RegistrationID("1-\(UInt32.random(in: 1 ... .max))-1") else {
-            throw ProbeError("an invented id is none")
+            throw ProbeError("an invented id is invalid")
         }
         let handle = ProbeSession.handle()
         let status = try await session.register(invented, handle, as: session.own)
         let found = try await session.reserve(handle, as: session.own).id
         return ProbeFinding(
             vulnerability: .v10, state: Probe.isSuccess(status) && found == invented ? .open : .closed,
-            evidence: "registered under an invented id: \(status)")
+            evidence: "register with an invented id: \(status)")
     }
 
     private func widenedFilter() async throws(ProbeError) -> ProbeFinding {
@@ -38,7 +40,7 @@ struct EmbeddedBackendProbe {
         let widened = try await session.reserve("x%27%20or%20channeluri%20ne%20%27", as: session.own)
         return ProbeFinding(
             vulnerability: .v12, state: Probe.isSuccess(widened.status) ? .open : .closed,
-            evidence: "asked for an id with a quote in the handle: \(widened.status)")
+            evidence: "request an id with a quote in the handle: \(widened.status)")
     }
 
     private func hubItself() async throws(ProbeError) -> ProbeFinding {
@@ -52,6 +54,6 @@ struct EmbeddedBackendProbe {
         }
         return ProbeFinding(
             vulnerability: .v13, state: statuses.contains(where: Probe.isSuccess) ? .open : .closed,
-            evidence: "deleted the id of two dots: \(statuses.map(String.init).joined(separator: ", "))")
+            evidence: "delete the id of two dots: \(statuses.map(String.init).joined(separator: ", "))")
     }
 }

@@ -4,8 +4,8 @@ internal import GatewayCore
 internal import NIOCore
 
 extension Probe {
-    /// V1, V2, V18, V26: messages to the probe's own user. Where nothing can be seen of what arrives, that they are accepted is all
-    /// that there is to go by.
+    /// Tests V1, V2, V18 and V26: messages to the probe's own user. If the received payload is not visible, the result
+    /// depends only on whether the backend accepts the message.
     mutating func messages() async throws(ProbeError) {
         let injection = #"x","probe":"1"#
         try await message(.v1, "\"\(injection.replacing("\"", with: "\\\""))\"", arriving: injection, .apns)
@@ -13,7 +13,7 @@ extension Probe {
         let element = "</text><text id='2'>x"
         try await message(.v2, "\"\(element)\"", arriving: element, .wns)
         let long = try await session.send("\"\(String(repeating: "long ", count: 1100))\"")
-        found(.v26, long.isSuccess, "a message of 5500 bytes: \(long.status)")
+        found(.v26, long.isSuccess, "message of 5500 bytes: \(long.status)")
     }
 
     private mutating func message(
@@ -23,28 +23,28 @@ extension Probe {
             let status = try await session.send(body, service: service).status
             return found(
                 vulnerability, Self.isSuccess(status),
-                "sent to the probe's own user: \(status); what would arrive is not seen")
+                "send to the probe's own user: \(status); the payload is not visible")
         }
         let handle =
             service == .apns ? ProbeSession.handle() : "https://db5.notify.windows.com/?token=\(ProbeSession.handle())"
         guard let id = try await session.reserve(nil, as: session.own).id,
             Self.isSuccess(try await session.register(id, handle, platform: service, as: session.own))
-        else { throw ProbeError("no device could be registered to look at") }
+        else { throw ProbeError("no device could be registered") }
         let status = try await session.send(body, service: service).status
         let payload = await inbox(handle).last ?? ""
         let expected = "From \(session.own): \(text)"
         let arrived = service == .apns ? Self.alert(in: payload) == expected : payload.contains(Self.xml(expected))
         found(
             vulnerability, Self.isSuccess(status) && !arrived,
-            "\(status), and it arrived \(arrived ? "whole" : "as \(payload)")"
+            "\(status); payload \(arrived ? "unchanged" : "is \(payload)")"
         )
     }
 
-    /// V4, V19: parameters of a send that reaches the probe's own user, or nobody.
+    /// Tests V4 and V19: parameters of a send that reaches the probe's own user or nobody.
     mutating func parameters() async throws(ProbeError) {
-        // The expression names nobody but the one user, twice.
+        // The expression names only this user, twice.
         let expression = try await session.send(#""probe""#, to: "\(session.own)%7C%7Cusername:\(session.own)")
-        found(.v4, expression.isSuccess, "sent to an expression: \(expression.status)")
+        found(.v4, expression.isSuccess, "send to an expression: \(expression.status)")
         let unknown = try await session.send(#""probe""#, pns: "probe")
         let missing = try await session.call(
             "POST", "\(session.target.profile.notificationsPath)?pns=probe",
@@ -52,7 +52,7 @@ extension Probe {
         let echoed = String(buffer: missing.body).contains(session.target.profile.notificationsPath)
         found(
             .v19, unknown.status >= 500 || missing.status >= 500 || echoed,
-            "an unknown pns: \(unknown.status); no to_tag: \(missing.status)\(echoed ? ", which echoes the target" : "")"
+            "unknown pns: \(unknown.status); no to_tag: \(missing.status)\(echoed ? ", which echoes the target" : "")"
         )
     }
 

@@ -1,22 +1,23 @@
 internal import Gateway
 internal import GatewayCore
 
-/// Tries which of the holes a backend has, without harm: with ids, handles and users of its own, and sends to nobody but its own
-/// user. What could harm others is in `EmbeddedBackendProbe` and cannot be reached from here.
+/// Tests a backend for vulnerabilities without harm: with its own ids, handles and users, and sends to its own user
+/// only. Tests that could harm others are in `EmbeddedBackendProbe` and cannot be reached from here.
 struct Probe {
     let session: ProbeSession
     private var findings: [ProbeVulnerability: ProbeFinding] = [:]
 
     init(_ target: ProbeTarget) { session = ProbeSession(target) }
 
-    /// All that was found, in the order of the holes; what was not tried too.
+    /// Runs all tests and returns the findings in the order of the vulnerabilities, including those that were not
+    /// tested.
     ///
-    /// - Throws: where the backend cannot be reached at all.
+    /// - Throws: `ProbeError` if the backend cannot be reached or does not assign ids.
     mutating func run() async throws(ProbeError) -> [ProbeFinding] {
-        // The first call is the one that tells whether anybody is there.
+        // The first call shows whether the backend can be reached.
         let first = try await session.reserve(nil, as: session.own)
         guard let id = first.id else {
-            throw ProbeError("it does not give ids: \(first.status) to \(session.target.profile.registerPath)")
+            throw ProbeError("it assigns no ids: status \(first.status) for \(session.target.profile.registerPath)")
         }
         await attempt(.v9) { probe throws(ProbeError) in try await probe.ownership() }
         await attempt(.v5) { probe throws(ProbeError) in try await probe.tags(under: id) }
@@ -29,23 +30,23 @@ struct Probe {
         return all()
     }
 
-    /// What was found so far; holes that nothing was found of were not tried.
+    /// Returns all findings. A vulnerability without a finding was not tested.
     private func all() -> [ProbeFinding] {
         ProbeVulnerability.allCases.map { vulnerability in
             findings[vulnerability]
                 ?? ProbeFinding(
                     vulnerability: vulnerability, state: .notTried,
-                    evidence: vulnerability.danger ?? "the calls before it failed")
+                    evidence: vulnerability.danger ?? "an earlier call failed")
         }
     }
 
-    /// Notes what a hole's call came to.
+    /// Records the finding of a vulnerability.
     mutating func found(_ vulnerability: ProbeVulnerability, _ isOpen: Bool, _ evidence: String) {
         findings[vulnerability] = ProbeFinding(
             vulnerability: vulnerability, state: isOpen ? .open : .closed, evidence: evidence)
     }
 
-    /// Runs some calls; if the backend breaks off in them, that is what was found of the hole that they begin with.
+    /// Runs tests. If the backend interrupts them, the finding of the first vulnerability is `unclear`.
     private mutating func attempt(
         _ vulnerability: ProbeVulnerability, _ calls: (inout Probe) async throws(ProbeError) -> Void
     ) async {

@@ -5,9 +5,9 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// The probe's own requests, a connection each: some of them are none that the gateway would ever write.
+/// Sends the probe's requests, each on its own connection. Some of them are requests that the gateway never sends.
 final class ProbeClient: Sendable {
-    /// What was asked.
+    /// A request of the probe.
     struct Request: Sendable, Hashable {
         var method: String
         var target: String
@@ -20,12 +20,12 @@ final class ProbeClient: Sendable {
 
     init(_ target: ProbeTarget) { self.target = target }
 
-    /// All that was asked, in order, and what was answered.
+    /// All requests in order, with their responses.
     var exchanges: [(request: Request, answer: BackendResponse?)] { done.withLock { $0 } }
 
     private static let answerTime = TimeAmount.seconds(65)
 
-    /// Sends the request and reads the answer.
+    /// Sends the request and returns the response.
     func send(_ request: Request) async throws(ProbeError) -> BackendResponse {
         let place = done.withLock { done in
             done.append((request, nil))
@@ -57,11 +57,11 @@ final class ProbeClient: Sendable {
                     switch framer.receive(piece) {
                     case .needMore: continue
                     case .response(let response, _): return response
-                    case .fault(let fault): throw ProbeError("what answers is no HTTP: \(fault.detail)")
+                    case .fault(let fault): throw ProbeError("the response is not HTTP: \(fault.detail)")
                     }
                 }
                 guard case .response(let response, _) = framer.receiveEnd() else {
-                    throw ProbeError("the answer broke off, or did not come")
+                    throw ProbeError("the response was incomplete or missing")
                 }
                 return response
             }
@@ -78,7 +78,7 @@ final class ProbeClient: Sendable {
             [target] channel in
             channel.eventLoop.makeCompletedFuture {
                 if case .tls(let host, _) = target.address {
-                    guard let tls = target.tls else { throw ProbeError("nothing says how the backend is verified") }
+                    guard let tls = target.tls else { throw ProbeError("no TLS settings for the backend") }
                     try channel.pipeline.syncOperations.addHandler(tls.handler(host: host))
                 }
                 return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
@@ -93,7 +93,7 @@ final class ProbeClient: Sendable {
     }
 }
 
-/// Why there is no answer to a request of the probe.
+/// The reason why a request of the probe has no response.
 struct ProbeError: Error, Sendable, Hashable {
     let detail: String
 

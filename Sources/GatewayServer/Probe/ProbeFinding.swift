@@ -1,34 +1,34 @@
 internal import Gateway
 internal import GatewayCore
 
-/// What the probe found of a hole.
+/// The result of testing a vulnerability.
 struct ProbeFinding: Sendable, Hashable {
-    /// How the backend stands.
+    /// The state of the backend.
     enum State: String, Sendable, Hashable, CaseIterable {
-        /// It has the hole.
+        /// The backend has the vulnerability.
         case open
-        /// It does not.
+        /// The backend does not have the vulnerability.
         case closed
-        /// What would have to be tried was not.
+        /// The vulnerability was not tested.
         case notTried = "not-tried"
-        /// It was tried, and the answers do not tell.
+        /// The vulnerability was tested, but the responses are inconclusive.
         case unclear
     }
 
     var vulnerability: ProbeVulnerability
     var state: State
-    /// What was seen, or why nothing was tried.
+    /// The observed responses, or the reason why the vulnerability was not tested.
     var evidence: String
 }
 
-/// How the gateway stands to a hole.
+/// Whether the gateway mitigates a vulnerability.
 enum ProbeMitigation: Sendable, Hashable {
-    /// Closed, whatever the backend does.
+    /// Mitigated, whatever the backend does.
     case closed
-    /// Not, or not altogether, and why.
+    /// Not or not completely mitigated, with the reason.
     case open(String)
 
-    /// The gateway's answer to the hole, by its configuration and what is known of registrations from before it.
+    /// Determines the mitigation from the configuration and from the state of registrations from before the gateway.
     init(_ vulnerability: ProbeVulnerability, _ configuration: ServerConfiguration, unclean: String?) {
         switch vulnerability {
         case .v5, .v6:
@@ -37,7 +37,7 @@ enum ProbeMitigation: Sendable, Hashable {
             self = configuration.limits.contains { $0.per != [.address] } ? .closed : .open("no limits are configured")
         case .v22:
             let exposed = configuration.listeners.contains { !$0.address.isLocal && $0.allowsPlaintextCredentials }
-            self = exposed ? .open("a listener takes credentials in the clear") : .closed
+            self = exposed ? .open("a listener accepts credentials without TLS") : .closed
         default:
             self = .closed
         }

@@ -2,12 +2,12 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// The calls of a probe: by users of its own, for devices of its own, and never to anybody else. Remembers which registrations
-/// it has made, and deletes them in the end.
+/// The calls of a probe. They use the probe's own users and devices only. The session tracks the registrations that it
+/// makes and deletes them at the end.
 final class ProbeSession {
     let target: ProbeTarget
     let client: ProbeClient
-    /// A device of the probe's first user: a handle that no device has.
+    /// The handle of a device of the probe's first user. No real device has it.
     let handle = ProbeSession.handle()
     private var registered: [RegistrationID: String] = [:]
 
@@ -19,7 +19,7 @@ final class ProbeSession {
     var own: String { target.users.own }
     var other: String { target.users.other }
 
-    /// A handle of 256 random bits.
+    /// Returns a handle of 256 random bits.
     static func handle() -> String {
         (0..<4).map { _ in
             let digits = String(UInt64.random(in: .min ... .max), radix: 16, uppercase: true)
@@ -27,7 +27,7 @@ final class ProbeSession {
         }.joined()
     }
 
-    /// Asks for an id, with a handle of the probe's or none.
+    /// Requests an id, with a handle of the probe or without one.
     func reserve(
         _ handle: String?, as user: String, fields: [String]? = nil
     ) async throws(ProbeError) -> (status: Int, id: RegistrationID?) {
@@ -37,7 +37,7 @@ final class ProbeSession {
         return (response.status, response.isSuccess ? ReservedIDParser.read(response.body) : nil)
     }
 
-    /// Registers a device of the probe's under an id that it was given.
+    /// Registers a device of the probe under an id that was assigned to it.
     func register(
         _ id: RegistrationID, _ handle: String, platform: PushService = .apns, tags: [String] = [], as user: String,
         body: String? = nil
@@ -45,7 +45,7 @@ final class ProbeSession {
         let list = String(decoding: JSONWriter.bytes(of: .array(tags.map(JSONValue.string))), as: UTF8.self)
         let word = target.profile.platformWords[platform]?.text ?? "-"
         let standard = #"{"Platform":"\#(word)","Handle":"\#(handle)","Tags":\#(list)}"#
-        // Noted before: a registration whose answer was lost is to be deleted too.
+        // Tracked before the call, because a registration whose response is lost must be deleted too.
         let before = registered.updateValue(user, forKey: id)
         let response = try await call(
             "PUT", path(of: id), fields: target.authorization(of: user), body: body ?? standard)
@@ -59,7 +59,7 @@ final class ProbeSession {
         return response.status
     }
 
-    /// Sends to the probe's own user, in the words of the backend or in others.
+    /// Sends a message to the probe's own user by default.
     func send(
         _ body: String, to recipient: String? = nil, pns: String? = nil, service: PushService = .apns
     ) async throws(ProbeError) -> BackendResponse {
@@ -68,7 +68,7 @@ final class ProbeSession {
         return try await call("POST", path, fields: target.authorization(of: own), body: body)
     }
 
-    /// Any request whatever. What is not among the functions above is to be harmless by itself.
+    /// Sends any request. The caller ensures that it is harmless.
     func call(
         _ method: String, _ path: String, fields: [String], body: String?
     ) async throws(ProbeError) -> BackendResponse {
@@ -82,9 +82,9 @@ final class ProbeSession {
         }
     }
 
-    /// Deletes what was registered and is still there.
+    /// Deletes the registrations that still exist.
     ///
-    /// - Returns: what the backend would not delete.
+    /// - Returns: The registrations that the backend did not delete.
     func cleanUp() async -> [RegistrationID] {
         for (id, user) in registered { _ = try? await delete(id, as: user) }
         return registered.keys.sorted { $0.text < $1.text }

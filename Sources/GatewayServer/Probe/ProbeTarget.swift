@@ -2,24 +2,24 @@ internal import Gateway
 internal import GatewayCore
 internal import GatewayHTTP
 
-/// What is probed: where it is, and how it is spoken to.
+/// The backend that a probe tests, and the protocol to use with it.
 struct ProbeTarget: Sendable {
-    /// Where it listens.
+    /// The address of the backend.
     var address: UpstreamAddress
-    /// How it is verified, where it is behind TLS.
+    /// The verification of its certificate; nil without TLS.
     var tls: ClientTLS?
-    /// What its `Host` field gets.
+    /// The value of the `Host` field.
     var host: String
-    /// Its paths and words.
+    /// The paths and identifiers of the backend.
     var profile: BackendProfile.BackendSide
-    /// The header lines that say who calls.
+    /// The credential that tells the backend who the user is.
     var credential: UpstreamCredential
-    /// Two users; of a backend that is in use nobody has these names.
+    /// Two users. On a backend in use, no real user has these names.
     var users: (own: String, other: String)
-    /// What a device received, where that can be seen.
+    /// Returns the payloads that a device has received; nil if they are not visible.
     var inbox: (@Sendable (String) async -> [String])?
 
-    /// The header line that says that the user calls, as the gateway would say it; nil where it is said otherwise.
+    /// Returns the header lines that identify the user, as the gateway sends them.
     func authorization(of user: String) -> [String] {
         switch credential {
         case .mirror: [Self.basic("\(user):\(user)")]
@@ -38,7 +38,7 @@ struct ProbeTarget: Sendable {
         }
     }
 
-    /// Basic credentials of any text.
+    /// Returns a header line of Basic credentials with any text.
     static func basic(_ text: String) -> String {
         "Authorization: Basic " + String(decoding: Base64.encode(Array(text.utf8), .standard), as: UTF8.self)
     }

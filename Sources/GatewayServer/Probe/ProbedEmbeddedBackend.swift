@@ -4,9 +4,9 @@ internal import GatewayHTTP
 internal import Logging
 internal import NotifyBackend
 
-/// An embedded backend that runs for a probe alone: its making is the proof that nobody else's registrations are in it.
+/// An embedded backend that runs for one probe only. Its existence proves that it holds no registrations of others.
 struct ProbedEmbeddedBackend: ~Copyable {
-    /// How it is spoken to.
+    /// The parameters for the probe.
     let target: ProbeTarget
 
     fileprivate init(port: Int, hub: NotificationHub, profile: BackendProfile.BackendSide) {
@@ -16,7 +16,7 @@ struct ProbedEmbeddedBackend: ~Copyable {
             inbox: { handle in hub.inbox(ofHandle: handle).map(\.payload) })
     }
 
-    /// Runs the body while such a backend serves on a port of its own.
+    /// Runs `body` while such a backend listens on a port that the system assigns.
     static func run<Result: Sendable>(
         _ flavor: BackendFlavor, profile: BackendProfile.BackendSide, logger: Logger,
         _ body: (borrowing ProbedEmbeddedBackend) async throws -> Result
@@ -32,7 +32,7 @@ struct ProbedEmbeddedBackend: ~Copyable {
             }
             defer { group.cancelAll() }
             guard let port = await ports.first(where: { _ in true }) else {
-                throw ProbeError("the embedded backend does not start")
+                throw ProbeError("the embedded backend did not start")
             }
             return try await body(ProbedEmbeddedBackend(port: port, hub: hub, profile: profile))
         }

@@ -1,7 +1,7 @@
 internal import Gateway
 internal import GatewayCore
 
-/// An authenticator whose verdicts are remembered: what it said before it read its files again is forgotten.
+/// An authenticator that reads files and clears the password cache after it has reloaded them.
 struct CachedAuthenticator: ReloadableAuthenticator {
     private let authenticator: any ReloadableAuthenticator
     private let passwordCache: PasswordCache
@@ -15,7 +15,7 @@ struct CachedAuthenticator: ReloadableAuthenticator {
 
     func reload() async -> [ConfigurationProblem] {
         let problems = await authenticator.reload()
-        // Where the files are broken it goes on as before, and what it said still holds.
+        // If the files are invalid, the authenticator keeps its state and the cached results remain valid.
         if problems.isEmpty { passwordCache.forget() }
         return problems
     }

@@ -1,13 +1,13 @@
 internal import SecretFiles
 
-/// Which of some files have changed since they were last looked at: another file in the place, or another size or time.
+/// Detects changes of files since the last check: another inode, size or modification time.
 struct FileChangeDetector {
     private var stamps: [(path: String, stamp: SecretFile.Stamp?)]
 
     init(_ paths: [String]) { stamps = paths.map { ($0, SecretFile.Stamp($0)) } }
 
-    /// Looks, and answers whether any has changed since the last look. A file that is gone has changed once.
-    mutating func look() -> Bool {
+    /// Returns whether any file has changed since the last call. The deletion of a file counts as a change once.
+    mutating func checkForChanges() -> Bool {
         var changed = false
         for index in stamps.indices {
             let now = SecretFile.Stamp(stamps[index].path)

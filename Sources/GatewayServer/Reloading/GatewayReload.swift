@@ -3,14 +3,14 @@ internal import GatewayCore
 internal import GatewayStore
 internal import Logging
 
-/// Reads the whole configuration again and puts it in the place of the present one, as one: everything is validated before
-/// anything changes. Calls under way end by the rules that they began by.
+/// Reads the whole configuration again and replaces the current one in one step. Everything is validated before
+/// anything changes. Calls in progress complete under the rules that they started with.
 actor GatewayReload {
-    /// What came of a reload.
+    /// The result of a reload.
     enum Outcome: Sendable {
-        /// The new configuration counts, with these warnings. From now on this lives on files.
+        /// The new configuration is in effect, with these warnings. The given objects read files from now on.
         case exchanged([any ReloadableFiles], warnings: [ConfigurationProblem])
-        /// Everything is as it was, because of these.
+        /// Nothing has changed, because of these problems.
         case kept([ConfigurationProblem])
     }
 
@@ -34,15 +34,15 @@ actor GatewayReload {
         self.logger = logger
     }
 
-    /// Names the gateway whose rules are exchanged. Before this nothing can be.
+    /// Sets the gateway whose rules are replaced. Before this call, every reload fails.
     func attach(_ running: RunningGateway) { self.running = running }
 
-    /// Reads and exchanges, or says everything that is wrong.
+    /// Reads and replaces the configuration, or returns all of its problems.
     func reload() async -> Outcome {
         let (outcome, problems) = await exchange()
         for problem in problems {
             let level: Logger.Level = problem.severity == .error ? .error : .warning
-            logger.log(level: level, "The configuration was read again", metadata: ["problem": "\(problem)"])
+            logger.log(level: level, "Configuration problem", metadata: ["problem": "\(problem)"])
         }
         switch outcome {
         case .exchanged:
@@ -62,10 +62,10 @@ actor GatewayReload {
         func fault(_ message: String) -> ConfigurationProblem {
             ConfigurationProblem(at: SourceLocation(file: source.file), path: "", message)
         }
-        guard let running else { return kept([fault("is read again once the gateway has started")]) }
+        guard let running else { return kept([fault("cannot be reloaded before the gateway has started")]) }
         let (read, found) = source.load()
         guard let new = read else { return kept(found) }
-        // What authenticators find in their files is said together with what needs a restart: all at once.
+        // Problems in authenticators' files are reported together with the settings that need a restart.
         let assembly = parts.assembly(of: new)
         let problems =
             found + RestartRequirements(from: configuration, to: new).problems(in: source) + (await assembly.problems())
@@ -83,11 +83,12 @@ actor GatewayReload {
         } catch let problem as ConfigurationProblem {
             return kept(problems + [problem])
         } catch {
-            return kept(problems + [fault("cannot be put to use: \(OperatorMessage.of(error))")])
+            return kept(problems + [fault("cannot be applied: \(OperatorMessage.of(error))")])
         }
         tls = renewed
         await apply(new, remade)
-        // What they say now was looked over above; what has changed since is looked at again with all files.
+        // The files' current state was validated above. Changes since then are detected with those of all watched
+        // files.
         for certificates in renewed.reloadable { _ = await certificates.reload() }
         return (.exchanged(parts.remembered(remade) + renewed.reloadable, warnings: problems), problems)
     }
@@ -97,10 +98,13 @@ actor GatewayReload {
             ConfiguredTLS.problems(new, clocks: clocks)
         }
         return problems
-            ?? [ConfigurationProblem(at: SourceLocation(file: source.file), path: "", "was not read: too busy")]
+            ?? [
+                ConfigurationProblem(
+                    at: SourceLocation(file: source.file), path: "", "was not read: too many pending tasks")
+            ]
     }
 
-    /// What follows from a configuration that counts already.
+    /// Applies a configuration that is already in effect to everything outside the request pipeline.
     private func apply(_ new: ServerConfiguration, _ remade: AuthenticatorAssembly.Made) async {
         configuration = new
         made = remade

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// A value that a reload replaces, for those who ask for it off the way of a call.
+/// A value that a reload replaces, for readers outside the request pipeline. Safe to use from any thread.
 final class HotSwappable<Value: Sendable>: Sendable {
     private let stored: Mutex<Value>
 
     init(_ value: Value) { stored = Mutex(value) }
 
-    /// As it is now; whoever goes on working with it does so by what it was.
+    /// The current value. A reader that keeps a copy continues with the value that it read.
     var value: Value {
         get { stored.withLock(\.self) }
         set { stored.withLock { $0 = newValue } }

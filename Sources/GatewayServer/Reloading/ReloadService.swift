@@ -4,35 +4,37 @@ internal import ServiceLifecycle
 internal import Synchronization
 internal import UnixSignals
 
-/// Reads again what the gateway was configured by: files of users, keys and certificates when one has changed, and everything as one on SIGHUP
-/// and when an operator asks.
+/// The service that reloads files of users, keys and certificates when they change, and the whole configuration on
+/// SIGHUP or an operator's request.
 final class ReloadService: Service {
     private let subjects: [any ReloadableFiles]
     private let accounts: AccountMonitor?
-    /// Reads and exchanges everything; nil where the configuration did not come from a file.
+    /// The reload of the whole configuration; nil if it did not come from a file.
     private let whole: GatewayReload?
     private let notifier: ServiceNotifier?
     private let logger: Logger
-    /// How often the files are looked at; a change counts within two looks.
+    /// The period of checks for changed files. A change takes effect within two periods.
     private let period: Duration
-    private let demand = Mutex(Demand())
-    /// When it is time to look.
-    let looks: AsyncStream<Void>
-    private let look: AsyncStream<Void>.Continuation
+    private let request = Mutex(Request())
+    /// Yields a value for each check of the files.
+    let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
 
-    /// What the next look is asked for beyond files that have changed.
-    private struct Demand {
-        /// Whether everything is to be read, changed or not.
+    /// The requests for the next check in addition to changed files.
+    private struct Request {
+        /// Whether everything is read, changed or not.
         var isForAll = false
-        /// Who waits for what is wrong then.
+        /// The callers that wait for the problems of the next check.
         var waiting: [CheckedContinuation<[ConfigurationProblem]?, Never>] = []
-        /// Whether there will be no more looks.
+        /// Whether the service has stopped, so no further check happens.
         var hasEnded = false
     }
 
+    /// Creates the service.
+    ///
     /// - Parameters:
-    ///   - subjects: what lives on files, at first.
-    ///   - accounts: looked at after each look at the files.
+    ///   - subjects: The objects that read files, until the first reload of the whole configuration.
+    ///   - accounts: The account lists to compare after each check of the files.
     init(
         _ subjects: [any ReloadableFiles], accounts: AccountMonitor? = nil, whole: GatewayReload? = nil,
         notifier: ServiceNotifier? = nil, logger: Logger, period: Duration = .milliseconds(400)
@@ -43,19 +45,19 @@ final class ReloadService: Service {
         self.notifier = notifier
         self.logger = logger
         self.period = period
-        (looks, look) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Has everything read again, as SIGHUP does, and answers with what is wrong with it; nil where the gateway stops first.
+    /// Reads everything again, as SIGHUP does, and returns the problems; nil if the gateway stops first.
     func reloadNow() async -> [ConfigurationProblem]? {
         await withCheckedContinuation { waiter in
-            let hasEnded = demand.withLock { demand in
-                if demand.hasEnded { return true }
-                demand.isForAll = true
-                demand.waiting.append(waiter)
+            let hasEnded = request.withLock { request in
+                if request.hasEnded { return true }
+                request.isForAll = true
+                request.waiting.append(waiter)
                 return false
             }
-            if hasEnded { waiter.resume(returning: nil) } else { look.yield() }
+            if hasEnded { waiter.resume(returning: nil) } else { wakeUp.yield() }
         }
     }
 
@@ -65,26 +67,26 @@ final class ReloadService: Service {
             await withTaskGroup { tasks in
                 tasks.addTask { [self] in
                     for await _ in signals {
-                        demand.withLock { $0.isForAll = true }
-                        look.yield()
+                        request.withLock { $0.isForAll = true }
+                        wakeUp.yield()
                     }
                 }
                 tasks.addTask { [self] in
-                    while (try? await Task.sleep(for: period)) != nil { look.yield() }
-                    look.finish()
+                    while (try? await Task.sleep(for: period)) != nil { wakeUp.yield() }
+                    wakeUp.finish()
                 }
-                tasks.addTask { [self] in await reload(on: looks) }
+                tasks.addTask { [self] in await reload(on: wakeUps) }
             }
         }
     }
 
-    /// Looks at the files whenever it is time, and has those read that call for it, until the looks end.
-    func reload(on looks: some AsyncSequence<Void, Never>) async {
+    /// Checks the files for each value of the sequence and reloads those that have changed, until the sequence ends.
+    func reload(on wakeUps: some AsyncSequence<Void, Never>) async {
         var files = WatchedFiles(subjects, logger: logger)
-        for await _ in looks {
-            let (all, waiting) = demand.withLock { demand in
-                defer { (demand.isForAll, demand.waiting) = (false, []) }
-                return (demand.isForAll, demand.waiting)
+        for await _ in wakeUps {
+            let (all, waiting) = request.withLock { request in
+                defer { (request.isForAll, request.waiting) = (false, []) }
+                return (request.isForAll, request.waiting)
             }
             if all { notifier?.reloading() }
             var problems: [ConfigurationProblem] = []
@@ -97,17 +99,17 @@ final class ReloadService: Service {
                     problems = faults
                 }
             } else {
-                if await files.look(all: all) { await accounts?.listsHaveChanged() }
+                if await files.reloadChanged(all: all) { await accounts?.listsHaveChanged() }
                 problems = files.problems
             }
-            await accounts?.look()
+            await accounts?.compare()
             if all { notifier?.ready() }
             for waiter in waiting { waiter.resume(returning: problems) }
         }
-        let left = demand.withLock { demand in
-            demand.hasEnded = true
-            defer { demand.waiting = [] }
-            return demand.waiting
+        let left = request.withLock { request in
+            request.hasEnded = true
+            defer { request.waiting = [] }
+            return request.waiting
         }
         for waiter in left { waiter.resume(returning: nil) }
     }

@@ -1,8 +1,8 @@
 internal import GatewayCore
 internal import Logging
 
-/// What a new configuration says otherwise that cannot change while the gateway runs: sockets that are open, stores that are
-/// locked, and the rules by which the names in them were made.
+/// The changed settings that need a restart: open sockets, locked stores, and the rules for the user names in the
+/// stores.
 struct RestartRequirements {
     private let old: ServerConfiguration
     private let new: ServerConfiguration
@@ -12,7 +12,7 @@ struct RestartRequirements {
         self.new = new
     }
 
-    /// The paths of the values concerned, in the order of the configuration's sections.
+    /// The paths of the changed settings, in the order of the configuration's sections.
     var paths: [String] {
         var paths: [String] = []
         func need(_ path: String, _ differs: Bool) { if differs { paths.append(path) } }
@@ -37,18 +37,19 @@ struct RestartRequirements {
         return paths
     }
 
-    /// A problem for each.
+    /// Returns a problem for each of them.
     func problems(in source: ConfigurationSource) -> [ConfigurationProblem] {
         paths.map { path in
             ConfigurationProblem(
                 at: source.location(of: path), path: path,
-                "needs a restart: it cannot change while the gateway runs")
+                "needs a restart; it cannot change while the gateway runs")
         }
     }
 }
 
 extension ServerConfiguration.ListenerSection {
-    /// What of it is as long as its socket: which certificate it proves itself by may change, that it has one may not.
+    /// The settings that are fixed while the socket is open. The certificate may change, but TLS cannot be turned on or
+    /// off.
     fileprivate var socket: Self {
         var section = self
         if section.tls != nil { section.tls = TLSFiles(certificate: "", key: "") }

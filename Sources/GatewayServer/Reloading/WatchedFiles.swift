@@ -1,12 +1,12 @@
 internal import GatewayCore
 internal import Logging
 
-/// The files of authenticators and certificates: looked at, and read again where they have changed.
+/// The files of authenticators and certificates, which are reloaded when they change.
 struct WatchedFiles {
     private let subjects: [any ReloadableFiles]
     private var watches: [FileChangeDetector]
     private var problemsByFile: [[ConfigurationProblem]]
-    /// Whether the next look reads all: a file may have changed since it was first read.
+    /// Whether the next check reloads all files, because one may have changed since it was first read.
     private var isFirst = true
     private let logger: Logger
 
@@ -17,27 +17,27 @@ struct WatchedFiles {
         self.logger = logger
     }
 
-    /// What is wrong with what was read last.
+    /// The problems of the last reload of each file.
     var problems: [ConfigurationProblem] { problemsByFile.flatMap(\.self) }
 
-    /// Has those files read that have changed, and says whether any was taken.
+    /// Reloads the files that have changed and returns whether any reload succeeded.
     ///
-    /// - Parameter all: whether to read all of them, changed or not.
-    mutating func look(all: Bool) async -> Bool {
+    /// - Parameter all: Whether to reload all files, changed or not.
+    mutating func reloadChanged(all: Bool) async -> Bool {
         let all = all || isFirst
         isFirst = false
         var hasChanged = false
         for (index, subject) in subjects.enumerated() {
-            // Looked at before the reading: what changes meanwhile is seen at the next look.
-            let isAskedFor = watches[index].look() || all
-            // What was not taken is tried at each look: it may have been for want of a thread alone, and a user who was
-            // disabled meanwhile must not go on until the file changes once more.
-            guard isAskedFor || !problemsByFile[index].isEmpty else { continue }
+            // Checked before the reload, so the next check detects a change during the reload.
+            let isDue = watches[index].checkForChanges() || all
+            // A failed reload is repeated at each check. It may have failed only because no thread was free, and a user
+            // who was disabled in the file must not stay enabled until the file changes again.
+            guard isDue || !problemsByFile[index].isEmpty else { continue }
             let problems = await subject.reload()
             if problems.isEmpty { hasChanged = true }
-            let isNews = isAskedFor || problems != problemsByFile[index]
+            let shouldLog = isDue || problems != problemsByFile[index]
             problemsByFile[index] = problems
-            for problem in problems where isNews {
+            for problem in problems where shouldLog {
                 logger.error("File rejected", metadata: ["problem": "\(problem)"])
             }
         }

@@ -1,43 +1,45 @@
 internal import Foundation
 internal import GatewayCore
 
-/// The sockets that the service manager listens on for the gateway, and keeps open while the gateway is restarted: passed as
-/// sd_listen_fds(3) says, from descriptor 3 on. Each is for the listener with its address.
+/// The listening sockets that the service manager passes to the gateway and keeps open during a restart. They start at
+/// descriptor 3, as sd_listen_fds(3) describes. Each belongs to the listener with its address.
 struct InheritedSockets {
     private var sockets: [(address: ListenAddress, descriptor: CInt)] = []
 
     private static let first: CInt = 3
 
-    /// - Throws: `ConfigurationError` for a descriptor that is no listening stream socket.
+    /// Takes over the sockets that the environment announces.
+    ///
+    /// - Throws: `ConfigurationError` for a descriptor that is not a listening stream socket.
     init(environment: [String: String]) throws(ConfigurationError) {
         guard environment["LISTEN_PID"] == String(getpid()),
             let count = environment["LISTEN_FDS"].flatMap({ CInt($0) }), count > 0, count < 1024
         else { return }
-        // Not for programs that the gateway starts.
+        // Programs that the gateway starts must not inherit the variables.
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
         for descriptor in Self.first..<(Self.first + count) {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             guard Self.isListening(descriptor), let address = Self.address(of: descriptor) else {
                 throw ConfigurationError(
-                    file: "LISTEN_FDS", "descriptor \(descriptor) is no stream socket that listens at an address")
+                    file: "LISTEN_FDS", "descriptor \(descriptor) is not a listening stream socket")
             }
             sockets.append((address, descriptor))
         }
     }
 
-    /// The socket for a listener, if one was passed; each is taken once.
+    /// Returns the socket for a listener, if one was passed. Each is returned once.
     mutating func take(_ address: ListenAddress) -> CInt? {
         let index = sockets.firstIndex { $0.address.normalized == address.normalized }
         return index.map { sockets.remove(at: $0).descriptor }
     }
 
-    /// Sees to it that every socket was taken: connections to others would wait for ever.
+    /// Throws if a socket was not taken by a listener, because connections to it would wait forever.
     func requireAllTaken() throws(ConfigurationError) {
         if sockets.isEmpty { return }
         let addresses = sockets.map(\.address.description).joined(separator: ", ")
         throw ConfigurationError(
             file: "LISTEN_FDS",
-            "the service manager passed sockets that no listener of the configuration has: \(addresses)")
+            "the service manager passed sockets for addresses without a listener in the configuration: \(addresses)")
     }
 
     private static func isListening(_ descriptor: CInt) -> Bool {
@@ -57,7 +59,7 @@ struct InheritedSockets {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) == 0 }
         }
         guard isKnown else { return nil }
-        // Each family's own structure lies at the start of the storage, which has room for all of them.
+        // The structure of each address family is at the start of the storage, which is large enough for all.
         return withUnsafeBytes(of: storage) { bytes in
             switch CInt(storage.ss_family) {
             case AF_INET:
@@ -86,7 +88,7 @@ struct InheritedSockets {
 }
 
 extension ListenAddress {
-    /// The one spelling of an address.
+    /// The address in its canonical spelling.
     fileprivate var normalized: ListenAddress {
         guard case .tcp(let host, let port) = self else { return self }
         var v4 = in_addr()

@@ -2,13 +2,13 @@ internal import GatewayHTTP
 internal import Logging
 internal import ServiceLifecycle
 
-/// Tells the service manager that the gateway is alive for as long as it is: while every event loop gets round to its work.
+/// The service that reports the gateway as alive to the service manager while every event loop responds.
 struct Watchdog: Service {
     let notifier: ServiceNotifier
     let lagMonitor: EventLoopLagMonitor
     let logger: Logger
 
-    /// To the end, the drain included: the manager asks until the process is gone.
+    /// Runs until after the drain, because the manager expects reports until the process has exited.
     func run() async throws {
         guard let time = notifier.watchdogTime else {
             try? await gracefulShutdown()

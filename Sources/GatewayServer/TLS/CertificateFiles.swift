@@ -3,12 +3,13 @@ internal import GatewayCore
 internal import GatewayHTTP
 internal import SecretFiles
 
-/// Reads certificates and keys from the files that a configuration names. Blocks: for starts, `check` and the blocking pool.
+/// Reads the certificates and keys that a configuration names. Blocks; called at the start, by `check` and on the
+/// blocking pool.
 enum CertificateFiles {
-    /// How long before its end a certificate is warned of.
+    /// The number of seconds before its expiry from which a certificate causes a warning.
     private static let notice: Int64 = 14 * 86_400
 
-    /// The certificate and the key of two files; the key's must be closed to others.
+    /// Returns the certificate and the key of two files. Other users must have no access to the key's file.
     static func identity(_ files: TLSFiles) throws(ConfigurationProblem) -> TLSIdentity {
         let certificates = try text(files.certificate)
         let key = try SecretFile.text(at: files.key)
@@ -23,7 +24,7 @@ enum CertificateFiles {
         }
     }
 
-    /// What TLS towards the backend goes by.
+    /// Returns the TLS settings for connections to the backend.
     static func clientSettings(_ section: BackendTLSSection) throws(ConfigurationProblem) -> ClientTLS.Settings {
         let identity: TLSIdentity?
         if let files = section.identity { identity = try self.identity(files) } else { identity = nil }
@@ -36,24 +37,25 @@ enum CertificateFiles {
         }
     }
 
-    /// What is to be said of an identity that can be used: that it has ended, or will before long, or has not begun.
+    /// Returns the warnings about a usable certificate: expired, about to expire, or not yet valid.
     static func warnings(of identity: TLSIdentity, in files: TLSFiles, now: WallTime) -> [ConfigurationProblem] {
         guard identity.beginning > now, identity.end > now else {
             return warnings(end: identity.end, in: files, now: now)
         }
         return [
             problem(
-                files.certificate, "begins at \(identity.beginning); until then clients refuse it", severity: .warning)
+                files.certificate, "is not valid before \(identity.beginning); clients reject it until then",
+                severity: .warning)
         ]
     }
 
-    /// What is to be said of a certificate by its end alone.
+    /// Returns the warnings that follow from the expiry of a certificate.
     static func warnings(end: WallTime, in files: TLSFiles, now: WallTime) -> [ConfigurationProblem] {
         let message: String? =
             if end <= now {
-                "ended at \(end); clients refuse it"
+                "expired at \(end); clients reject it"
             } else if end.seconds - now.seconds < notice {
-                "ends at \(end)"
+                "expires at \(end)"
             } else {
                 nil
             }

@@ -2,18 +2,18 @@ internal import GatewayCore
 internal import GatewayHTTP
 internal import Logging
 
-/// The TLS of a configuration, ready for use: that of each listener, and that towards the backend.
+/// The TLS contexts of a configuration: one for each listener, and one for the backend.
 struct ConfiguredTLS {
-    /// In the order of the listeners; nil for one in the clear.
+    /// The contexts in the order of the listeners; nil for a plaintext listener.
     private(set) var listeners: [ServerTLS?] = []
-    /// Nil where the backend is reached in the clear.
+    /// The context for the backend; nil for a plaintext connection.
     private(set) var backend: ClientTLS?
-    /// What of it lives on files.
+    /// The contexts that read files.
     private(set) var reloadable: [any ReloadableFiles] = []
 
-    /// Reads the files. Blocks; for a start.
+    /// Reads the files. Blocks. Called at the start.
     ///
-    /// - Throws: all that is wrong with any of them.
+    /// - Throws: The problems of all files.
     init(
         _ configuration: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
     ) throws(ConfigurationError) {
@@ -48,8 +48,9 @@ struct ConfiguredTLS {
         if !problems.isEmpty { throw ConfigurationError(problems) }
     }
 
-    /// The TLS of another configuration with as many listeners: theirs goes on with whatever files it names now, and that towards
-    /// the backend too, unless it is another backend. The files are read when what lives on them is reloaded. Blocks for a moment.
+    /// Returns the contexts of another configuration with the same number of listeners. The listeners keep their
+    /// contexts with the new file names. The backend keeps its context unless its TLS settings change. The caller
+    /// reloads the files afterwards. Blocks briefly.
     func renewed(
         from old: ServerConfiguration, to new: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
     ) throws(ConfigurationProblem) -> ConfiguredTLS {
@@ -76,7 +77,8 @@ struct ConfiguredTLS {
         return renewed
     }
 
-    /// Logs each certificate of a listener that has ended or ends soon. Called once a day: a gateway may run for months.
+    /// Logs each certificate of a listener that has expired or is about to. Called once a day, because a gateway may
+    /// run for months.
     func logExpiring(_ configuration: ServerConfiguration, now: WallTime, logger: Logger) {
         for (section, tls) in zip(configuration.listeners, listeners) {
             guard let tls, let files = section.tls else { continue }
@@ -86,7 +88,7 @@ struct ConfiguredTLS {
         }
     }
 
-    /// Everything wrong with the files, and what is to be said of their certificates, without anything being started. Blocks.
+    /// Returns the problems and warnings of all certificate files without starting anything. Blocks.
     static func problems(_ configuration: ServerConfiguration, clocks: Clocks) -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for files in configuration.listeners.compactMap(\.tls)

@@ -2,14 +2,14 @@ internal import GatewayCore
 internal import GatewayHTTP
 internal import Logging
 
-/// Certificates and keys in files, and the TLS that goes by them: read again while the gateway serves, for the connections that
-/// come after. A pair that is no pair changes nothing.
+/// Certificate and key files whose TLS context is updated while the gateway serves. The change applies to new
+/// connections. An invalid pair changes nothing.
 struct ReloadableCertificates: ReloadableFiles {
     let files: [String]
     private let take: @Sendable () throws(ConfigurationProblem) -> Void
     private let pool: BlockingPool
 
-    /// Those of a listener.
+    /// Creates the files of a listener.
     init(_ files: TLSFiles, for tls: ServerTLS, pool: BlockingPool, clocks: Clocks, logger: Logger) {
         self.files = [files.certificate, files.key]
         self.pool = pool
@@ -26,7 +26,7 @@ struct ReloadableCertificates: ReloadableFiles {
         }
     }
 
-    /// Those towards the backend.
+    /// Creates the files of the connections to the backend.
     init(_ section: BackendTLSSection, for tls: ClientTLS, pool: BlockingPool) {
         files = [section.authority, section.identity?.certificate, section.identity?.key].compactMap(\.self)
         self.pool = pool
@@ -45,19 +45,23 @@ struct ReloadableCertificates: ReloadableFiles {
                 return [error]
             }
         }
-        return outcome ?? [ConfigurationProblem(at: SourceLocation(file: files[0]), path: "", "was not read: too busy")]
+        return outcome
+            ?? [
+                ConfigurationProblem(
+                    at: SourceLocation(file: files[0]), path: "", "was not read: too many pending tasks")
+            ]
     }
 }
 
 extension TLSFiles {
-    /// What is wrong with the pair, at its key.
+    /// Returns the problem of the pair, located at its key.
     func problem(_ fault: TLSConfigurationError) -> ConfigurationProblem {
         ConfigurationProblem(at: SourceLocation(file: key), path: "", "\(fault)")
     }
 }
 
 extension BackendTLSSection {
-    /// What is wrong with it, at the first file that it has.
+    /// Returns the problem, located at the first configured file.
     func problem(_ fault: TLSConfigurationError) -> ConfigurationProblem {
         ConfigurationProblem(at: SourceLocation(file: identity?.key ?? authority ?? ""), path: "", "\(fault)")
     }

@@ -4,13 +4,13 @@ import GatewayServer
 import GatewayStore
 
 extension AuditCommand {
-    /// `audit key`: the public part of the key that signs the journal.
+    /// `audit key`: prints the public key that verifies the journal's checkpoints.
     struct Key: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "key",
-            abstract: "Prints the public key that checks the journal's checkpoints.",
+            abstract: "Print the public key that verifies the journal's checkpoints.",
             discussion: """
-                Keep it where the gateway's user cannot write, and give it to audit verify.
+                Store it where the gateway's user cannot write, and pass it to audit verify.
 
                 Example: notify-gateway audit key >> /media/elsewhere/journal-keys
                 """)
@@ -22,7 +22,7 @@ extension AuditCommand {
             do {
                 let key = try SigningKeyFile.open(
                     journal.signingKey, outside: journal.directory, mayCreate: false)
-                try Console.say(key.publicKey.text)
+                try Console.printResult(key.publicKey.text)
             } catch let failure as SigningKeyFile.Failure {
                 throw CommandFailure.unavailable(failure.description)
             }

@@ -4,14 +4,14 @@ import GatewayServer
 import GatewayStore
 
 extension AuditCommand {
-    /// `audit list`: calls or records, the newest last.
+    /// `audit list`: lists calls or records, the newest last.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "Lists calls, one a row, the newest last.",
+            abstract: "List calls, one per row, the newest last.",
             discussion: """
-                A call fits where one of its records fits all options. Starts, stops and what operators did are rows too; \
-                checkpoints are not. --records lists the records themselves; audit show lists those of one call.
+                A call matches if one of its records matches all options. Starts, stops and operator actions are rows \
+                too; checkpoints are not. --records lists single records; audit show lists those of one call.
 
                 Examples: notify-gateway audit list --to bob --since 7d
                           notify-gateway audit list --result would-refuse --since 1d
@@ -20,18 +20,18 @@ extension AuditCommand {
 
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var filter: AuditFilterOption
-        @Flag(help: "List the records instead, checkpoints included.") var records = false
-        @Flag(help: "Print one JSON object a row; with --records the lines as they stand in the journal.") var json =
+        @Flag(help: "List records instead of calls, including checkpoints.") var records = false
+        @Flag(help: "Print one JSON object per row; with --records the unchanged lines of the journal.") var json =
             false
-        @Flag(help: "Print CSV (RFC 4180), one record a line.") var csv = false
-        @Option(name: [.customShort("n"), .long], help: "How many rows at most, the newest. Default: 1000.")
+        @Flag(help: "Print CSV (RFC 4180), one record per line.") var csv = false
+        @Option(name: [.customShort("n"), .long], help: "The maximum number of rows, the newest ones. Default: 1000.")
         var rows: Int?
 
         func validate() throws {
-            guard !json || !csv else { throw ValidationError("Either --json or --csv.") }
+            guard !json || !csv else { throw ValidationError("Give either --json or --csv, not both.") }
             guard (rows ?? 1) > 0 else { throw ValidationError("--rows must be 1 or more.") }
             if rows != nil, filter.limit?.rows != nil {
-                throw ValidationError("Either --rows or a number with --limit.")
+                throw ValidationError("Give either --rows or a number with --limit, not both.")
             }
         }
 
@@ -46,9 +46,9 @@ extension AuditCommand {
                 query.hidesCheckpoints = true
                 return try Self.printCalls(query, of: trail, json: json, rows)
             }
-            if count == 0 { Console.complain("The journal has nothing that fits.") }
+            if count == 0 { Console.printMessage("No journal records match.") }
             if isMore {
-                Console.complain("There are more: these are the newest \(rows). --rows takes another number.")
+                Console.printMessage("Only the newest \(rows) rows are shown. Use --rows for more.")
             }
         }
 
@@ -70,36 +70,36 @@ extension AuditCommand {
                 guard let row = CallRow(lines) else { return }
                 count += 1
                 if json {
-                    try Console.say(String(decoding: JSONWriter.bytes(of: row.object), as: UTF8.self))
+                    try Console.printResult(String(decoding: JSONWriter.bytes(of: row.object), as: UTF8.self))
                 } else {
                     table.add(row.cells)
                 }
             }
-            if !table.isEmpty { try Console.say(table.text) }
+            if !table.isEmpty { try Console.printResult(table.text) }
             return (count, isMore)
         }
     }
 
-    /// `audit export`: all records that fit, for other programs.
+    /// `audit export`: prints all matching records for other programs.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export",
-            abstract: "Prints all records that fit, as JSON or CSV.",
+            abstract: "Print all matching records as JSON or CSV.",
             discussion: """
-                In CSV a text that a spreadsheet would take for a formula has an apostrophe before it.
+                In CSV, a text that a spreadsheet would evaluate as a formula is prefixed with an apostrophe.
 
                 Example: notify-gateway audit export --csv --since 30d > last-month.csv
                 """)
 
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var filter: AuditFilterOption
-        @Flag(help: "Print the records as they stand in the journal, one a line.") var json = false
+        @Flag(help: "Print the unchanged lines of the journal, one record per line.") var json = false
         @Flag(help: "Print CSV (RFC 4180).") var csv = false
 
         func validate() throws {
-            guard json != csv else { throw ValidationError("Either --json or --csv.") }
+            guard json != csv else { throw ValidationError("Give either --json or --csv.") }
             if let rows = filter.limit?.rows {
-                throw ValidationError("--limit takes the name of a limit here, not \(rows): everything is exported.")
+                throw ValidationError("--limit takes the name of a limit here, not \(rows): export prints all records.")
             }
         }
 
@@ -112,7 +112,7 @@ extension AuditCommand {
                 try printer.end()
                 return printer.count
             }
-            if count == 0 { Console.complain("The journal has nothing that fits.") }
+            if count == 0 { Console.printMessage("No journal records match.") }
         }
     }
 }

@@ -4,27 +4,27 @@ import GatewayServer
 import GatewayStore
 
 extension AuditCommand {
-    /// `audit show`: one call with all its records.
+    /// `audit show`: prints all records of one call.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Shows one call with all its records.",
+            abstract: "Show all records of one call.",
             discussion: """
-                A call's id is in the last column of audit list, and in the X-Request-Id of its response.
+                The id of a call is in the last column of audit list, and in the X-Request-Id of its response.
 
                 Example: notify-gateway audit show 4bf92f3577b34da6a3ce929d0e0e4736
                 """)
 
         @OptionGroup var file: ConfigurationOption
-        @Argument(help: "The call, by its X-Request-Id.") var call: String
-        @Flag(help: "Print the records as they stand in the journal, one a line.") var json = false
+        @Argument(help: "The id of the call (X-Request-Id).") var call: String
+        @Flag(help: "Print the unchanged lines of the journal, one record per line.") var json = false
 
         private static let columns: [ResultTable.Column] = [
             .init("seq", "RECORD"), .init("at", "TIME"), .init("kind", "KIND"), .init("recipient", "RECIPIENT"),
             .init("result", "RESULT"), .init("status", "STATUS"), .init("ms", "MS"),
             .init("count", "COUNT", absent: "1"),
         ]
-        /// What the columns say, and what is of the chain alone.
+        /// The members that the columns contain, and those that concern only the chain or the call.
         private static let apart = columns.map(\.member) + ["prev", "hash", "call"]
 
         func run() async throws {
@@ -35,17 +35,17 @@ extension AuditCommand {
             try AuditJournal.query(configuration) { trail in try trail.lines(query) { lines.append($0) } }
             guard !lines.isEmpty else { throw CommandFailure.refused("The journal has no call \(call.printable).") }
             if json {
-                for line in lines { try Console.say(String(decoding: line, as: UTF8.self)) }
+                for line in lines { try Console.printResult(String(decoding: line, as: UTF8.self)) }
                 return
             }
             let records = lines.compactMap(AuditPrinter.record)
-            try Console.say(Self.facts(call, records))
+            try Console.printResult(Self.facts(call, records))
             var table = ResultTable(Self.columns)
             for record in records { table.add(record) }
-            try Console.say("\n" + table.text)
+            try Console.printResult("\n" + table.text)
         }
 
-        /// What the records say beside the columns, one member a line. Members whose values differ have each of them.
+        /// Returns the members outside the columns, one per line, with all of their different values.
         private static func facts(_ call: String, _ records: [JSONValue]) -> String {
             var names: [String] = []
             var values: [String: [String]] = [:]

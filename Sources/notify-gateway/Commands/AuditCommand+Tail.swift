@@ -3,18 +3,18 @@ import GatewayServer
 import GatewayStore
 
 extension AuditCommand {
-    /// `audit tail`: the last records, and those that come.
+    /// `audit tail`: prints the last records and, with `-f`, new ones as they are written.
     struct Tail: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "tail",
-            abstract: "Prints the last records as they stand in the journal, one a line, and with -f those that come.",
+            abstract: "Print the last journal records, one per line, and with -f new ones as they are written.",
             discussion: "Example: notify-gateway audit tail -f | jq 'select(.kind == \"refusal\")'")
 
         @OptionGroup var file: ConfigurationOption
-        @Option(name: [.customShort("n"), .long], help: "How many.") var lines = 10
-        @Flag(name: [.customShort("f"), .long], help: "Go on until it is interrupted.") var follow = false
+        @Option(name: [.customShort("n"), .long], help: "The number of records.") var lines = 10
+        @Flag(name: [.customShort("f"), .long], help: "Print new records until interrupted.") var follow = false
 
-        /// How often segments are looked at.
+        /// The period at which new records are read.
         private static let pause = Duration.milliseconds(250)
 
         func validate() throws {
@@ -25,19 +25,19 @@ extension AuditCommand {
             var tail = JournalTail(directory: try file.load().journal.directory)
             do {
                 let last = try tail.last(lines)
-                try Self.say(last)
-                if last.isEmpty, lines > 0, !follow { Console.complain("The journal is empty.") }
+                try Self.print(last)
+                if last.isEmpty, lines > 0, !follow { Console.printMessage("The journal is empty.") }
                 while follow {
                     try await Task.sleep(for: Self.pause)
-                    try Self.say(try tail.next())
+                    try Self.print(try tail.next())
                 }
             } catch let failure as AuditIndex.Failure {
                 throw CommandFailure.unavailable(failure.description)
             }
         }
 
-        private static func say(_ lines: [[UInt8]]) throws {
-            for line in lines { try Console.say(String(decoding: line, as: UTF8.self)) }
+        private static func print(_ lines: [[UInt8]]) throws {
+            for line in lines { try Console.printResult(String(decoding: line, as: UTF8.self)) }
         }
     }
 }

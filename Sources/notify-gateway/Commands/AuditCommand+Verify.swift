@@ -5,38 +5,39 @@ import GatewayServer
 import GatewayStore
 
 extension AuditCommand {
-    /// `audit verify`: whether the journal is as it was written.
+    /// `audit verify`: verifies that the journal is unchanged.
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "verify",
-            abstract: "Checks the journal's chain and checkpoints, and names the first line that is wrong.",
+            abstract: "Verify the journal's hash chain and checkpoints, and report the first invalid line.",
             discussion: """
-                Prints OK and what was covered, or exits 1 where something is wrong. Writes nothing: an index that does not say what \
-                the journal says is reported, and --discard-index has it made anew. What was changed since the last checkpoint by somebody who hashed the rest \
-                anew, or cut off at the end, only a copy of the checkpoints shows.
+                Prints OK and the verified range, or exits 1 if the journal was changed. Writes nothing: an index that \
+                differs from the journal is reported, and --discard-index has it rebuilt. A copy of the checkpoints is \
+                needed to detect two changes after the last checkpoint: rewritten lines with a recomputed hash chain, \
+                and a truncated end.
 
                 Example: notify-gateway audit verify --copy /mnt/other/checkpoints
                 """)
 
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var results: ResultOption
-        @Option(help: "A public key as audit key prints it; may be repeated. Default: that of journal.signing-key.")
+        @Option(help: "A public key as audit key prints it; may be repeated. Default: the key of journal.signing-key.")
         var key: [String] = []
         @Option(
             help: ArgumentHelp(
-                "Where checkpoints were copied to, or an extract of the system's log.", valueName: "file"))
+                "The file with the copies of checkpoints, or an extract of the system log.", valueName: "file"))
         var copy: String?
 
         @Flag(
             help: """
-                Discard an index that does not say what the journal says: the next query makes it anew, or a running gateway \
-                within a minute.
+                Discard an index that differs from the journal. The next query rebuilds it, or a running gateway within \
+                a minute.
                 """)
         var discardIndex = false
 
         func validate() throws {
             for text in key where Ed25519.PublicKey(text: text) == nil {
-                throw ValidationError("--key \(text) is no key; audit key prints one.")
+                throw ValidationError("--key \(text) is not a public key; audit key prints one.")
             }
         }
 
@@ -46,21 +47,21 @@ extension AuditCommand {
             let keys = try keys(journal)
             do {
                 let copies = try copy.map { try CheckpointCopies(file: $0, keys: keys) }
-                if let copies { try say(copies) }
+                if let copies { try print(copies) }
                 var verification = JournalVerification(directory: journal.directory, keys: keys, copies: copies)
                 verification.known = knownCheckpoint(configuration.ledger.file)
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
                 progress.end()
-                // Beside a journal that is not as it was written there is nothing to compare it with.
+                // There is no valid journal to compare the index with if the verification failed.
                 var index: IndexComparison?
                 if report.finding == nil {
-                    // Where the gateway uses the index, SQLite shares memory with it through a file that is the gateway's.
+                    // While a gateway uses the index, SQLite shares memory with it through a file of the gateway's user.
                     try StoresOwner(of: configuration).assumeForCommand()
                     index = Self.compareIndex(journal)
                 }
-                try say(report, index, discarding: discardIndex ? journal.directory : nil)
+                try print(report, index, discarding: discardIndex ? journal.directory : nil)
             } catch let failure as JournalVerification.Failure {
                 throw CommandFailure.unavailable(failure.description)
             }
@@ -77,21 +78,24 @@ extension AuditCommand {
             }
         }
 
-        /// The checkpoint that the ledger has; where the ledger cannot be read the journal is verified without it.
+        /// Returns the checkpoint in the ledger. If the ledger cannot be read, the journal is verified without it.
         private func knownCheckpoint(_ file: String) -> KnownCheckpoint? {
             do throws(LedgerUnavailable) {
                 return try KnownCheckpoint(ledger: file)
             } catch {
-                Console.complain("The journal is not compared with the ledger's checkpoint: \(error.detail)")
+                Console.printMessage(
+                    "The journal cannot be compared with the checkpoint in the ledger: \(error.detail)")
                 return nil
             }
         }
 
-        private func say(_ copies: CheckpointCopies) throws {
-            // An empty copy would agree with every journal.
-            if copies.count == 0 { throw CommandFailure.refused("The copy holds no checkpoint of a known key.") }
+        private func print(_ copies: CheckpointCopies) throws {
+            // An empty copy would match every journal.
+            if copies.count == 0 {
+                throw CommandFailure.refused("The copy contains no checkpoint that a known key signed.")
+            }
             if copies.unreadable > 0 {
-                Console.complain("The copy has \(copies.unreadable) lines that no known key signed.")
+                Console.printMessage("The copy contains \(copies.unreadable) lines that no known key signed.")
             }
         }
 
@@ -101,45 +105,45 @@ extension AuditCommand {
             return AuditTrail.compareIndex(directory: journal.directory) { progress.show($0, of: $1) }
         }
 
-        /// What becomes of an index that does not say what the journal says, as a sentence.
+        /// Returns the sentence on what happens to an index that differs from the journal.
         private func remedy(discarding directory: String?) -> String {
             guard let directory else {
-                return "Nothing was changed; audit verify --discard-index has it made anew."
+                return "Nothing was changed; audit verify --discard-index has it rebuilt."
             }
             let trail = AuditTrail(directory: directory)
             defer { trail.close() }
             if let failure = trail.discardIndex() { return "It cannot be discarded: \(failure.description)." }
-            return "It was discarded; the next query makes it anew, or a running gateway within a minute."
+            return "It was discarded; the next query rebuilds it, or a running gateway within a minute."
         }
 
-        private func say(
+        private func print(
             _ report: JournalVerification.Report, _ index: IndexComparison?, discarding directory: String?
         ) throws {
             if results.json {
-                try results.say(.object(members(report, index)))
+                try results.print(.object(members(report, index)))
             } else {
-                try Console.say(text(report, index))
+                try Console.printResult(text(report, index))
             }
             if let finding = report.finding {
                 let place =
                     finding.number == finding.through
                     ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"
-                throw CommandFailure.refused("The journal is not as it was written, at \(place): \(finding.what).")
+                throw CommandFailure.refused("Verification failed at \(place): \(finding.what).")
             }
             if !report.losses.isEmpty {
                 let what = report.losses.map(\.description).joined(separator: "; ")
-                throw CommandFailure.refused("The journal is not whole: \(what).")
+                throw CommandFailure.refused("The journal is incomplete: \(what).")
             }
             if case .differs(let detail)? = index {
                 throw CommandFailure.refused(
-                    "The index does not say what the journal says: \(detail). \(remedy(discarding: directory))")
+                    "The index differs from the journal: \(detail). \(remedy(discarding: directory))")
             }
         }
 
         private func text(_ report: JournalVerification.Report, _ index: IndexComparison?) -> String {
             var lines: [String] = []
             if report.isGood {
-                lines.append(report.lines == 0 ? "OK: the journal is empty." : "OK: the journal is as it was written.")
+                lines.append(report.lines == 0 ? "OK: the journal is empty." : "OK: the journal is unchanged.")
             }
             lines += [
                 "lines        \(report.lines), \(report.first) to \(report.last)",
@@ -159,7 +163,7 @@ extension AuditCommand {
             }
             switch index {
             case nil: break
-            case .absent?: lines.append("index        none; the next query makes it")
+            case .absent?: lines.append("index        none; the next query creates it")
             case .agrees(let count)?: lines.append("index        agrees on \(count) lines")
             case .differs?: lines.append("index        differs")
             case .unreadable(let detail)?: lines.append("index        cannot be read: \(detail)")

@@ -4,24 +4,24 @@ import GatewayServer
 import GatewayStore
 
 extension AuditCommand {
-    /// `audit who-notified`: who sent to a user.
+    /// `audit who-notified`: lists the senders of a user's notifications.
     struct WhoNotified: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "who-notified",
-            abstract: "Says who notified a user, how often, and how often in vain.",
+            abstract: "List who notified a user, how often, and how many sends failed.",
             discussion: """
-                Counted are sends that were handed to the backend. The numbers are of the journal, which says nothing of what \
-                a push service did with them.
+                Counts the sends that were forwarded to the backend. The journal does not contain what a push service \
+                did with them.
 
                 Example: notify-gateway audit who-notified bob --since 7d
                 """)
 
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var results: ResultOption
-        @Argument(help: "Who was notified.") var name: String
+        @Argument(help: "The recipient.") var name: String
         @Option(
             help: ArgumentHelp(
-                "Since when: a time (RFC 3339), a day (2026-11-22, UTC), or a span until now such as 2w or 1h30m.",
+                "The start: a time (RFC 3339), a day (2026-11-22, UTC), or a span until now such as 2w or 1h30m.",
                 valueName: "time"))
         var since = AuditTime.ago(seconds: 7 * 86_400)
 
@@ -35,7 +35,7 @@ extension AuditCommand {
             let user = try configuration.names.user(name)
             let since = since.time(before: Clocks.system.wall())
             let senders = try AuditJournal.query(configuration) { try $0.senders(to: user, since: since) }
-            try results.say(
+            try results.print(
                 senders.map { sender in
                     .object([
                         .init("sender", .string(sender.sender.text)), .init("count", .number("\(sender.count)")),
@@ -45,7 +45,7 @@ extension AuditCommand {
                         .init("refused", .number("\(sender.refused)")),
                     ])
                 }, columns: Self.columns)
-            if senders.isEmpty { Console.complain("Nobody notified \(user.text) since \(since).") }
+            if senders.isEmpty { Console.printMessage("Nobody notified \(user.text) since \(since).") }
         }
     }
 }

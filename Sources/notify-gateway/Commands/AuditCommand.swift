@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// `audit`: asks the journal who notified whom, and whether it is as it was written.
+/// `audit`: queries and verifies the journal.
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Asks the journal: who notified whom, and whether it is as it was written.",
+        abstract: "Query the journal for who notified whom, and verify it.",
         subcommands: [
             List.self, Show.self, WhoNotified.self, Tail.self, Verify.self, Export.self, Key.self,
         ])

@@ -3,36 +3,36 @@ import GatewayCore
 import GatewayServer
 import GatewayStore
 
-/// Which records are asked for: the same options for every command that lists them.
+/// The filter options of the commands that list records.
 struct AuditFilterOption: ParsableArguments {
-    @Option(help: "Sends by this user.") var from: String?
-    @Option(help: "What was sent to this user.") var to: String?
-    @Option(help: "What this user did.") var user: String?
-    @Option(help: "What was done: send, register-update, hand-over and so on.") var action: String?
+    @Option(help: "Sends from this user.") var from: String?
+    @Option(help: "Sends to this user.") var to: String?
+    @Option(help: "Calls of this user.") var user: String?
+    @Option(help: "The action: send, register-update, hand-over and so on.") var action: String?
     @Option(
         help: """
-            How it ended, in the words of audit list: accepted, rate-limited, login-failed and so on; or would-refuse and \
-            would-limit, for what rules and limits on trial would have refused.
+            The result as audit list shows it: accepted, rate-limited, login-failed and so on; or would-refuse and \
+            would-limit for calls that policy rules and limits in shadow mode would have rejected.
             """)
     var result: String?
-    @Option(help: "The rule of the policy that decided, such as send[0].") var rule: String?
-    @Option(help: "The address that the call came from, as audit list shows it.") var peer: String?
+    @Option(help: "The policy rule that decided, such as send[0].") var rule: String?
+    @Option(help: "The client's address, as audit list shows it.") var peer: String?
     @Option(
         help: ArgumentHelp(
             """
-            The limit that refused the call, or would have, by its name. A number instead is how many rows are listed, as \
-            with --rows.
+            The name of the limit that rejected the call or would have. A number instead is the maximum number of \
+            rows, as with --rows.
             """,
             valueName: "name"))
     var limit: LimitOrRows?
     @Option(
         help: ArgumentHelp(
-            "Not before: a time (RFC 3339), a day (2026-11-22, UTC), or a span until now such as 2w, 7d or 1h30m.",
+            "The start: a time (RFC 3339), a day (2026-11-22, UTC), or a span until now such as 2w, 7d or 1h30m.",
             valueName: "time"))
     var since: AuditTime?
-    @Option(help: ArgumentHelp("Before: a time, a day, or a span until now.", valueName: "time"))
+    @Option(help: ArgumentHelp("The end: a time, a day, or a span until now.", valueName: "time"))
     var until: AuditTime?
-    @Option(help: "One call, by its X-Request-Id.") var call: String?
+    @Option(help: "One call, by its id (X-Request-Id).") var call: String?
 
     func validate() throws {
         if let action, Action(rawValue: action) == nil {
@@ -45,7 +45,7 @@ struct AuditFilterOption: ParsableArguments {
         }
     }
 
-    /// The question, with names in the form that the journal has them in.
+    /// Returns the query, with user names in the canonical form that the journal contains.
     func query(by names: NameRules, now: WallTime) throws -> AuditQuery {
         var query = AuditQuery()
         query.from = try from.map { try names.user($0) }
@@ -64,7 +64,7 @@ struct AuditFilterOption: ParsableArguments {
 }
 
 extension NameRules {
-    /// The user of the name in any spelling.
+    /// Returns the user of a name in any spelling.
     func user(_ text: String) throws -> UserName {
         guard let user = canonical(text) else {
             throw CommandFailure.refused("\(text.printable) is not a user's name.")
@@ -73,7 +73,7 @@ extension NameRules {
     }
 }
 
-/// The name of a limit, or a number of rows: `--limit` took the number before limits could be asked for.
+/// The value of `--limit`: the name of a limit, or a number of rows as in earlier versions.
 enum LimitOrRows: ExpressibleByArgument {
     case limit(String)
     case rows(Int)
@@ -91,14 +91,14 @@ enum LimitOrRows: ExpressibleByArgument {
     var rows: Int? { if case .rows(let rows) = self { rows } else { nil } }
 }
 
-/// The journal of a configuration, with its index brought up to date.
+/// Opens the journal of a configuration with an updated index.
 enum AuditJournal {
-    /// Asks the journal; where its files cannot be read the command ends. Without an index that can be used the segments are read.
+    /// Runs a query. If the journal cannot be read, the command fails. Without a usable index, the segments are read.
     @discardableResult
     static func query<Response>(
         _ configuration: ServerConfiguration, _ body: (AuditTrail) throws -> Response
     ) throws -> Response {
-        // The index lies beside the journal, and the gateway must be able to go on with it.
+        // The index is a file of the gateway, so the command writes it as the gateway's user.
         try StoresOwner(of: configuration).assumeForCommand()
         let trail = AuditTrail(directory: configuration.journal.directory)
         defer { trail.close() }
@@ -108,7 +108,7 @@ enum AuditJournal {
         do {
             let answer = try body(trail)
             if let obstacle {
-                Console.complain("Answered without the index, which cannot be used: \(obstacle.description)")
+                Console.printMessage("The index cannot be used, so the segments were read: \(obstacle.description)")
             }
             return answer
         } catch let failure as AuditIndex.Failure {

@@ -2,21 +2,22 @@ import ArgumentParser
 import GatewayCore
 import GatewayServer
 
-/// `bans`: whose passwords the running gateway refuses at present.
+/// `bans`: lists and lifts the login bans of the running gateway.
 struct BansCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bans", abstract: "Show and lift what wrong passwords have led to.",
+        commandName: "bans", abstract: "List and lift login bans after failed logins.",
         discussion: """
-            Who tries too many passwords has to wait before one more is judged. Nothing of it outlives the gateway's process.
+            After too many failed logins, further passwords are rejected for a time. Bans end with the gateway's \
+            process.
             """,
         subcommands: [List.self, Lift.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List who has to wait, and how many seconds.",
+            abstract: "List the login bans with their remaining seconds.",
             discussion: """
-                A line without user is about everybody at that address; one without address is about all addresses from which
-                the user has never logged in.
+                A row without a user applies to all users at that address. A row without an address applies to all \
+                addresses from which the user has never logged in.
 
                 Example: notify-gateway bans list --json --config gateway.yaml
                 """)
@@ -24,7 +25,7 @@ struct BansCommand: AsyncParsableCommand {
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
-            try await gateway.print(
+            try await gateway.sendAndPrint(
                 ControlRequest("bans list"),
                 columns: [
                     .init("user", "USER", absent: "(everybody)"), .init("address", "ADDRESS", absent: "(anywhere new)"),
@@ -35,16 +36,17 @@ struct BansCommand: AsyncParsableCommand {
 
     struct Lift: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Forget the wrong passwords of a user or from an address.",
+            abstract: "Lift the login bans of a user, of an address, or all.",
             discussion: """
-                Counts at once, and is recorded with your uid. Lifting both a user's and an address's bans may take two commands.
+                Takes effect at once and is recorded with your uid. Lifting a user's and an address's bans may take \
+                two commands.
 
                 Example: notify-gateway bans lift --user alice --config gateway.yaml
                 """)
 
-        @Option(help: "Of this user, from wherever they came.") var user: String?
-        @Option(help: "From this address, for whomever; an IPv6 address stands for its /64.") var address: String?
-        @Flag(help: "All there are.") var all = false
+        @Option(help: "Lift the bans of this user, at all addresses.") var user: String?
+        @Option(help: "Lift the bans of this address; an IPv6 address stands for its /64.") var address: String?
+        @Flag(help: "Lift all bans.") var all = false
         @OptionGroup var gateway: ControlOption
 
         func validate() throws {
@@ -59,12 +61,12 @@ struct BansCommand: AsyncParsableCommand {
             if let address { arguments.append(.init("address", .string(address))) }
             if all { arguments.append(.init("all", .bool(true))) }
             var lifted: Int64 = 0
-            let fault = try await gateway.ask(ControlRequest("bans lift", arguments)) { item in
-                if gateway.results.json { try gateway.results.say(item) }
+            let fault = try await gateway.send(ControlRequest("bans lift", arguments)) { item in
+                if gateway.results.json { try gateway.results.print(item) }
                 lifted = item["lifted"]?.integer ?? 0
             }
             if let fault { throw fault }
-            Console.complain(lifted == 0 ? "There was nothing to lift." : "Lifted: \(lifted).")
+            Console.printMessage(lifted == 0 ? "There was nothing to lift." : "Lifted: \(lifted).")
         }
     }
 }

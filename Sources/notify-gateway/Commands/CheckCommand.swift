@@ -2,14 +2,14 @@ import ArgumentParser
 import GatewayCore
 import GatewayServer
 
-/// `check`: finds everything that is wrong with a configuration, and changes nothing.
+/// `check`: reports every problem of a configuration, and changes nothing.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Say everything that is wrong with a configuration.",
+        commandName: "check", abstract: "Report every problem of a configuration.",
         discussion: """
-            Reads the configuration, and the files of users and keys that it names. Prints one problem a line, with file, line
-            and column; exits 1 if one of them keeps the gateway from starting. Where "identity" is not what the names in the ledger
-            were made by, it prints which of them would change, and which would meet.
+            Reads the configuration, and the files of users and keys that it names. Prints one problem per line with \
+            file, line and column. Exits 1 if one of them prevents a start. If "identity" differs from the rules that \
+            produced the names in the ledger, it also prints which users would be renamed or merged.
 
             Example: notify-gateway check --config gateway.yaml
             """)
@@ -18,9 +18,9 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let problems = await ConfigurationCheck.problems(of: file.config, catalog: .all)
-        for problem in problems { try Console.say(problem.description) }
+        for problem in problems { try Console.printResult(problem.description) }
         let errors = problems.count { $0.severity == .error }
         if errors > 0 { throw CommandFailure.refused("\(errors) \(errors == 1 ? "error" : "errors").") }
-        Console.complain("\(file.config): good.")
+        Console.printMessage("\(file.config): valid.")
     }
 }

@@ -2,26 +2,26 @@ import ArgumentParser
 import GatewayCore
 import GatewayServer
 
-/// Where the configuration is: the same option for every command that reads it.
+/// The option for the path of the configuration, shared by all commands that read it.
 struct ConfigurationOption: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The configuration.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("The configuration file.", valueName: "file"))
     var config: String = ConfigurationFile.standardPath
 
-    /// The configuration; its problems go to standard error, and an error among them ends the command.
+    /// Returns the configuration. Prints its problems to standard error. An error among them ends the command.
     func load() throws -> ServerConfiguration {
         let (configuration, problems) = ConfigurationFile.load(config, catalog: .all)
-        for problem in problems { Console.complain(problem.description) }
+        for problem in problems { Console.printMessage(problem.description) }
         guard let configuration else {
             throw CommandFailure.refused("The configuration has errors; nothing was started.")
         }
         return configuration
     }
 
-    /// The settings of the first authenticator of the kind; without any the command cannot go on.
+    /// Returns the settings of the first authenticator of a kind. Without one, the command fails.
     func settings<Plugin: AuthenticatorPlugin>(of plugin: Plugin.Type) throws -> Plugin.Settings {
         let (settings, problems) = ConfigurationFile.settings(of: plugin, in: config)
         if let settings { return settings }
-        for problem in problems { Console.complain(problem.description) }
-        throw CommandFailure.refused("\(config) configures no usable \(plugin.name).")
+        for problem in problems { Console.printMessage(problem.description) }
+        throw CommandFailure.refused("\(config) contains no \(plugin.name) authenticator with valid settings.")
     }
 }

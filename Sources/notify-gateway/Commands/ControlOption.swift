@@ -4,23 +4,23 @@ import GatewayCore
 import GatewayServer
 import Logging
 
-/// What every command has that asks the running gateway: which gateway, and how the results are printed.
+/// The options of all commands that query the running gateway: its configuration, and the output format.
 struct ControlOption: ParsableArguments {
     @OptionGroup var file: ConfigurationOption
     @OptionGroup var results: ResultOption
 
-    /// Asks, and hands over the results as they come.
+    /// Sends a request to the running gateway and passes on the results as they arrive.
     ///
-    /// - Returns: Why not all was done; nil where it was.
-    /// - Throws: `CommandFailure` where there is no gateway, or no answer.
-    func ask(
+    /// - Returns: The reason of a failed operation; nil if it succeeded.
+    /// - Throws: `CommandFailure` if no gateway runs or the response is incomplete.
+    func send(
         _ request: ControlRequest, isStream: Bool = false, onItem: (JSONValue) throws -> Void
     ) async throws -> CommandFailure? {
         let (socket, problems) = ConfigurationFile.control(in: file.config)
         guard let socket else {
             if let problem = problems.first { throw CommandFailure.refused(problem.description) }
             throw CommandFailure.unavailable(
-                "No running gateway can be asked: \(file.config) says no \"control\", where its socket is.")
+                "The running gateway cannot be reached: \(file.config) sets no \"control\" socket.")
         }
         let progress = isStream ? nil : Console.progress("Waiting for the gateway …")
         defer { progress?.cancel() }
@@ -32,12 +32,12 @@ struct ControlOption: ParsableArguments {
         }
     }
 
-    /// Asks the running gateway, or where none runs, works on its stores.
+    /// Sends a request to the running gateway. If none runs, carries it out on the stores.
     ///
-    /// The stores of a stopped gateway are changed as the user that they belong to, and read from a private copy.
+    /// The stores of a stopped gateway are changed as their owner, and read from a private copy.
     ///
     /// - Parameter readingOnly: Whether the request changes nothing.
-    func askEither(
+    func perform(
         _ request: ControlRequest, readingOnly: Bool = false, onItem: (JSONValue) throws -> Void
     ) async throws -> CommandFailure? {
         if let socket = ConfigurationFile.control(in: file.config).socket {
@@ -58,30 +58,30 @@ struct ControlOption: ParsableArguments {
         return try await gateway.ask(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
     }
 
-    /// The same for a request that changes nothing, and prints the results.
-    func printEither(_ request: ControlRequest, columns: [ResultTable.Column]) async throws {
+    /// Carries out a request that changes nothing, as `perform` does, and prints the results.
+    func performAndPrint(_ request: ControlRequest, columns: [ResultTable.Column]) async throws {
         var items: [JSONValue] = []
-        let fault = try await askEither(request, readingOnly: true) { items.append($0) }
-        try results.say(items, columns: columns)
+        let fault = try await perform(request, readingOnly: true) { items.append($0) }
+        try results.print(items, columns: columns)
         if let fault { throw fault }
     }
 
-    /// Asks and prints the results: as a table once all are there, or as JSON as they come.
-    func print(_ request: ControlRequest, columns: [ResultTable.Column]) async throws {
+    /// Sends a request to the running gateway and prints the results: a table at the end, or JSON as they arrive.
+    func sendAndPrint(_ request: ControlRequest, columns: [ResultTable.Column]) async throws {
         let fault: CommandFailure?
         if results.json {
-            fault = try await ask(request) { try results.say($0) }
+            fault = try await send(request) { try results.print($0) }
         } else {
             var table = ResultTable(columns)
-            fault = try await ask(request) { table.add($0) }
-            if !table.isEmpty { try Console.say(table.text) }
+            fault = try await send(request) { table.add($0) }
+            if !table.isEmpty { try Console.printResult(table.text) }
         }
         if let fault { throw fault }
     }
 }
 
 extension StoresOwner {
-    /// Makes root the owner of the stores, or ends the command.
+    /// Changes the user of the process from root to the owner of the stores. On failure, the command ends.
     func assumeForCommand() throws {
         do { try assume() } catch { throw CommandFailure.refused("\(error)") }
     }

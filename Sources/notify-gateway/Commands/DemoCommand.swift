@@ -6,32 +6,32 @@ import Logging
 import NotifyBackend
 import StaticUsers
 
-/// `demo`: the whole of it in a temporary directory, with the embedded backend behind.
+/// `demo`: runs a gateway with the embedded backend in a temporary directory.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Run the gateway in front of the embedded backend, with users alice and bob.",
         discussion: """
-            Everything lies in a temporary directory that is removed at the end. The passwords are the users' names, so that the
-            tutorial's own clients can be tried against it; that is why it listens to this machine only.
+            All files are in a temporary directory that is removed at the end. The passwords are the users' names, so \
+            that the clients of the notify-users tutorial work with it. For that reason, it listens on loopback only.
 
             Example: notify-gateway demo --listen 127.0.0.1:8080
             """)
 
-    @Option(help: "Where to listen: an address of this machine and a port; port 0 takes any.")
+    @Option(help: "The address to listen on: a loopback address and a port; for port 0 the system assigns one.")
     var listen = "127.0.0.1:8080"
 
-    @Option(help: "Whose quirks the backend has: classic, core or net6.")
+    @Option(help: "The backend to imitate: classic, core or net6.")
     var profile: BackendFlavor = .classic
 
     func validate() throws {
         guard let address = Self.address(listen), address.isLocal else {
             throw ValidationError(
-                "--listen \(listen) is no address of this machine and a port, such as 127.0.0.1:8080 or localhost:8080."
+                "--listen \(listen) is not a loopback address and a port, such as 127.0.0.1:8080 or localhost:8080."
             )
         }
     }
 
-    /// The address, with the name that every machine has for itself.
+    /// Parses an address, or `localhost` and a port.
     private static func address(_ text: String) -> ListenAddress? {
         ListenAddress(text.hasPrefix("localhost:") ? "127.0.0.1:" + text.dropFirst(10) : text)
     }
@@ -42,14 +42,14 @@ struct DemoCommand: AsyncParsableCommand {
         do {
             directory = try DemoDirectory(listen: address, profile: profile.rawValue)
         } catch {
-            throw CommandFailure.refused("The demo has no files to run with: \(OperatorMessage.of(error))")
+            throw CommandFailure.refused("The demo cannot create its files: \(OperatorMessage.of(error))")
         }
         defer { directory.remove() }
         let (configuration, problems) = ConfigurationFile.load(directory.configurationPath, catalog: .all)
         guard let configuration else { throw ValidationError(problems.map(\.description).joined(separator: "\n")) }
         let server = GatewayServer(configuration: configuration, logger: .server(configuration.log)) { started in
-            // It runs on where nobody reads how to use it.
-            try? Console.say(DemoGuide(started: started, directory: directory.path).text)
+            // The gateway keeps running even if the guide cannot be printed.
+            try? Console.printResult(DemoGuide(started: started, directory: directory.path).text)
         }
         try await server.runReportingProblems()
     }

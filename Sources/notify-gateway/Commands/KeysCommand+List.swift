@@ -3,12 +3,13 @@ import GatewayCore
 import HMACToken
 
 extension KeysCommand {
-    /// `keys list`: the keys, and which of them signs now; never a secret.
+    /// `keys list`: lists the keys with their states, without secrets.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the keys, and which of them signs now.",
+            abstract: "List the keys and their states.",
             discussion: """
-                In the order of the file. A key signs or verifies, is pending or has expired. No secret is shown.
+                The keys are in the order of the file. The states are signs, verifies, pending before its not-before, \
+                and expired. Secrets are not shown.
 
                 Example: notify-gateway keys list --config gateway.yaml
                 """)
@@ -26,14 +27,14 @@ extension KeysCommand {
             }
             guard !keys.keys.isEmpty else { throw CommandFailure.refused("\(settings.keys) has no keys.") }
             let now = Clocks.system.wall()
-            try results.say(
+            try results.print(
                 keys.statuses(at: now).map(Self.item),
                 columns: [
                     .init("id", "ID"), .init("algorithm", "ALGORITHM"), .init("state", "STATE"),
                     .init("not-before", "NOT BEFORE"), .init("not-after", "NOT AFTER"), .init("issue", "ISSUES"),
                     .init("subjects", "SUBJECTS", absent: "(any)"), .init("groups", "GROUPS", absent: "(any)"),
                 ])
-            if keys.signingKey(at: now) == nil { Console.complain("No key signs at present.") }
+            if keys.signingKey(at: now) == nil { Console.printMessage("No key signs tokens at present.") }
         }
 
         private static func item(_ key: TokenKey, _ status: TokenKeyStatus) -> JSONValue {
@@ -56,6 +57,6 @@ extension KeysCommand {
 }
 
 extension WallTime {
-    /// RFC 3339, without a fraction where there is none.
+    /// The time in RFC 3339, without a fraction if that is zero.
     var inSeconds: String { description.replacing(".000000Z", with: "Z") }
 }

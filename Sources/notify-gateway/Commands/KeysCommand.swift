@@ -3,28 +3,29 @@ import GatewayCore
 import GatewayServer
 public import HMACToken
 
-/// `keys`: the keys that tokens are signed with.
+/// `keys`: lists and changes the keys that sign tokens.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "List and change the keys that tokens are signed with.",
+        commandName: "keys", abstract: "List and change the keys that sign tokens.",
         subcommands: [List.self, Rotate.self])
 
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Put a fresh key first; the former one verifies until its last token has ended.",
+            abstract: "Add a new signing key; the previous one verifies until its last token has expired.",
             discussion: """
-                Makes the key file where there is none. Keys with weak secrets, with which the gateway does not start, are removed.
+                Creates the key file if it does not exist. Removes keys with weak secrets, which prevent a start of \
+                the gateway.
 
                 Example: notify-gateway keys rotate --algorithm HS512 --config gateway.yaml
                 """)
 
         @Option(help: "HS256, HS384 or HS512.") var algorithm: TokenAlgorithm = .hs256
-        @Option(help: "The fresh key's id; unless given, made of the date.") var id: String?
-        @Option(help: "How long the former key verifies, such as 2h; unless given, as long as its last token.")
+        @Option(help: "The id of the new key. Default: derived from the date.") var id: String?
+        @Option(help: "How long the previous key verifies, such as 2h. Default: until its last token expires.")
         var overlap: Duration?
         @OptionGroup var file: ConfigurationOption
 
-        /// How long before a fresh key signs: every gateway has read the file by then.
+        /// The time before a new key signs, in which every gateway reads the file.
         private static let notice = Duration.seconds(5)
 
         func run() async throws {
@@ -42,11 +43,11 @@ struct KeysCommand: AsyncParsableCommand {
                 throw CommandFailure.refused(error.description)
             }
             for id in edited.weak {
-                Console.complain(
-                    "\(settings.keys): \(id) was removed, its secret was weak; its tokens are refused from now on.")
+                Console.printMessage(
+                    "\(settings.keys): key \(id) was removed because its secret was weak; its tokens are rejected now.")
             }
-            Console.complain(
-                "\(settings.keys): \(edited.fresh.id) signs from \(edited.fresh.notBefore.map(\.description) ?? "now") on."
+            Console.printMessage(
+                "\(settings.keys): key \(edited.fresh.id) signs from \(edited.fresh.notBefore?.description ?? "now") on."
             )
         }
     }

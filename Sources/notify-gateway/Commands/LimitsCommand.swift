@@ -2,24 +2,24 @@ import ArgumentParser
 import GatewayCore
 import GatewayServer
 
-/// `limits`: who is slowed down by the limits of the running gateway, and an end to it.
+/// `limits`: shows and resets the limits of the running gateway.
 struct LimitsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "limits", abstract: "Show and reset what was spent of the running gateway's limits.",
+        commandName: "limits", abstract: "Show and reset the counts of the running gateway's limits.",
         discussion: """
-            A limit counts for each combination of what it counts by, such as a sender and a recipient. Nothing of it outlives the
-            gateway's process.
+            A limit counts separately for each combination of its keys, such as a sender and a recipient. The counts \
+            end with the gateway's process.
             """,
         subcommands: [Show.self, Reset.self])
 
-    /// What is asked about.
+    /// The options that select limits and keys.
     struct Selector: ParsableArguments {
-        @Option(help: "Of the limit of this name.") var limit: String?
-        @Option(help: "For this caller.") var user: String?
-        @Option(help: "For this group of callers.") var group: String?
-        @Option(help: "For sends to this user.") var recipient: String?
-        @Option(help: "For this address; an IPv6 address stands for its /64.") var address: String?
-        @Option(help: "For this push service: apns, wns, fcm.") var pns: String?
+        @Option(help: "The limit of this name.") var limit: String?
+        @Option(help: "The calls of this user.") var user: String?
+        @Option(help: "The calls of members of this group.") var group: String?
+        @Option(help: "The sends to this user.") var recipient: String?
+        @Option(help: "The calls from this address; an IPv6 address stands for its /64.") var address: String?
+        @Option(help: "The sends to this push service: apns, wns, fcm.") var pns: String?
 
         var arguments: [JSONValue.Member] {
             let all = [
@@ -32,11 +32,12 @@ struct LimitsCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List who is slowed down, or how the limits stand for somebody.",
+            abstract: "List the callers that are slowed down, or the limits of a selection.",
             discussion: """
-                Without options, or with --limit alone, a line is a key of a limit that has nothing left and was found so among the
-                last, the longest wait first. Otherwise a line is a limit that counts by nothing but what is given, spent or not:
-                with --user those of the caller alone, with --recipient too those of the pair.
+                Without options, or with only --limit, each row is a key of a limit that is used up, for the most \
+                recent of such keys, the longest wait first. With other options, each row is a limit whose keys are \
+                all given, used up or not: with --user those that count by caller, with --recipient also those that \
+                count by pair.
 
                 Example: notify-gateway limits show --user alice --recipient bob --config gateway.yaml
                 """)
@@ -45,7 +46,7 @@ struct LimitsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
-            try await gateway.print(
+            try await gateway.sendAndPrint(
                 ControlRequest("limits show", selector.arguments),
                 columns: [
                     .init("limit", "LIMIT"), .init("user", "USER"), .init("group", "GROUP"),
@@ -57,16 +58,16 @@ struct LimitsCommand: AsyncParsableCommand {
 
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Forget what was spent of limits.",
+            abstract: "Reset the counts of limits.",
             discussion: """
-                Counts at once, and is recorded with your uid. Of several options all must hold: --limit pair --user alice resets
-                the limit pair for alice and whomever she sends to.
+                Takes effect at once and is recorded with your uid. Several options are combined: --limit pair --user \
+                alice resets the limit pair for alice and all of her recipients.
 
                 Example: notify-gateway limits reset --user alice --config gateway.yaml
                 """)
 
         @OptionGroup var selector: Selector
-        @Flag(help: "All there is.") var all = false
+        @Flag(help: "Reset all limits.") var all = false
         @OptionGroup var gateway: ControlOption
 
         func validate() throws {
@@ -76,12 +77,12 @@ struct LimitsCommand: AsyncParsableCommand {
         func run() async throws {
             let arguments = all ? [JSONValue.Member("all", .bool(true))] : selector.arguments
             var reset: Int64 = 0
-            let fault = try await gateway.ask(ControlRequest("limits reset", arguments)) { item in
-                if gateway.results.json { try gateway.results.say(item) }
+            let fault = try await gateway.send(ControlRequest("limits reset", arguments)) { item in
+                if gateway.results.json { try gateway.results.print(item) }
                 reset = item["reset"]?.integer ?? 0
             }
             if let fault { throw fault }
-            Console.complain(reset == 0 ? "There was nothing to reset." : "Reset: \(reset).")
+            Console.printMessage(reset == 0 ? "There was nothing to reset." : "Reset: \(reset).")
         }
     }
 }

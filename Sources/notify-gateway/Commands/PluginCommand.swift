@@ -1,17 +1,18 @@
 import ArgumentParser
 import ExternalProcess
 
-/// `plugin`: for whoever writes an authenticator.
+/// `plugin`: commands for authors of authenticators.
 struct PluginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plugin", abstract: "Try an authenticator of one's own.", subcommands: [Test.self])
+        commandName: "plugin", abstract: "Test your own authenticator.", subcommands: [Test.self])
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether a process keeps to the protocol of external-process.",
+            abstract: "Test whether a process follows the protocol of external-process.",
             discussion: """
-                Plays the gateway at the process, and then everything that a gateway never does. Nobody is logged in; the
-                process sees some dozens of failed logins. Prints one line a check, and exits 1 if one failed.
+                Sends the process what a gateway sends, and then invalid input that a gateway never sends. No login \
+                succeeds; the process sees some dozens of failed logins. Prints one line per check, and exits 1 if one \
+                failed.
 
                 Example: notify-gateway plugin test /run/authenticator.sock
                 """)
@@ -21,10 +22,10 @@ struct PluginCommand: AsyncParsableCommand {
         func run() async throws {
             var unwritten: (any Error)?
             let isGood = await ExternalProcessConformance(socket: socket).run { result in
-                do { try Console.say(result.description) } catch { unwritten = error }
+                do { try Console.printResult(result.description) } catch { unwritten = error }
             }
             if let unwritten { throw unwritten }
-            if !isGood { throw CommandFailure.refused("The process does not keep to the protocol.") }
+            if !isGood { throw CommandFailure.refused("The process does not follow the protocol.") }
         }
     }
 }

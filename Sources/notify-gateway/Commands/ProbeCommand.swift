@@ -3,15 +3,16 @@ import GatewayCore
 import GatewayServer
 import Logging
 
-/// `probe`: which of the known holes the configured backend has.
+/// `probe`: tests the configured backend for known vulnerabilities.
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "probe", abstract: "Say which of the known holes the backend has, and which the gateway closes.",
+        commandName: "probe", abstract: "Test the backend for known vulnerabilities.",
         discussion: """
-            Calls the configured backend as the gateway would, without it: as users that do not exist, with ids and handles of its
-            own, and sends to nobody but its own user. What could harm registrations of others is not tried, unless the backend
-            is the embedded one, which is started for it. What was registered is deleted in the end.
-            Exits 1 if something is open that the gateway does not close.
+            Reports which vulnerabilities the backend has and which the gateway mitigates. Calls the configured \
+            backend directly, without the gateway: as users that do not exist, with its own ids and handles, and sends \
+            only to its own user. Tests that could harm registrations of others are skipped, unless the backend is the \
+            embedded one, which is started for them. Registrations of the test are deleted at the end. Exits 1 if the \
+            gateway does not mitigate a vulnerability that the backend has or may have.
 
             Example: notify-gateway probe --config gateway.yaml
             """)
@@ -21,7 +22,7 @@ struct ProbeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try file.load()
-        let progress = Console.progress("Asking the backend …")
+        let progress = Console.progress("Testing the backend …")
         defer { progress?.cancel() }
         let report: BackendProbe.Report
         do {
@@ -29,9 +30,9 @@ struct ProbeCommand: AsyncParsableCommand {
                 configuration: configuration, logger: .server(.init(level: .error, format: .text))
             ).run()
         } catch let fault as BackendProbe.Unavailable {
-            throw CommandFailure.unavailable("The backend cannot be probed: \(fault.reason.printable)")
+            throw CommandFailure.unavailable("The backend cannot be tested: \(fault.reason.printable)")
         }
-        try results.say(
+        try results.print(
             report.findings,
             columns: [
                 .init("hole", "HOLE"), .init("title", "WHAT"), .init("backend", "BACKEND"), .init("gateway", "GATEWAY"),
@@ -39,10 +40,12 @@ struct ProbeCommand: AsyncParsableCommand {
             ])
         for finding in report.findings {
             if let vulnerability = finding["hole"]?.string, let reason = finding["reason"]?.string {
-                Console.complain("\(vulnerability): \(reason).".printable)
+                Console.printMessage("\(vulnerability): \(reason).".printable)
             }
         }
-        for remark in report.remarks { Console.complain(remark.printable) }
-        if !report.isSafe { throw CommandFailure.refused("The gateway does not close everything; see above.") }
+        for remark in report.remarks { Console.printMessage(remark.printable) }
+        if !report.isSafe {
+            throw CommandFailure.refused("The gateway does not mitigate all vulnerabilities; see above.")
+        }
     }
 }

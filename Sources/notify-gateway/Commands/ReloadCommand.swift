@@ -2,16 +2,16 @@ import ArgumentParser
 import GatewayCore
 import GatewayServer
 
-/// `reload`: has the running gateway read its files of users and keys again.
+/// `reload`: makes the running gateway reload its configuration and files.
 struct ReloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Have the running gateway read its configuration, users and keys again, as SIGHUP does.",
+        abstract: "Reload the configuration, users and keys of the running gateway, as SIGHUP does.",
         discussion: """
-            All of it is read and looked over first, and counts then for the calls that begin; those under way end by what was
-            before. Prints what is wrong, one problem a line, and exits 1 if that is an error: nothing is changed then. What
-            cannot change while the gateway runs, such as an address that it listens on, is such an error. Files of users and
-            keys that change are read within a second without this.
+            Everything is validated first and then applies to new calls; calls in progress complete under the previous \
+            configuration. Prints one problem per line. If one of them is an error, nothing changes and it exits 1. A \
+            change that needs a restart, such as another listening address, is an error. Changed files of users and \
+            keys are reloaded within a second without this command.
 
             Example: notify-gateway reload --config gateway.yaml
             """)
@@ -19,11 +19,11 @@ struct ReloadCommand: AsyncParsableCommand {
     @OptionGroup var gateway: ControlOption
 
     func run() async throws {
-        let fault = try await gateway.ask(ControlRequest("reload")) { item in
-            try gateway.results.json ? gateway.results.say(item) : Console.say(Self.line(item))
+        let fault = try await gateway.send(ControlRequest("reload")) { item in
+            try gateway.results.json ? gateway.results.print(item) : Console.printResult(Self.line(item))
         }
         if let fault { throw fault }
-        Console.complain("The configuration and its files count as they are now.")
+        Console.printMessage("The configuration and its files were reloaded.")
     }
 
     private static func line(_ item: JSONValue) -> String {

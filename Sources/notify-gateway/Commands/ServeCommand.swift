@@ -3,7 +3,7 @@ import GatewayCore
 import GatewayServer
 import Logging
 
-/// `serve`: runs the gateway until it is told to stop.
+/// `serve`: runs the gateway until it is stopped.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the gateway.",
@@ -15,14 +15,14 @@ struct ServeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Start although \"identity\" has changed; for one start.",
             discussion:
-                "check prints whose names that changes: they are new users then, and the old ones as if removed."))
+                "check prints which users that renames. They count as new users, and the old ones as removed."))
     var acceptIdentityChange = false
 
     @Flag(
         help: ArgumentHelp(
-            "Keep the sessions of a ledger that was restored from a copy; for one start.",
+            "Keep the sessions of a ledger that was restored from a backup; for one start.",
             discussion:
-                "Otherwise all of them end, since the copy does not know which were ended after it was made. Users log in again."
+                "By default all of them end, because the backup does not contain later revocations. Users log in again."
         ))
     var keepRestoredSessions = false
 
@@ -37,7 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension GatewayServer {
-    /// Runs, and turns what keeps it from starting into lines for a person.
+    /// Runs the gateway, and reports errors in words for an operator.
     func runReportingProblems() async throws {
         do {
             try await run()

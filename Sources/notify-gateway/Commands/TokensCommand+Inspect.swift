@@ -4,14 +4,14 @@ import GatewayServer
 import HMACToken
 
 extension TokensCommand {
-    /// `tokens inspect`: what a token says, and what the configured keys say of it.
+    /// `tokens inspect`: prints the content of a token and verifies it with the configured keys.
     struct Inspect: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say what is in a token, and whether it is good.",
+            abstract: "Show the content of a token, and whether it is valid.",
             discussion: """
-                Reads the token from standard input; on a command line every user of the machine could read it. Judges it by the
-                configured keys as the gateway does, but for revocation, of which the running gateway alone knows. Exits 1 where
-                it is not good, and says why.
+                Reads the token from standard input, because other users of the machine can read command lines. \
+                Verifies it with the configured keys as the gateway does, except for revocation, which only the \
+                running gateway knows. Exits 1 with the reason if the token is not valid.
 
                 Example: notify-gateway tokens inspect --config gateway.yaml < token.txt
                 """)
@@ -27,19 +27,19 @@ extension TokensCommand {
             } catch {
                 throw CommandFailure.refused(error.description)
             }
-            if Console.isInteractive { Console.complain("Paste the token, then press Return.") }
+            if Console.isInteractive { Console.printMessage("Paste the token, then press Return.") }
             let text = readLine(strippingNewline: true) ?? ""
             let token = Secret(text.utf8.drop { $0 == UInt8(ascii: " ") }.prefix { $0 > UInt8(ascii: " ") })
             let inspection = inspector.inspect(token, at: Clocks.system.wall())
-            try say(inspection)
+            try print(inspection)
             if case .failure(let fault) = inspection.verdict {
-                throw CommandFailure.refused("The token is not good: \(fault).".printable)
+                throw CommandFailure.refused("The token is not valid: \(fault).".printable)
             }
         }
 
-        private func say(_ inspection: TokenInspection) throws {
-            if results.json { return try results.say(TokenReport(inspection).object) }
-            try results.say(
+        private func print(_ inspection: TokenInspection) throws {
+            if results.json { return try results.print(TokenReport(inspection).object) }
+            try results.print(
                 TokenReport(inspection).rows,
                 columns: [.init("part", "PART"), .init("name", "NAME"), .init("value", "VALUE")])
         }

@@ -3,30 +3,30 @@ import GatewayCore
 import GatewayServer
 import HMACToken
 
-/// `tokens`: tokens of `hmac-token`, for operators and services.
+/// `tokens`: manages the tokens of `hmac-token`.
 struct TokensCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tokens", abstract: "Issue tokens, look at them, see who has them, and take them back.",
+        commandName: "tokens", abstract: "Issue, inspect, list and revoke tokens.",
         subcommands: [Issue.self, Inspect.self, List.self, Revoke.self])
 
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Issue a token for a user; it goes to standard output.",
+            abstract: "Issue a token for a user and print it.",
             discussion: """
-                Whoever holds the token is the user until it ends.
+                The holder of the token acts as the user until it expires.
 
                 Example: notify-gateway tokens issue --user alice --lifetime 30min --config gateway.yaml
                 """)
 
-        @Option(help: "Whose token it is.") var user: String
-        @Option(help: "A group that the token vouches for; may be given several times.") var group: [GroupName] = []
-        @Option(help: "How long it is good for, such as 30min; unless given, as configured.") var lifetime: Duration?
+        @Option(help: "The user of the token.") var user: String
+        @Option(help: "A group in the token; may be repeated.") var group: [GroupName] = []
+        @Option(help: "The lifetime, such as 30min. Default: the configured lifetime.") var lifetime: Duration?
         @OptionGroup var file: ConfigurationOption
 
         func run() async throws {
             let settings = try file.settings(of: HMACTokenPlugin.self)
             guard let subject = ConfigurationFile.names(in: file.config).canonical(user) else {
-                throw CommandFailure.refused("\"\(user)\" is not a user's name.")
+                throw CommandFailure.refused("\"\(user)\" is not a valid user name.")
             }
             let issued: IssuedToken
             do {
@@ -35,8 +35,8 @@ struct TokensCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure.refused("No token was issued: \(error)")
             }
-            try Console.say(issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
-            Console.complain("For \(subject), signed with \(issued.key), good until \(issued.expires).")
+            try Console.printResult(issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+            Console.printMessage("For \(subject), signed with \(issued.key), valid until \(issued.expires).")
         }
     }
 }

@@ -8,18 +8,18 @@ struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users", abstract: "Edit the users file.",
         discussion: """
-            Passwords are asked for without echo, or read from the first line of standard input; never from the command line.
+            Passwords are read without echo, or from the first line of standard input; never from the command line.
 
             Example: notify-gateway users add alice --group dispatch --config gateway.yaml
             """,
         subcommands: [Add.self, List.self, Remove.self, Passwd.self])
 
-    /// Which users file.
+    /// The option for the path of the users file.
     struct FileOption: ParsableArguments {
         @OptionGroup var configuration: ConfigurationOption
 
         @Option(
-            help: ArgumentHelp("The users file; unless given, the one that the configuration names.", valueName: "file")
+            help: ArgumentHelp("The users file. Default: the one in the configuration.", valueName: "file")
         )
         var file: String?
 
@@ -28,14 +28,14 @@ struct UsersCommand: AsyncParsableCommand {
             return try refusing { () throws(ConfigurationError) in try UsersFile.load(path, names: names) }
         }
 
-        /// Changes the file as it stands now, whatever other commands have changed since it was loaded.
+        /// Changes the current file, including changes that other commands have made since it was loaded.
         func edit(_ path: String, _ change: (inout UsersFile) throws(ConfigurationError) -> Void) throws {
             try refusing { () throws(ConfigurationError) in try UsersFile.edit(path, names: names, change) }
         }
 
         func path() throws -> String { try file ?? configuration.settings(of: StaticUsersPlugin.self).file }
 
-        /// How names become canonical in front of this file.
+        /// The rules that make user names canonical.
         var names: NameRules { ConfigurationFile.names(in: configuration.config) }
     }
 
@@ -44,29 +44,29 @@ struct UsersCommand: AsyncParsableCommand {
             abstract: "Add a user.", discussion: "Example: notify-gateway users add alice --group dispatch")
 
         @Argument(help: "The user's name.") var name: String
-        @Option(help: "A group of the user's; may be given several times.") var group: [GroupName] = []
+        @Option(help: "A group of the user; may be repeated.") var group: [GroupName] = []
         @OptionGroup var file: FileOption
 
         func run() async throws {
             let users = try file.load()
             guard let user = file.names.canonical(name) else {
-                throw CommandFailure.refused("\"\(name)\" is not a user's name.")
+                throw CommandFailure.refused("\"\(name)\" is not a valid user name.")
             }
-            // Said before anybody types a password for nothing.
+            // Checked before the prompt, so that nobody types a password in vain.
             guard !users.users.contains(where: { file.names.canonical($0.name) == user }) else {
-                throw CommandFailure.refused("\(users.path) has the user \(user) already.")
+                throw CommandFailure.refused("\(users.path) already contains the user \(user).")
             }
             let hash = try hash(of: PasswordPrompt.read(for: user))
             try file.edit(users.path) { users throws(ConfigurationError) in
                 try users.add(name, passwordHash: hash, groups: group)
             }
-            Console.complain("\(user) was added to \(users.path).")
+            Console.printMessage("\(user) was added to \(users.path).")
         }
     }
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the users, their groups and what bars them.",
+            abstract: "List the users, their groups, and whether they are disabled or expire.",
             discussion: "Example: notify-gateway users list")
 
         @OptionGroup var file: FileOption
@@ -75,7 +75,7 @@ struct UsersCommand: AsyncParsableCommand {
         func run() async throws {
             let users = try file.load().users
             if results.json {
-                for user in users { try results.say(Self.item(user)) }
+                for user in users { try results.print(Self.item(user)) }
                 return
             }
             for user in users {
@@ -83,11 +83,11 @@ struct UsersCommand: AsyncParsableCommand {
                 if !user.groups.isEmpty { line += "\t" + user.groups.map(\.text).joined(separator: ",") }
                 if user.isDisabled { line += "\tdisabled" }
                 if let expires = user.expires { line += "\texpires \(expires)" }
-                try Console.say(line)
+                try Console.printResult(line)
             }
         }
 
-        /// The user as one result, without the hash.
+        /// Returns the user as one result, without the password hash.
         private static func item(_ user: UserRecord) -> JSONValue {
             var members: [JSONValue.Member] = [
                 .init("user", .string(user.name)), .init("canonical", .string(user.canonicalName.text)),
@@ -109,13 +109,13 @@ struct UsersCommand: AsyncParsableCommand {
         func run() async throws {
             let path = try file.path()
             try file.edit(path) { users throws(ConfigurationError) in try users.remove(name) }
-            Console.complain("\(name) was removed from \(path).")
+            Console.printMessage("\(name) was removed from \(path).")
         }
     }
 
     struct Passwd: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give a user another password.", discussion: "Example: notify-gateway users passwd alice")
+            abstract: "Change the password of a user.", discussion: "Example: notify-gateway users passwd alice")
 
         @Argument(help: "The user's name.") var name: String
         @OptionGroup var file: FileOption
@@ -124,15 +124,15 @@ struct UsersCommand: AsyncParsableCommand {
             let users = try file.load()
             guard let user = file.names.canonical(name),
                 users.users.contains(where: { file.names.canonical($0.name) == user })
-            else { throw CommandFailure.refused("\(users.path) has no user \"\(name)\".") }
+            else { throw CommandFailure.refused("\(users.path) contains no user \"\(name)\".") }
             let hash = try hash(of: PasswordPrompt.read(for: user))
             try file.edit(users.path) { users throws(ConfigurationError) in try users.setHash(hash, for: name) }
-            Console.complain("\(user) has another password.")
+            Console.printMessage("The password of \(user) was changed.")
         }
     }
 }
 
-/// What a users file says no to, as a line for a person.
+/// Runs `work` and converts its error to a failure of the command.
 private func refusing<Result>(_ work: () throws(ConfigurationError) -> Result) throws -> Result {
     do { return try work() } catch { throw CommandFailure.refused(error.description) }
 }

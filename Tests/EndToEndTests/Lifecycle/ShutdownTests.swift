@@ -193,7 +193,7 @@ struct ShutdownTests {
         gateway.signal(SIGTERM)
         _ = try await manager.next(with: "STOPPING")
         #expect(await gateway.status() == 0)
-        #expect(try directory.text(of: "log").contains("is 2; this program reads configurations up to version 1"))
+        #expect(try directory.text(of: "log").contains("is 2, but this program reads versions up to 1"))
     }
 
     @Test("The ledger is copied while it is used, and the copy is a ledger")

@@ -131,7 +131,7 @@ struct MessageTests {
         #expect(profile.errors.contains("foo") && profile.errors.contains("--profile"), "\(profile.errors)")
         let listen = try await Program.run(["demo", "--listen", "example.org:80"])
         #expect(listen.status == 2)
-        #expect(listen.errors.contains("--listen example.org:80 is no address of this machine"), "\(listen.errors)")
+        #expect(listen.errors.contains("--listen example.org:80 is not a loopback address"), "\(listen.errors)")
     }
 
     @Test("tokens revoke counts what it ended, and says where nothing was there; explain says who is unknown")
@@ -143,14 +143,14 @@ struct MessageTests {
             for _ in 0..<2 { #expect(try await gateway.client.call("POST", "/auth/token", as: "bob").status == 200) }
             let none = try await gateway.command("tokens", "revoke", "--user", "nosuch")
             #expect(
-                none.status == 1 && none.errors.hasPrefix("Nothing was there to end: all of nosuch"), "\(none.errors)")
+                none.status == 1 && none.errors.hasPrefix("Nothing to revoke: all of nosuch"), "\(none.errors)")
             let some = try await gateway.command("tokens", "revoke", "--user", "bob")
             #expect(some.status == 0)
             #expect(some.errors == "Revoked: all of bob: 2 sessions, 0 registrations.\n")
             let call = ["--body", #""hi""#, "POST /api/notifications?pns=apns&to_tag=bob"]
             let stranger = try await gateway.command(["explain", "--user", "nosuch"] + call)
             #expect(
-                stranger.output.contains("none: unknown to static-users; a login would be refused"),
+                stranger.output.contains("none: unknown to static-users; a login would be rejected"),
                 "\(stranger.output)")
             let known = try await gateway.command(["explain", "--user", "alice"] + call)
             #expect(!known.output.contains("unknown to"))

@@ -65,6 +65,6 @@ struct BackendProblemTests {
             policy: { send: [] }
             """
         #expect(ConfigurationText.problems(text).count == 1)
-        #expect(ConfigurationText.problems(text).allSatisfy { $0.contains("cannot be used as a header field here") })
+        #expect(ConfigurationText.problems(text).allSatisfy { $0.contains("is not a usable header field name") })
     }
 }

@@ -34,13 +34,13 @@ struct ConfigurationProblemTests {
             """
         #expect(
             ConfigurationText.problems(text) == [
-                "gateway.yaml:2:14: listen[0].address: \"localhost\" is not an address; write an IP address and a port "
+                "gateway.yaml:2:14: listen[0].address: \"localhost\" is not an address; use an IP address and a port "
                     + "such as 127.0.0.1:8080 or [::1]:8080, or unix: and an absolute path",
-                "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend; write http://host:port, "
+                "gateway.yaml:3:17: backend.url: \"ftp://backend\" is not a backend address; use http://host:port, "
                     + "https://host:port, unix: and an absolute path, or embedded",
                 "gateway.yaml:3:41: backend.profile: \"classics\" is not one of: classic, core, net6",
                 "gateway.yaml:5:14: authenticators[0].fixed.colour: is not a known key; known keys: groups, users",
-                "gateway.yaml:8:39: limits[0].rate: \"30/mim\" is not a rate; write a number, a slash, and s, min, h or d",
+                "gateway.yaml:8:39: limits[0].rate: \"30/mim\" is not a rate; use a number, a slash, and s, min, h or d",
             ])
     }
 
@@ -56,11 +56,11 @@ struct ConfigurationProblemTests {
             ),
             (
                 "control: /\(String(repeating: "d", count: 107))\n",
-                "gateway.yaml:1:10: control: is 108 bytes long as a whole path; the system takes at most 107"
+                "gateway.yaml:1:10: control: is an absolute path of 108 bytes; the system allows at most 107"
             ),
             (
                 "control: run/\n",
-                "gateway.yaml:1:10: control: must be the path of a socket, not of a directory"
+                "gateway.yaml:1:10: control: must be the path of a socket, not a directory"
             ),
             (
                 "log: { level: loud }\n",
@@ -74,16 +74,15 @@ struct ConfigurationProblemTests {
             ),
             (
                 "journal: { directory: here, signing-key: here/../here/a.key }\n",
-                "gateway.yaml:1:42: journal.signing-key: must lie outside the journal's directory"
+                "gateway.yaml:1:42: journal.signing-key: must be outside the journal's directory"
             ),
             (
                 "journal: { directory: /x/y, checkpoint-copy: /x/y/z }\n",
-                "gateway.yaml:1:46: journal.checkpoint-copy: must lie outside the journal's directory"
+                "gateway.yaml:1:46: journal.checkpoint-copy: must be outside the journal's directory"
             ),
             (
                 "identity: { strip: [example] }\n",
-                "gateway.yaml:1:20: identity.strip: \"example\" is neither a domain "
-                    + "and \\, nor @ and a domain"
+                "gateway.yaml:1:20: identity.strip: \"example\" is not a suffix @DOMAIN or a prefix DOMAIN\\"
             ),
             (
                 "overload: { calls: 0 }\n",
@@ -120,13 +119,13 @@ struct ConfigurationProblemTests {
         #expect(
             ConfigurationText.problems("backend: { url: embedded }\npolicy: {}\nauthenticators: []") == [
                 "gateway.yaml:3:17: authenticators: must name at least one of: fixed",
-                "gateway.yaml:2:9: warning: policy: has no \"send\": nobody may notify anybody",
+                "gateway.yaml:2:9: warning: policy: has no \"send\"; all sends are rejected",
             ])
         #expect(
             ConfigurationText.problems("") == [
                 "gateway.yaml:1:1: \"backend\" is missing",
                 "gateway.yaml:1:1: authenticators: must name at least one of: fixed",
-                "gateway.yaml:1:1: \"policy\" is missing: without rules nobody may notify anybody",
+                "gateway.yaml:1:1: \"policy\" is missing; without rules, all sends are rejected",
             ])
     }
 

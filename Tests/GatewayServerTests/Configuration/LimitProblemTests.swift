@@ -12,16 +12,16 @@ struct LimitProblemTests {
         arguments: [
             (
                 "limits: [{ name: a, per: address, rate: 1/s, exempt: [alice] }]\n",
-                "gateway.yaml:1:54: limits[0].exempt: has no meaning where "
-                    + "address alone is counted: nobody knows yet who calls"
+                "gateway.yaml:1:54: limits[0].exempt: does not apply to a "
+                    + "limit by address alone: the caller is not known yet"
             ),
             (
                 "limits: [{ name: a, per: user, rate: 1/s, exempt: [alice, \"group:a b\"] }]\n",
-                "gateway.yaml:1:59: limits[0].exempt[1]: \"group:a b\" is no user, nor group: and a group"
+                "gateway.yaml:1:59: limits[0].exempt[1]: \"group:a b\" is not a user name or group:NAME"
             ),
             (
                 "limits: [{ name: a, per: user, rate: 1/s, exempt: [\"*\"] }]\n",
-                "gateway.yaml:1:52: limits[0].exempt[0]: \"*\" is no user, nor group: and a group"
+                "gateway.yaml:1:52: limits[0].exempt[0]: \"*\" is not a user name or group:NAME"
             ),
             (
                 "limits: [{ name: a, per: user, rate: 1/s, exempt: alice }]\n",
@@ -29,12 +29,12 @@ struct LimitProblemTests {
             ),
             (
                 "limits: [{ name: a, per: [user, users], rate: 1/s }]\n",
-                "gateway.yaml:1:26: limits[0].per: must be one or several different ones of: "
+                "gateway.yaml:1:26: limits[0].per: must be one or more different keys of: "
                     + "sender, recipient, user, group, pns, address"
             ),
             (
                 "limits: [{ name: a, per: [user, user], rate: 1/s }]\n",
-                "gateway.yaml:1:26: limits[0].per: must be one or several different ones of: "
+                "gateway.yaml:1:26: limits[0].per: must be one or more different keys of: "
                     + "sender, recipient, user, group, pns, address"
             ),
             (
@@ -47,8 +47,8 @@ struct LimitProblemTests {
             ),
             (
                 "limits: [{ name: a, per: [recipient, pns], rate: 1/s, cost: call }]\n",
-                "gateway.yaml:1:61: limits[0].cost: has no meaning here: by recipient each member "
-                    + "of an audience is asked for itself"
+                "gateway.yaml:1:61: limits[0].cost: does not apply: a limit by recipient "
+                    + "counts each audience member separately"
             ),
             (
                 "limits: [\(Self.manyLimits)]\n",

@@ -30,9 +30,9 @@ struct ListenerProblemTests {
     func admin() {
         let taken = problems(
             "listen: [{ address: \"127.0.0.1:8080\" }]\nadmin: { address: \"127.0.0.1:8080\" }")
-        #expect(taken.contains { $0.contains("admin.address: 127.0.0.1:8080 is taken by a listener") })
+        #expect(taken.contains { $0.contains("admin.address: 127.0.0.1:8080 is already used by a listener") })
         let open = problems("admin: { address: \"0.0.0.0:9090\" }")
-        #expect(open.contains { $0.contains("admin.address") && $0.contains("asks nobody for a password") })
+        #expect(open.contains { $0.contains("admin.address") && $0.contains("has no authentication") })
         #expect(!problems("admin: { address: \"127.0.0.1:9090\" }").contains { $0.contains("admin") })
     }
 }

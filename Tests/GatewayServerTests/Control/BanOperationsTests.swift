@@ -95,7 +95,10 @@ struct BanOperationsTests {
             let (items, end) = await ask("bans lift", arguments)
             #expect(items == [])
             #expect(
-                end == .failed(.unavailable("Nothing was changed, for it could not be recorded: the disk is full")))
+                end
+                    == .failed(
+                        .unavailable(
+                            "Nothing was changed, because the change could not be recorded: the disk is full")))
         }
         #expect(throttle.list().count == 1)
         #expect(journal.records.isEmpty)

@@ -16,7 +16,7 @@ struct ControlConnectionTests {
         init(_ operations: [any ControlOperation]) async throws {
             channel = NIOAsyncTestingChannel()
             let (channel, slots, operations) = (channel, slots, ControlOperations.test(operations))
-            #expect(slots.take(channel, .served))
+            #expect(slots.acquire(channel, .served))
             try await channel.testingEventLoop.submit {
                 try channel.pipeline.syncOperations.addHandler(
                     ControlConnection(operatorID: 7, operations: operations, slots: slots, settings: .init()))
@@ -100,7 +100,7 @@ struct ControlConnectionTests {
         #expect(bench.channel.isActive)
         try await bench.send(#""control""#)
         await bench.pass(.milliseconds(1))
-        #expect(try await bench.line() == .failed(.malformed("No request came in time.")))
+        #expect(try await bench.line() == .failed(.malformed("No request arrived in time.")))
         try await bench.ended()
     }
 
@@ -117,7 +117,7 @@ struct ControlConnectionTests {
 
         let silent = try await Bench([held])
         silent.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        #expect(try await silent.line() == .failed(.malformed("The request has no end.")))
+        #expect(try await silent.line() == .failed(.malformed("The request is incomplete.")))
         try await silent.ended()
     }
 

@@ -93,7 +93,7 @@ struct ControlSocketTests {
     func directory(mode: Int) async throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files.path)
         await #expect(throws: ControlError.self) { try await open() }
-        #expect(ControlSocketPath.obstacle(inDirectoryOf: path)?.contains("can be written to by others") == true)
+        #expect(ControlSocketPath.obstacle(inDirectoryOf: path)?.contains("is writable by other users") == true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: files.path)
         #expect(ControlSocketPath.obstacle(inDirectoryOf: path) == nil)
         try files.write("", to: "file")
@@ -110,7 +110,7 @@ struct ControlSocketTests {
         try await serving([held, Echo()], settings: settings) { () async throws in
             async let first = ControlClient(path: path).ask(ControlRequest("held")) { _ in }
             await held.begun.wait()
-            let busy = ControlError.unavailable("Too many commands are under way.")
+            let busy = ControlError.unavailable("Too many commands are in progress.")
             for _ in 0..<20 {
                 #expect(try await ControlClient(path: path).ask(ControlRequest("echo")) { _ in } == busy)
             }
@@ -125,21 +125,21 @@ struct ControlSocketTests {
     @Test("Slots are counted by kind, and kept until the last hold is given up")
     func slots() throws {
         var settings = ControlSettings()
-        (settings.connections, settings.turnedAway) = (2, 1)
+        (settings.connections, settings.rejectedConnections) = (2, 1)
         let slots = ControlSlots(settings)
         let channels = (0..<4).map { _ in EmbeddedChannel() }
-        #expect(slots.take(channels[0], .served))
-        #expect(slots.take(channels[1], .served))
-        #expect(!slots.take(channels[2], .served))
-        #expect(slots.take(channels[2], .turnedAway))
-        #expect(!slots.take(channels[3], .turnedAway))
+        #expect(slots.acquire(channels[0], .served))
+        #expect(slots.acquire(channels[1], .served))
+        #expect(!slots.acquire(channels[2], .served))
+        #expect(slots.acquire(channels[2], .rejected))
+        #expect(!slots.acquire(channels[3], .rejected))
         slots.hold(channels[0])
         _ = try channels[0].finish()
-        #expect(!slots.take(channels[3], .served))
+        #expect(!slots.acquire(channels[3], .served))
         let promise = channels[0].eventLoop.makePromise(of: Void.self)
         slots.whenEmpty(promise)
         slots.release(channels[0])
-        #expect(slots.take(channels[3], .served))
+        #expect(slots.acquire(channels[3], .served))
         for channel in channels.dropFirst() { _ = try channel.finish() }
         try promise.futureResult.wait()
     }

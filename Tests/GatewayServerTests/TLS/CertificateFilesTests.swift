@@ -76,10 +76,10 @@ struct CertificateFilesTests {
         }
         #expect(try warning(.one, daysToTheEnd: nil) == "")
         #expect(try warning(.one, daysToTheEnd: 15) == "")
-        #expect(try warning(.one, daysToTheEnd: 13).hasPrefix("cert.pem: warning: ends at 2126-"))
+        #expect(try warning(.one, daysToTheEnd: 13).hasPrefix("cert.pem: warning: expires at 2126-"))
         #expect(
             try warning(.expired, daysToTheEnd: nil)
-                == "cert.pem: warning: ended at 2021-01-01T00:00:00.000000Z; clients refuse it")
+                == "cert.pem: warning: expired at 2021-01-01T00:00:00.000000Z; clients reject it")
         let identity = try TLSIdentity(certificates: TestCertificate.one.certificate, key: TestCertificate.one.key)
         let before = WallTime(seconds: identity.beginning.seconds - 60)
         #expect(CertificateFiles.warnings(of: identity, in: files, now: before).count == 1)
@@ -112,7 +112,7 @@ struct CertificateFilesTests {
         #expect(
             texts == [
                 "D/expired.key: is not the key of the certificate in D/one.pem",
-                "D/expired.pem: warning: ended at 2021-01-01T00:00:00.000000Z; clients refuse it",
+                "D/expired.pem: warning: expired at 2021-01-01T00:00:00.000000Z; clients reject it",
                 "D/none.key: does not exist",
                 "D/none.pem: does not exist",
             ])

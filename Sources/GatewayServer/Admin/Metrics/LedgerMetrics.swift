@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// What the ledger holds. A scrape reads numbers that are there already.
+/// The metrics of the ledger. A scrape reads values that are already counted.
 enum LedgerMetrics {
     static func families(_ ledger: LedgerMonitor, sessions: SessionRegister) -> [MetricFamily] {
         [
@@ -14,7 +14,7 @@ enum LedgerMetrics {
                 ledger.registrations.map { ([.init("state", $0.state)], .number(Double($0.count))) }),
             MetricFamily(
                 "notify_gateway_sessions", .gauge,
-                "Sessions; one that has ended by itself counts for up to ten minutes more.",
+                "Sessions; an expired one counts for up to ten more minutes.",
                 Double(sessions.count)),
         ]
     }

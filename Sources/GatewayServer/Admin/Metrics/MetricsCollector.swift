@@ -3,26 +3,26 @@ internal import GatewayCore
 internal import GatewayHTTP
 internal import GatewayStore
 
-/// Collects what every part counts, when somebody asks. Nothing of it is on the way of a call.
+/// Collects the metrics of all components when they are scraped. It is not part of the request pipeline.
 struct MetricsCollector: Sendable {
     let parts: GatewayState
     let readiness: Readiness
     let lagMonitor: EventLoopLagMonitor
-    /// The gateway, once there is one.
+    /// The running gateway; nil until it has started.
     let running: HotSwappable<RunningGateway?>
     let ledger: LedgerMonitor
-    /// The TLS of each listener that has one, by its address.
+    /// The TLS of each listener that uses it, with the listener's address.
     let certificates: [(listener: String, tls: ServerTLS)]
 
-    /// Every metric.
+    /// Returns all metrics.
     func families() async -> [MetricFamily] {
         let isReady = await readiness.obstacle() == nil
         var families = [
             MetricFamily(
-                "notify_gateway_ready", .gauge, "1 while calls are taken, else 0.",
+                "notify_gateway_ready", .gauge, "1 while the gateway is ready for calls, else 0.",
                 isReady ? 1 : 0),
             MetricFamily(
-                "notify_gateway_reloads_total", .counter, "Reloads of the whole configuration, by what came of them.",
+                "notify_gateway_reloads_total", .counter, "Reloads of the whole configuration, by result.",
                 [
                     ([.init("result", "exchanged")], .number(Double(parts.reloads.exchanged.value))),
                     ([.init("result", "refused")], .number(Double(parts.reloads.kept.value))),
@@ -42,7 +42,7 @@ struct MetricsCollector: Sendable {
         families.append(
             MetricFamily(
                 "notify_gateway_event_loop_lag_seconds", .histogram,
-                "How late event loops get round to their work, in seconds.",
+                "Delay between the time a task is due on an event loop and its start, in seconds.",
                 lagMonitor.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
         return families + ProcessMetrics.families()
     }
@@ -56,7 +56,7 @@ struct MetricsCollector: Sendable {
     private var expiries: MetricFamily {
         MetricFamily(
             "notify_gateway_certificate_expiry_seconds", .gauge,
-            "When the certificate of a listener ends, in seconds since 1970.",
+            "Time at which the certificate of a listener expires, in seconds since 1970.",
             certificates.map { ([.init("listener", $0.listener)], .number(Double($0.tls.certificateEnd.seconds))) })
     }
 
@@ -66,7 +66,7 @@ struct MetricsCollector: Sendable {
             .number(Double(bans.count(where: isOfKind)))
         }
         return MetricFamily(
-            "notify_gateway_bans", .gauge, "Failed logins that the throttle makes wait, by whom it is about.",
+            "notify_gateway_bans", .gauge, "Active login bans, by what they apply to.",
             [
                 ([.init("kind", "address")], count { $0.user == nil }),
                 ([.init("kind", "user")], count { $0.address == nil }),
@@ -77,7 +77,7 @@ struct MetricsCollector: Sendable {
     private var shadowRejections: MetricFamily {
         MetricFamily(
             "notify_gateway_limit_shadow_rejections_total", .counter,
-            "Calls that a limit in trial would have refused, and members of audiences that it would have skipped.",
+            "Calls that a limit in shadow mode would have rejected, and audience members that it would have skipped.",
             parts.current.limiter.value.wouldReject.map { ([.init("limit", $0.limit)], .number(Double($0.count))) })
     }
 
@@ -90,7 +90,7 @@ struct MetricsCollector: Sendable {
         }
         return MetricFamily(
             "notify_gateway_authenticator_workers", .gauge,
-            "Workers and waiting logins of authenticators that have such, by state.",
+            "Workers and queued logins of authenticators that have them, by state.",
             counts.sorted { ($0.key[0].value, $0.key[1].value) < ($1.key[0].value, $1.key[1].value) }
                 .map { ($0.key, .number(Double($0.value))) })
     }
@@ -102,11 +102,11 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_journal_up", .gauge, "1 while calls can be recorded, else 0.",
                 parts.stores.journal.outage == nil ? 1 : 0),
             MetricFamily(
-                "notify_gateway_journal_batch_lines", .histogram, "Lines that one synchronisation put on disk.",
+                "notify_gateway_journal_batch_lines", .histogram, "Lines in a batch that is written to disk at once.",
                 [([], .spread(metrics.batchLines.reading))]),
             MetricFamily(
                 "notify_gateway_journal_sync_duration_seconds", .histogram,
-                "How long it took to put a batch on disk, in seconds.", [([], .spread(metrics.syncTimes.reading))]),
+                "Time to write a batch to disk, in seconds.", [([], .spread(metrics.syncTimes.reading))]),
             MetricFamily(
                 "notify_gateway_journal_failures_total", .counter, "Batches that could not be written.",
                 Double(metrics.failures.value)),
@@ -117,10 +117,10 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_journal_bytes", .gauge, "Bytes of the journal's segments.",
                 Double(metrics.segmentBytes.value)),
             MetricFamily(
-                "notify_gateway_journal_free_bytes", .gauge, "Bytes that are free on the journal's file system.",
+                "notify_gateway_journal_free_bytes", .gauge, "Free bytes on the journal's file system.",
                 Double(metrics.freeBytes.value)),
             MetricFamily(
-                "notify_gateway_journal_queued_records", .gauge, "Records that wait to be written.",
+                "notify_gateway_journal_queued_records", .gauge, "Records that are queued for writing.",
                 Double(parts.stores.journal.waiting)),
         ]
     }
@@ -131,20 +131,20 @@ struct MetricsCollector: Sendable {
         func labels(_ listener: String) -> [MetricFamily.Label] { [.init("listener", listener)] }
         return [
             MetricFamily(
-                "notify_gateway_connections", .gauge, "Connections of clients that are open.",
+                "notify_gateway_connections", .gauge, "Open client connections.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.connections))) }),
             MetricFamily(
-                "notify_gateway_calls_in_flight", .gauge, "Calls that are served at the moment.",
+                "notify_gateway_calls_in_flight", .gauge, "Calls in flight.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.calls))) }),
             MetricFamily(
-                "notify_gateway_calls_queued", .gauge, "Calls that wait, since as many are served as may be.",
+                "notify_gateway_calls_queued", .gauge, "Calls that are queued because the maximum is in flight.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.waiting))) }),
             MetricFamily(
-                "notify_gateway_connections_accepted_total", .counter, "Connections of clients that were accepted.",
+                "notify_gateway_connections_accepted_total", .counter, "Accepted client connections.",
                 readings.map { (labels($0.listener), .number(Double($0.reading.accepted))) }),
             MetricFamily(
                 "notify_gateway_connections_rejected_total", .counter,
-                "Connections that were one too many, in all or of one address.", Double(beyondCaps.refused)),
+                "Connections rejected by the total limit or the limit of one address.", Double(beyondCaps.refused)),
             MetricFamily(
                 "notify_gateway_connections_evicted_total", .counter,
                 "Idle connections that were closed to make room for new ones.", Double(beyondCaps.evicted)),
@@ -154,11 +154,11 @@ struct MetricsCollector: Sendable {
     private static func requestMemory(_ memory: RequestMemory) -> [MetricFamily] {
         [
             MetricFamily(
-                "notify_gateway_request_memory_bytes", .gauge, "Bytes that incomplete requests hold.",
+                "notify_gateway_request_memory_bytes", .gauge, "Bytes held by incomplete requests.",
                 Double(memory.bytes)),
             MetricFamily(
                 "notify_gateway_request_memory_rejections_total", .counter,
-                "Requests that were refused, and connections that were closed, for want of memory for incomplete requests.",
+                "Requests rejected and connections closed because the memory for incomplete requests was exhausted.",
                 Double(memory.refused.value)),
         ]
     }
@@ -173,16 +173,16 @@ struct MetricsCollector: Sendable {
                 ]),
             MetricFamily(
                 "notify_gateway_upstream_destination_up", .gauge,
-                "1 while calls go to an address of the backend, else 0.",
+                "1 while calls are sent to an address of the backend, else 0.",
                 reading.destinations.map {
                     ([.init("destination", $0.address)], .number($0.isAvailable ? 1 : 0))
                 }),
             MetricFamily(
                 "notify_gateway_upstream_pending_requests", .gauge,
-                "Requests that wait for a connection to the backend.",
+                "Requests that are queued for a connection to the backend.",
                 Double(reading.waiting)),
             MetricFamily(
-                "notify_gateway_upstream_connects_total", .counter, "Attempts to connect to the backend, by their end.",
+                "notify_gateway_upstream_connects_total", .counter, "Attempts to connect to the backend, by result.",
                 [
                     ([.init("result", "connected")], .number(Double(reading.connected))),
                     ([.init("result", "failed")], .number(Double(reading.failed))),

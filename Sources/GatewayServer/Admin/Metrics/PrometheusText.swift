@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// Metrics in the text format of Prometheus, version 0.0.4.
+/// The text exposition format of Prometheus, version 0.0.4.
 enum PrometheusText {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -40,7 +40,7 @@ enum PrometheusText {
     }
 
     private static func decimal(_ number: Double) -> String {
-        // Whole numbers without a fraction, as counters are read by people.
+        // Whole numbers are written without a fraction, because people read counters.
         number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : "\(number)"
     }
 

@@ -22,21 +22,23 @@ extension ControlClient {
         }
     }
 
-    /// Closes a connection on which nothing has come for too long.
+    /// Closes a connection that has received nothing for the given time.
     final class Silence: Sendable {
         private let channel: any Channel
         private let time: TimeAmount?
         private let timer = Mutex<Scheduled<Void>?>(nil)
 
-        /// - Parameter time: nil where nothing is ever too long.
+        /// Starts the timer.
+        ///
+        /// - Parameter time: The time limit; nil for none.
         init(_ channel: any Channel, after time: TimeAmount?) {
             self.channel = channel
             self.time = time
             restart()
         }
 
-        /// Whether it was not for silence that the connection ended.
-        var isBroken: Bool { hasEnded.withLock { !$0 } }
+        /// Whether the connection ended for another reason than silence.
+        var endedOtherwise: Bool { hasEnded.withLock { !$0 } }
 
         private let hasEnded = Mutex(false)
 

@@ -3,28 +3,30 @@ public import GatewayCore
 internal import NIOCore
 internal import NIOPosix
 
-/// Asks a running gateway over its control socket; for commands.
+/// Sends requests of commands to a running gateway over its control socket.
 public struct ControlClient: Sendable {
     let path: String
     private let patience: TimeAmount
 
-    /// A client of the gateway that listens at the path.
+    /// Creates a client of the gateway that listens at the path.
     public init(path: String) { self.init(path: path, patience: .seconds(60)) }
 
-    /// - Parameter patience: how long the gateway may take for each line of an answer that is no stream.
+    /// Creates a client.
+    ///
+    /// - Parameter patience: The time limit for each line of a response that is not a stream.
     init(path: String, patience: TimeAmount) {
         self.path = path
         self.patience = patience
     }
 
-    /// Sends the request and hands over each result as it comes.
+    /// Sends the request and passes on each result when it arrives.
     ///
     /// - Parameters:
-    ///   - request: What is asked.
-    ///   - isStream: Whether results may come at any time, or never.
+    ///   - request: The request.
+    ///   - isStream: Whether results may arrive at any time. A stream has no time limit.
     ///   - onItem: Called with the results, in order.
-    /// - Returns: nil where all was done, else why not.
-    /// - Throws: `ControlClientError`, and what `onItem` throws.
+    /// - Returns: nil if the operation succeeded, else the reason of its failure.
+    /// - Throws: `ControlClientError`, and the errors of `onItem`.
     public func ask(
         _ request: ControlRequest, isStream: Bool = false, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
@@ -56,9 +58,9 @@ public struct ControlClient: Sendable {
                     }
                 }
             } catch is IOError {
-                // A reset is an end like any other: one without the last line.
+                // A reset counts as the end of a connection without the final line.
             }
-            throw silence.isBroken ? ControlClientError.brokenOff : ControlClientError.silent
+            throw silence.endedOtherwise ? ControlClientError.brokenOff : ControlClientError.silent
         }
     }
 }

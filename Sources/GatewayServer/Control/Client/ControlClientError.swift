@@ -1,27 +1,27 @@
-/// Why a command has no answer from a gateway.
+/// The reason why a command received no complete response from a gateway.
 public enum ControlClientError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Nobody listens at the path.
+    /// No process listens at the path.
     case noGateway(path: String)
-    /// This user may not connect there.
+    /// This user may not connect to the socket.
     case notAllowed(path: String)
-    /// The path is no socket's, or the system fails.
+    /// The path is not a socket, or a system call failed.
     case unusable(path: String, detail: String)
-    /// The gateway sent nothing for too long.
+    /// The gateway sent nothing within the time limit.
     case silent
-    /// The answer has no end, or is no answer. What was asked for may have been done.
+    /// The response was incomplete or invalid. The operation may have been carried out.
     case brokenOff
-    /// The request is longer than any may be; nothing was sent.
+    /// The request exceeds the maximum length; nothing was sent.
     case tooLong
 
     /// A sentence for the operator.
     public var description: String {
         switch self {
-        case .noGateway(let path): "No gateway listens at \(path)."
-        case .notAllowed(let path): "You may not use \(path); only root and the gateway's own user may."
+        case .noGateway(let path): "No gateway runs: nothing listens at \(path)."
+        case .notAllowed(let path): "\(path): permission denied; use root or the gateway's own user."
         case .unusable(let path, let detail): "\(path) cannot be used: \(detail)"
-        case .silent: "The gateway does not answer."
-        case .brokenOff: "The gateway broke its answer off; what was asked for may have been done."
-        case .tooLong: "The arguments are too long."
+        case .silent: "The gateway sent no response in time."
+        case .brokenOff: "The gateway's response was incomplete; the operation may have been carried out."
+        case .tooLong: "The arguments are too long. Nothing was sent."
         }
     }
 }

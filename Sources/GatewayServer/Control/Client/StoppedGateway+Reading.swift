@@ -6,13 +6,13 @@ internal import Logging
 internal import NIOPosix
 
 extension StoppedGateway {
-    /// Answers a request that changes nothing, from a copy of the ledger as it lies on disk: lists, and what the gateway would do
-    /// with a call if it started now, with all limits full.
+    /// Carries out a request that changes nothing, on a copy of the ledger: lists, and `explain`, which assumes a
+    /// gateway that starts now with all limits unused.
     ///
-    /// Nothing is written beside the stores, and nothing of the journal is opened. Authenticators are made for `explain` alone; one
-    /// whose files cannot be read is logged, and cannot tell whether it has the user's account.
+    /// Nothing is written beside the stores and the journal is not opened. Authenticators are created for `explain` alone. One whose
+    /// files cannot be read is logged, and reports that it cannot tell whether it has the user's account.
     ///
-    /// - Returns: nil where the results were handed over, else why not.
+    /// - Returns: nil if all results were passed on, else the reason of the failure.
     public func read(
         _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
@@ -28,7 +28,7 @@ extension StoppedGateway {
             return .unavailable("The ledger cannot be read: \(error.detail)")
         }
         defer { copy?.remove() }
-        // A gateway that never ran has no ledger, and to explain something is no reason to make it one.
+        // A gateway that never ran has no ledger, and `explain` does not create one.
         guard copy != nil || isDryRun else {
             return .refused(
                 "\(configuration.ledger.file) does not exist: no gateway has run with this configuration yet, so there is "
@@ -42,7 +42,8 @@ extension StoppedGateway {
                 NameRulesChange(from: try ledger.nameRules(), to: configuration.names) != nil
             {
                 try ledger.close()
-                return .refused("Names are made by other rules than those of the ledger; the gateway would not start.")
+                return .refused(
+                    "\"identity\" differs from the rules of the names in the ledger; the gateway would not start.")
             }
             sessions = try SessionRegister(ledger, clocks: clocks)
         } catch {
@@ -55,7 +56,7 @@ extension StoppedGateway {
                 throttle: LoginThrottle(clocks: clocks), passwordCache: PasswordCache(clocks: clocks),
                 sends: IdempotencyStore(clocks: clocks)),
             ledger: ledger, sessions: sessions, clocks: clocks,
-            // The digest of a message is for the journal, which is not written.
+            // The digest of a message is for the journal, which is not written here.
             digester: KeyedDigester(key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max) })))
         let operations = ControlOperations(
             [
@@ -63,7 +64,7 @@ extension StoppedGateway {
                 ListTokensOperation(sessions: sessions, names: configuration.names),
                 ListRegistrationsOperation(ledger: ledger, names: configuration.names),
             ], journal: NoOpJournal(), logger: logger)
-        let fault = try await hand(over: request, to: operations, by: operatorID, onItem: onItem)
+        let fault = try await carryOut(request, with: operations, by: operatorID, onItem: onItem)
         do throws(LedgerUnavailable) {
             try ledger.close()
         } catch {
@@ -82,7 +83,7 @@ extension StoppedGateway {
     }
 }
 
-/// The journal of those who write nothing down.
+/// A journal that rejects every record.
 private struct NoOpJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         throw JournalUnavailable("no journal is open")

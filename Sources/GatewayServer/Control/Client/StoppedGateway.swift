@@ -4,27 +4,28 @@ public import GatewayCore
 internal import GatewayStore
 public import Logging
 
-/// Carries operators' requests out where no gateway runs: takes the locks of the stores, and works on them itself.
+/// Carries out requests of operators while no gateway runs. It locks the stores and changes them itself.
 public struct StoppedGateway: Sendable {
     let configuration: ServerConfiguration
     let clocks: Clocks
     let logger: Logger
 
-    /// For the stores that the configuration names.
+    /// Creates a value for the stores of the configuration.
     public init(configuration: ServerConfiguration, clocks: Clocks = .system, logger: Logger) {
         self.configuration = configuration
         self.clocks = clocks
         self.logger = logger
     }
 
-    /// Carries the request out and hands over its results. What must be deleted at the backend is at the gateway's next start.
+    /// Carries out the request and passes on its results. Deletions at the backend are left to the next start of the
+    /// gateway.
     ///
-    /// - Parameter operatorID: who asks, for the record.
-    /// - Returns: nil where all was done, else why not.
+    /// - Parameter operatorID: The uid of the operator, for the journal record.
+    /// - Returns: nil if the operation succeeded, else the reason of its failure.
     public func ask(
         _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
-        // Only an import has something to bring where there is nothing yet.
+        // Only an import is useful before the first start.
         guard
             request.operation == ImportRegistrationsOperation.name
                 || FileManager.default.fileExists(atPath: configuration.ledger.file)
@@ -51,7 +52,7 @@ public struct StoppedGateway: Sendable {
             ).all,
             journal: stores.journal, logger: logger)
         do {
-            let fault = try await hand(over: request, to: operations, by: operatorID, onItem: onItem)
+            let fault = try await carryOut(request, with: operations, by: operatorID, onItem: onItem)
             await stores.close(logger: logger)
             return fault
         } catch {
@@ -60,9 +61,9 @@ public struct StoppedGateway: Sendable {
         }
     }
 
-    /// Has the operations carry the request out, and hands over their results.
-    func hand(
-        over request: ControlRequest, to operations: ControlOperations, by operatorID: UInt32,
+    /// Runs the operation of the request and passes on its results.
+    func carryOut(
+        _ request: ControlRequest, with operations: ControlOperations, by operatorID: UInt32,
         onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
         let (lines, line) = AsyncStream<[UInt8]>.makeStream()
@@ -77,6 +78,6 @@ public struct StoppedGateway: Sendable {
 }
 
 extension Error {
-    /// What a store says of itself.
+    /// The error in words for an operator.
     var reason: String { OperatorMessage.of(self) }
 }

@@ -2,16 +2,16 @@ internal import Dispatch
 internal import Foundation
 internal import GatewayCore
 
-/// The user that a gateway's stores belong to, by the directory that the ledger lies in.
+/// The user that owns a gateway's stores, determined by the directory of the ledger.
 ///
-/// A command that changes the stores of a stopped gateway does so as this user. What root made there the service could neither
-/// read nor write, and it would not start.
+/// A command that changes the stores of a stopped gateway runs as this user. The service could not read or write files
+/// that root creates there, and would not start.
 public struct StoresOwner: Sendable, Hashable {
     let user: uid_t
     let group: gid_t
     private let directory: String
 
-    /// The owner of the nearest directory that exists.
+    /// Determines the owner of the nearest existing directory.
     public init(of configuration: ServerConfiguration) {
         self.init(ofFile: configuration.ledger.file)
     }
@@ -30,11 +30,13 @@ public struct StoresOwner: Sendable, Hashable {
         directory = nearest
     }
 
-    /// Makes root this user for the rest of the process: effective user, group and supplementary groups. Any other user stays.
+    /// Changes the effective user, group and supplementary groups of root to those of this user, for the rest of the
+    /// process. Does nothing for any other user.
     ///
-    /// The real user stays root, so that records name who ran the command. Called once, before a command opens a store.
+    /// The real user stays root, so journal records name the user who ran the command. Called once, before a command
+    /// opens a store.
     ///
-    /// - Throws: `ConfigurationError` where the system does not let root change.
+    /// - Throws: `ConfigurationError` if the system rejects the change.
     public func assume() throws {
         guard geteuid() == 0, user != 0 else { return }
         let name = getpwuid(user).map { String(cString: $0.pointee.pw_name) }
@@ -42,7 +44,7 @@ public struct StoresOwner: Sendable, Hashable {
         guard hasGroups, setegid(group) == 0, seteuid(user) == 0 else {
             throw ConfigurationError(
                 file: directory,
-                "belongs to uid \(user), and root cannot become that user: \(String(cString: strerror(errno)))")
+                "belongs to uid \(user), but root cannot change to that user: \(String(cString: strerror(errno)))")
         }
     }
 }

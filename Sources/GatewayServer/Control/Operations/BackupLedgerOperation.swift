@@ -2,7 +2,7 @@ internal import Foundation
 internal import GatewayCore
 internal import GatewayStore
 
-/// `ledger backup`: copies the ledger and its key while it is used.
+/// `ledger backup`: copies the ledger and its key while the ledger is in use.
 struct BackupLedgerOperation: ControlOperation {
     static let name = "ledger backup"
     static let arguments: Set<String> = ["file"]
@@ -18,7 +18,7 @@ struct BackupLedgerOperation: ControlOperation {
             try await ledger.backup(to: file)
         } catch {
             record.failed()
-            throw .refused("No copy was made: \(error.detail); the copy is written as uid \(geteuid())")
+            throw .refused("The backup failed: \(error.detail); it is written as uid \(geteuid())")
         }
     }
 }

@@ -1,26 +1,26 @@
 internal import GatewayCore
 
-/// The arguments of a request, read as what the operation takes them for.
+/// The arguments of a request, with typed accessors.
 struct ControlArguments: Sendable {
     private let members: [JSONValue.Member]
 
-    /// Arguments of which each has one of the names.
+    /// Creates the arguments. Throws if one of them has none of the names.
     init(_ members: [JSONValue.Member], named names: Set<String>) throws(ControlError) {
         for member in members where !names.contains(member.name) {
             let known = names.sorted().joined(separator: ", ")
-            throw .malformed("The operation takes no such argument. It takes: \(known.isEmpty ? "none" : known).")
+            throw .malformed("Unknown argument. The operation takes: \(known.isEmpty ? "none" : known).")
         }
         self.members = members
     }
 
-    /// Text; nil where it is absent or null.
+    /// Returns a text; nil if it is absent or null.
     func text(_ name: String) throws(ControlError) -> String? {
         guard let value = value(name) else { return nil }
         guard let text = value.string else { throw .malformed("\(name) must be text.") }
         return text
     }
 
-    /// A list of texts; empty where it is absent or null.
+    /// Returns a list of texts; empty if it is absent or null.
     func texts(_ name: String) throws(ControlError) -> [String] {
         guard let value = value(name) else { return [] }
         guard case .array(let values) = value else { throw .malformed("\(name) must be a list of texts.") }
@@ -29,24 +29,24 @@ struct ControlArguments: Sendable {
         return texts
     }
 
-    /// A whole number that is not negative; nil where it is absent or null.
+    /// Returns a whole number that is not negative; nil if it is absent or null.
     func number(_ name: String) throws(ControlError) -> Int64? {
         guard let value = value(name) else { return nil }
         guard let number = value.integer, number >= 0 else { throw .malformed("\(name) must be a whole number.") }
         return number
     }
 
-    /// Whether it is true; false where it is absent or null.
+    /// Returns a Boolean; false if it is absent or null.
     func flag(_ name: String) throws(ControlError) -> Bool {
         guard let value = value(name) else { return false }
         guard case .bool(let flag) = value else { throw .malformed("\(name) must be true or false.") }
         return flag
     }
 
-    /// A user's name in any spelling, canonical; nil where it is absent or null.
+    /// Returns the canonical form of a user name in any spelling; nil if it is absent or null.
     func user(_ name: String, by rules: NameRules) throws(ControlError) -> UserName? {
         guard let text = try text(name) else { return nil }
-        guard let user = rules.canonical(text) else { throw .refused("What \(name) says is not a user's name.") }
+        guard let user = rules.canonical(text) else { throw .refused("\(name) is not a valid user name.") }
         return user
     }
 

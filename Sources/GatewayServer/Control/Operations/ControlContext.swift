@@ -1,30 +1,30 @@
 internal import GatewayCore
 
-/// What an operation has around it: who asks, where the answer goes, and the journal.
+/// The context of a running operation: the operator, the response, and the journal.
 struct ControlContext: Sendable {
-    /// The uid of who asks, as the kernel says.
+    /// The uid of the operator, as the kernel reports it.
     let operatorID: UInt32
-    /// The id under which all of this is recorded and logged.
+    /// The id of all journal records and log lines of this operation.
     let call: CallID
     let journal: any Journal
-    /// Takes a line of the answer; returns once the system has taken it.
+    /// Writes a line of the response; returns once the kernel has accepted it.
     let write: @Sendable ([UInt8]) async throws(ControlError) -> Void
 
-    /// Sends one result, and waits until the system has taken it: who produces faster than the peer reads is slowed down.
+    /// Sends one result and waits until the kernel has accepted it. A slow reader therefore slows the operation down.
     ///
-    /// Throws where the peer is gone; what has been done by then stays done.
+    /// Throws if the peer has disconnected. Changes made until then remain.
     func send(_ item: JSONValue) async throws(ControlError) {
         let line = ControlResponse.item(item).line
-        guard line.count <= ControlProtocol.longestAnswer else { throw .refused("A result is too long to be sent.") }
+        guard line.count <= ControlProtocol.longestAnswer else { throw .refused("A result is too long to send.") }
         try await write(line)
     }
 
-    /// Writes down, durably, what is about to be changed. Where this throws nothing may be changed.
+    /// Records durably a change that is about to be made. If this throws, the operation must not change anything.
     ///
     /// - Parameters:
-    ///   - action: What is done.
-    ///   - user: Whom it is about.
-    ///   - target: What it is about where that is no user: an address, a session, `all`.
+    ///   - action: The action.
+    ///   - user: The user that the change concerns.
+    ///   - target: The target if that is not a user: an address, a session, or `all`.
     @discardableResult
     func record(
         _ action: Action, user: UserName? = nil, target: String? = nil
@@ -38,7 +38,7 @@ struct ControlContext: Sendable {
         do throws(JournalUnavailable) {
             try await journal.record([record])
         } catch {
-            throw .unavailable("Nothing was changed, for it could not be recorded: \(error.detail)")
+            throw .unavailable("Nothing was changed, because the change could not be recorded: \(error.detail)")
         }
         return OperatorRecord(record: record, journal: journal)
     }

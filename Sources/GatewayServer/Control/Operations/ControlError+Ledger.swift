@@ -1,7 +1,7 @@
 internal import GatewayCore
 
-/// Asks the ledger something for an operator.
-func askingLedger<Value>(
+/// Runs a ledger access and converts its error for an operator.
+func withLedger<Value>(
     _ body: () async throws(LedgerUnavailable) -> Value
 ) async throws(ControlError) -> Value {
     do throws(LedgerUnavailable) {

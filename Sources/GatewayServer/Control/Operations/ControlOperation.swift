@@ -1,27 +1,29 @@
 internal import GatewayCore
 
-/// Something that an operator can ask of the running gateway over the control socket.
+/// An operation of the running gateway that operators request over the control socket.
 ///
-/// A new one is a type in this folder and a line in `ControlOperations.all`. What it answers goes out item by item through the
-/// context; returning is the end `done`, throwing any other end.
+/// A new operation is a type in this folder and a line in `ControlOperations.all`. It sends each result through the
+/// context. Returning ends the response with `done`, throwing with the error.
 protocol ControlOperation: Sendable {
     /// The words of the command, such as `bans lift`.
     static var name: String { get }
-    /// The names of the arguments that it takes; a request with another is refused before it is run.
+    /// The names of the accepted arguments. A request with another argument is rejected before `run`.
     static var arguments: Set<String> { get }
-    /// Whether it goes on until its peer leaves or the gateway stops: only then is its task cancelled. False unless said.
+    /// Whether the operation runs until its peer disconnects or the gateway stops. Only such a task is cancelled.
+    /// Defaults to false.
     static var isStream: Bool { get }
 
-    /// Carries it out, on any executor.
+    /// Carries out the operation, on any executor.
     ///
-    /// What changes something calls `context.record` first, changes it in the next step, and answers after that: who hung up in
-    /// between has changed it all the same. It is never cancelled, and has to end by itself.
+    /// An operation that changes something calls `context.record` first, then makes the change, then sends the result.
+    /// If the peer disconnects in between, the change remains. Unless it is a stream, it is never cancelled and must
+    /// return by itself.
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError)
 }
 
 extension ControlOperation {
-    /// None.
+    /// The default: no arguments.
     static var arguments: Set<String> { [] }
-    /// It ends by itself.
+    /// The default: the operation returns by itself.
     static var isStream: Bool { false }
 }

@@ -3,10 +3,10 @@ internal import GatewayCore
 internal import Logging
 
 extension ControlOperations {
-    /// What the operations of a gateway work on.
+    /// The dependencies of the operations of a running gateway.
     struct Parts: Sendable {
         let throttle: LoginThrottle
-        /// The limiter of the configuration in force.
+        /// Returns the limiter of the current configuration.
         let limiter: @Sendable () -> Limiter
         let names: NameRules
         let reloading: ReloadService
@@ -14,7 +14,7 @@ extension ControlOperations {
         let stores: StoreOperations
     }
 
-    /// Every operation of a gateway. The only place that names them.
+    /// Returns every operation of a running gateway. No other place lists them.
     static func all(_ parts: Parts) -> [any ControlOperation] {
         [
             ReloadOperation(reloading: parts.reloading),

@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// The operations of a gateway by name, and what is the same for all of them.
+/// The operations of a gateway by name, and the processing that all of them share.
 final class ControlOperations: Sendable {
     private let operations: [String: any ControlOperation]
     private let journal: any Journal
@@ -15,14 +15,14 @@ final class ControlOperations: Sendable {
         self.logger = logger
     }
 
-    /// Whether the request starts something that goes on until its peer leaves.
+    /// Returns whether the request starts an operation that runs until its peer disconnects.
     func isStream(_ request: ControlRequest) -> Bool {
         operations[request.operation].map { type(of: $0).isStream } ?? false
     }
 
-    /// Carries out a request and answers with its end.
+    /// Carries out a request and returns the final line of its response.
     ///
-    /// - Parameter write: takes the lines of its results.
+    /// - Parameter write: Writes a line of the response.
     func carryOut(
         _ request: ControlRequest, by operatorID: UInt32,
         write: @escaping @Sendable ([UInt8]) async throws(ControlError) -> Void
@@ -33,7 +33,7 @@ final class ControlOperations: Sendable {
         logger[metadataKey: "operator"] = "\(operatorID)"
         do throws(ControlError) {
             guard let operation = operations[request.operation] else {
-                throw .malformed("This gateway has no such operation.")
+                throw .malformed("Unknown operation.")
             }
             logger[metadataKey: "operation"] = "\(type(of: operation).name)"
             let arguments = try ControlArguments(request.arguments, named: type(of: operation).arguments)

@@ -2,7 +2,7 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// `explain`: what would become of a call, were it a user's.
+/// `explain`: shows how the gateway would process a call of a user.
 struct ExplainOperation: ControlOperation {
     static let name = "explain"
     static let arguments: Set<String> = ["user", "groups", "call", "body"]
@@ -26,28 +26,28 @@ struct ExplainOperation: ControlOperation {
         try await context.send(explanation.item(of: user, in: groups, account))
     }
 
-    /// The groups that the operator gives.
+    /// Returns the groups that the operator gives.
     private static func groups(in arguments: ControlArguments) throws(ControlError) -> Set<GroupName> {
         var groups: Set<GroupName> = []
         for text in try arguments.texts("groups") {
-            guard let group = GroupName(text) else { throw .refused("What groups says is not a group's name.") }
+            guard let group = GroupName(text) else { throw .refused("groups contains an invalid group name.") }
             groups.insert(group)
         }
         return groups
     }
 
-    /// The request that a listener would make of the line, where it would make one at all.
+    /// Returns the request that a listener would parse from the line. Throws if it would parse none.
     private static func request(
         _ line: String, body: String, id: CallID
     ) throws(ControlError) -> ReceivedRequest {
         let parts = line.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 2, let method = HTTPMethod(rawValue: String(parts[0])) else {
-            throw .refused("call is a method and a target, such as: POST /api/notifications?pns=apns&to_tag=bob")
+            throw .refused("call must be a method and a target, such as: POST /api/notifications?pns=apns&to_tag=bob")
         }
         let target = parts[1].utf8
         guard target.first == UInt8(ascii: "/"), target.allSatisfy({ (0x21...0x7E).contains($0) }),
             !target.contains(UInt8(ascii: "#"))
-        else { throw .refused("The target begins with / and has neither blanks nor anything beyond ASCII in it.") }
+        else { throw .refused("The target must be / followed by visible ASCII characters without #.") }
         let mark = target.firstIndex(of: UInt8(ascii: "?"))
         return ReceivedRequest(
             id: id, method: method, path: ByteBuffer(bytes: target[..<(mark ?? target.endIndex)]),
@@ -57,7 +57,7 @@ struct ExplainOperation: ControlOperation {
 }
 
 extension Explanation {
-    /// The explanation as one result.
+    /// Returns the explanation as one result.
     func item(of user: UserName, in groups: Set<GroupName>, _ account: AccountLookup) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("user", .string(user.text)),
@@ -97,7 +97,7 @@ extension AccountLookup.Undecided {
 }
 
 extension LimitStatus {
-    /// The standing as one result.
+    /// The status of the limit as one result.
     var item: JSONValue {
         var members: [JSONValue.Member] = [.init("limit", .string(limit))]
         if let user { members.append(.init("user", .string(user.text))) }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GatewayCore
 internal import GatewayStore
 
-/// `registrations import`: takes the hub's registrations from before the gateway in.
+/// `registrations import`: imports the hub's registrations from before the gateway into the ledger.
 struct ImportRegistrationsOperation: ControlOperation {
     static let name = "registrations import"
     static let arguments: Set<String> = ["file", "purge", "confirm-all"]
@@ -13,9 +13,9 @@ struct ImportRegistrationsOperation: ControlOperation {
     let handles: HotSwappable<HandleRules>
     let clocks: Clocks
 
-    /// How many entries are written in one transaction: while it lasts no device can register.
+    /// The number of entries per transaction. No device can register during a transaction.
     private static let batch = 200
-    /// The most bytes that an export may have: half a million registrations or more.
+    /// The maximum size of an export in bytes, enough for at least 500,000 registrations.
     private static let longest = 1 << 30
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
@@ -27,7 +27,8 @@ struct ImportRegistrationsOperation: ControlOperation {
         let export = RegistrationImport(
             try Self.read(file), judge: ExportValidator(names: names, handles: handles.value))
         let record = try await context.record(
-            .operatorImport, target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(file)".cut)
+            .operatorImport,
+            target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(file)".truncated)
         var counts: [String: Int] = [:]
         do throws(ControlError) {
             var rest = export.lines[...]
@@ -36,14 +37,14 @@ struct ImportRegistrationsOperation: ControlOperation {
                 rest = rest.dropFirst(Self.batch)
                 try await importEntries(lines, isPurging: isPurging, isConfirming: isConfirming, &counts, in: context)
             }
-            try await askingLedger { () async throws(LedgerUnavailable) in
+            try await withLedger { () async throws(LedgerUnavailable) in
                 try await ledger.noteImport(now: clocks.wall())
             }
         } catch {
             record.failed()
             throw error
         }
-        let state = try await askingLedger { () async throws(LedgerUnavailable) in try await ledger.migration() }
+        let state = try await withLedger { () async throws(LedgerUnavailable) in try await ledger.migration() }
         if case .imported(_, let unconfirmed) = state { counts["unconfirmed"] = unconfirmed }
         try await context.send(
             .object(
@@ -57,15 +58,15 @@ struct ImportRegistrationsOperation: ControlOperation {
         _ counts: inout [String: Int], in context: ControlContext
     ) async throws(ControlError) {
         let entries = lines.compactMap(\.entry)
-        let verdicts = try await askingLedger { () async throws(LedgerUnavailable) in
+        let results = try await withLedger { () async throws(LedgerUnavailable) in
             try await ledger.importEntries(entries, purging: isPurging, confirming: isConfirming, now: clocks.wall())
         }
-        if verdicts.contains(.purged) { sweeper.wake() }
-        var next = verdicts.makeIterator()
+        if results.contains(.purged) { sweeper.wake() }
+        var next = results.makeIterator()
         for line in lines {
-            let verdict = line.entry == nil ? nil : next.next()
+            let result = line.entry == nil ? nil : next.next()
             let word: String
-            switch verdict {
+            switch result {
             case nil: word = "skipped"
             case .bound: word = "bound"
             case .confirmed: word = "confirmed"
@@ -74,12 +75,12 @@ struct ImportRegistrationsOperation: ControlOperation {
             case .purged: word = "purged"
             }
             counts[word, default: 0] += 1
-            if verdict == .bound || verdict == .known || verdict == .confirmed { continue }
+            if result == .bound || result == .known || result == .confirmed { continue }
             var members: [JSONValue.Member] = [.init("line", .number(String(line.number)))]
             if let id = line.id { members.append(.init("registration", .string(id.text))) }
             if let handle = line.handle { members.append(.init("platform", .string(handle.service.rawValue))) }
             members.append(.init("result", .string(word)))
-            // Sound by itself, but of a device that has another registration by now.
+            // The entry is valid, but its device has a newer registration by now.
             members.append(.init("reason", .string(line.reason ?? "registered-anew")))
             try await context.send(.object(members))
         }
@@ -88,10 +89,10 @@ struct ImportRegistrationsOperation: ControlOperation {
     private static func read(_ file: String) throws(ControlError) -> Data {
         do {
             let attributes = try FileManager.default.attributesOfItem(atPath: file)
-            // A pipe or a device could keep the gateway reading for ever.
+            // Reading a pipe or a device could block the gateway forever.
             guard attributes[.type] as? FileAttributeType == .typeRegular,
                 let size = attributes[.size] as? Int, size <= longest
-            else { throw ControlError.refused("\(file) is no file of at most \(longest >> 20) MiB.") }
+            else { throw ControlError.refused("\(file) is not a regular file of at most \(longest >> 20) MiB.") }
             return try Data(contentsOf: URL(filePath: file), options: .mappedIfSafe)
         } catch let fault as ControlError {
             throw fault
@@ -102,6 +103,6 @@ struct ImportRegistrationsOperation: ControlOperation {
 }
 
 extension String {
-    /// So much of a path as a record has room for.
-    fileprivate var cut: String { String(prefix(200)) }
+    /// The first 200 characters of a path, the maximum in a journal record.
+    fileprivate var truncated: String { String(prefix(200)) }
 }

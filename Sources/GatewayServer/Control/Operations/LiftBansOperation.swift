@@ -1,7 +1,7 @@
 internal import Gateway
 internal import GatewayCore
 
-/// `bans lift`: forgets what wrong passwords have run up, of a user, from an address, or all of it. Counts at once.
+/// `bans lift`: removes the failed logins of a user, of an address, or all of them. Takes effect at once.
 struct LiftBansOperation: ControlOperation {
     static let name = "bans lift"
     static let arguments: Set<String> = ["user", "address", "all"]
@@ -19,7 +19,9 @@ struct LiftBansOperation: ControlOperation {
             try await context.record(.operatorLiftBan, user: user)
             lifted = throttle.lift(user: user)
         case (nil, let text?, false):
-            guard let address = Peer.Address(operatorText: text) else { throw .refused("That is not an IP address.") }
+            guard let address = Peer.Address(operatorText: text) else {
+                throw .refused("address is not an IP address.")
+            }
             let peer = Peer(address: address, text: address.operatorText)
             try await context.record(.operatorLiftBan, target: peer.text)
             lifted = throttle.lift(address: peer)

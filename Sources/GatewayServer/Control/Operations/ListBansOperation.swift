@@ -1,7 +1,8 @@
 internal import Gateway
 internal import GatewayCore
 
-/// `bans list`: whose passwords are refused at present, and for how long, the longest first.
+/// `bans list`: lists the users and addresses whose passwords are rejected at present with the remaining time, the
+/// longest first.
 struct ListBansOperation: ControlOperation {
     static let name = "bans list"
 

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// `registrations list`: who owns which device registration: all, or a user's.
+/// `registrations list`: lists the device registrations and their owners, of all users or of one.
 struct ListRegistrationsOperation: ControlOperation {
     static let name = "registrations list"
     static let arguments: Set<String> = ["user"]
@@ -13,7 +13,7 @@ struct ListRegistrationsOperation: ControlOperation {
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         if let user = try arguments.user("user", by: names) {
-            for registration in try await askingLedger({ () async throws(LedgerUnavailable) in
+            for registration in try await withLedger({ () async throws(LedgerUnavailable) in
                 try await ledger.registrations(of: user)
             }) {
                 try await send(registration, in: context)
@@ -24,7 +24,7 @@ struct ListRegistrationsOperation: ControlOperation {
         var count = Self.page
         while count == Self.page {
             let after = last
-            let registrations = try await askingLedger { () async throws(LedgerUnavailable) in
+            let registrations = try await withLedger { () async throws(LedgerUnavailable) in
                 try await ledger.allRegistrations(after: after, limit: Self.page)
             }
             for registration in registrations where registration.state != .reserved {

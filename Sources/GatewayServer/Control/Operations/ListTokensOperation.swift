@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// `tokens list`: who is logged in where: all sessions, or a user's.
+/// `tokens list`: lists the sessions of all users or of one.
 struct ListTokensOperation: ControlOperation {
     static let name = "tokens list"
     static let arguments: Set<String> = ["user"]

@@ -1,12 +1,12 @@
 internal import GatewayCore
 
-/// A change by an operator that is on disk, and may now be made.
+/// A change by an operator that is durably recorded and may now be made.
 struct OperatorRecord: Sendable {
-    /// The journal's words for how an operator's change stands.
+    /// The state of an operator's change, as the journal names it.
     enum Result: String, Sendable {
-        /// It is about to be made. Where nothing follows under the same call, it was.
+        /// The change is about to be made. Without a later record of the same call, it was made.
         case accepted
-        /// It was not made, or not all of it.
+        /// The change failed, or only a part of it was made.
         case failed
     }
 
@@ -18,7 +18,7 @@ struct OperatorRecord: Sendable {
         self.journal = journal
     }
 
-    /// Notes that the change came to nothing after all.
+    /// Records that the change failed after all.
     func failed() {
         var end = record
         end.result = Result.failed.rawValue

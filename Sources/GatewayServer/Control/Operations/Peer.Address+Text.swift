@@ -1,16 +1,16 @@
 internal import Foundation
 internal import GatewayCore
 
-// Addresses as operators read and write them where limits are meant: IPv6 by its /64, as `Peer.limitKey` has it.
+// Addresses of limits as operators read and write them. An IPv6 address stands for its /64, as in `Peer.limitKey`.
 
 extension Peer.Address {
-    /// An IP address, an IPv6 /64, or `unix`; nil for anything else.
+    /// Parses an IP address, an IPv6 /64, or `unix`. Returns nil for anything else.
     init?(operatorText text: String) {
         if text == "unix" {
             self = .local
             return
         }
-        // What the system would take for the text's end.
+        // The system would treat a NUL as the end of the text.
         guard !text.utf8.contains(0) else { return nil }
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
@@ -22,12 +22,12 @@ extension Peer.Address {
         let bytes = withUnsafeBytes(of: v6) { Array($0) }
         func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         let (upper, lower) = (number(bytes[..<8]), number(bytes[8...]))
-        // The listener takes IPv4-mapped addresses for what they are (RFC 4291, section 2.5.5.2).
+        // The listener treats IPv4-mapped addresses as IPv4 (RFC 4291, section 2.5.5.2).
         let isMapped = upper == 0 && lower >> 32 == 0xFFFF
         self = isMapped ? .v4(UInt32(truncatingIfNeeded: lower)) : .v6(upper, lower)
     }
 
-    /// The address, or of an IPv6 address the /64: what one host is taken to have.
+    /// The address; for IPv6 the /64, which counts as one host.
     var operatorText: String {
         switch self {
         case .local: return "unix"

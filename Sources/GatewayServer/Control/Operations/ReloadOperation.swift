@@ -1,7 +1,7 @@
 internal import GatewayCore
 
-/// `reload`: has the configuration and all files that it names read again now. The answer is what is wrong with them; an error
-/// among it says that nothing was changed.
+/// `reload`: reads the configuration and all files that it names again. The results are their problems. If one of them
+/// is an error, nothing has changed.
 struct ReloadOperation: ControlOperation {
     static let name = "reload"
 
@@ -13,8 +13,8 @@ struct ReloadOperation: ControlOperation {
             record.failed()
             throw .unavailable("The gateway is stopping.")
         }
-        let isTaken = !problems.contains { $0.severity == .error }
-        if !isTaken { record.failed() }
+        let isApplied = !problems.contains { $0.severity == .error }
+        if !isApplied { record.failed() }
         for problem in problems {
             try await context.send(
                 .object([
@@ -26,6 +26,6 @@ struct ReloadOperation: ControlOperation {
                     .init("severity", .string(problem.severity.rawValue)),
                 ]))
         }
-        if !isTaken { throw .refused("Nothing was changed: what was read before goes on to count.") }
+        if !isApplied { throw .refused("The configuration was rejected; the previous one stays in effect.") }
     }
 }

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// `registrations revoke`: has one registration deleted at the backend. The device may register again.
+/// `registrations revoke`: deletes one registration at the backend. The device may register again.
 struct RevokeRegistrationOperation: ControlOperation {
     static let name = "registrations revoke"
     static let arguments: Set<String> = ["registration"]
@@ -14,11 +14,11 @@ struct RevokeRegistrationOperation: ControlOperation {
             throw .malformed("registration must be a registration's id.")
         }
         guard
-            let owner = try await askingLedger({ () async throws(LedgerUnavailable) in try await ledger.owner(of: id) })
+            let owner = try await withLedger({ () async throws(LedgerUnavailable) in try await ledger.owner(of: id) })
         else { throw .refused("There is no such registration.") }
         let record = try await context.record(.operatorRevokeRegistration, user: owner, target: id.text)
         do throws(ControlError) {
-            _ = try await askingLedger { () async throws(LedgerUnavailable) in try await ledger.revoke(id) }
+            _ = try await withLedger { () async throws(LedgerUnavailable) in try await ledger.revoke(id) }
         } catch {
             record.failed()
             throw error

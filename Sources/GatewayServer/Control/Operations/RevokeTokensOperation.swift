@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// `tokens revoke`: takes back one token, a session, or all that a user was granted, registrations too. Counts at once.
+/// `tokens revoke`: revokes one token, one session, or everything that a user was granted, including registrations.
+/// Takes effect at once.
 struct RevokeTokensOperation: ControlOperation {
     static let name = "tokens revoke"
     static let arguments: Set<String> = ["user", "session", "token", "until"]
@@ -18,13 +19,13 @@ struct RevokeTokensOperation: ControlOperation {
         let until = try arguments.number("until")
         switch (user, session, token, until) {
         case (let user?, nil, nil, nil):
-            let devices = try await askingLedger { () async throws(LedgerUnavailable) in
+            let devices = try await withLedger { () async throws(LedgerUnavailable) in
                 try await ledger.revocableRegistrations(of: user)
             }
             let logins = sessions.sessions(of: user).count
             let record = try await context.record(.operatorRevoke, user: user)
-            // Also where nothing is found: a token may be of no session.
-            try await change(record) { () throws(LedgerUnavailable) in try await revocation.takeBack(user) }
+            // The user is revoked even without sessions and registrations, because a token may exist without a session.
+            try await change(record) { () throws(LedgerUnavailable) in try await revocation.revokeWithoutRecord(user) }
             try await report(sessions: logins, registrations: devices, in: context)
         case (nil, let text?, nil, nil):
             guard let session = SessionID(text).flatMap(sessions.session) else {
@@ -36,18 +37,18 @@ struct RevokeTokensOperation: ControlOperation {
             }
             try await report(sessions: 1, in: context)
         case (let user?, nil, let token?, let until?):
-            // What is longer is no token's id anywhere.
+            // No token id is longer.
             guard (1...128).contains(token.utf8.count) else { throw .malformed("token must be a token's id.") }
             let record = try await context.record(.operatorRevoke, user: user, target: token)
             try await change(record) { () throws(LedgerUnavailable) in
                 try await sessions.revokeInMemory(token: token, of: user, until: WallTime(seconds: until))
             }
         default:
-            throw .malformed("Give a user, or a session, or a token with its user and its end.")
+            throw .malformed("Give a user, a session, or a token with its user and its expiry.")
         }
     }
 
-    /// Says how much was ended.
+    /// Sends the numbers of ended sessions and deleted registrations.
     private func report(
         sessions: Int, registrations: Int = 0, in context: ControlContext
     ) async throws(ControlError) {
@@ -57,7 +58,8 @@ struct RevokeTokensOperation: ControlOperation {
             ]))
     }
 
-    /// What counts in memory counts, whatever the disk says; but whoever asked must know that it will not outlive a restart.
+    /// Makes the change. It has effect in memory even if the ledger cannot be written, but the operator must learn that
+    /// it ends with a restart.
     private func change(
         _ record: OperatorRecord, _ change: () async throws(LedgerUnavailable) -> Void
     ) async throws(ControlError) {
@@ -65,7 +67,8 @@ struct RevokeTokensOperation: ControlOperation {
             try await change()
         } catch {
             record.failed()
-            throw .unavailable("It counts until the next start only, for it could not be written: \(error.detail)")
+            throw .unavailable(
+                "The change has effect until the next start only, because it could not be written: \(error.detail)")
         }
     }
 }

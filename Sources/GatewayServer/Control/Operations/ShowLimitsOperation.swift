@@ -1,13 +1,13 @@
 internal import Gateway
 internal import GatewayCore
 
-/// `limits show`: who is slowed down at present, the longest first; or how the limits stand for whoever is named, slowed down or
-/// not.
+/// `limits show`: lists the keys that limits slow down at present, the longest first. With a selector, lists the status
+/// of the selected keys, slowed down or not.
 struct ShowLimitsOperation: ControlOperation {
     static let name = "limits show"
     static let arguments = LimitSelector.arguments
 
-    /// The limiter of the configuration in force.
+    /// Returns the limiter of the current configuration.
     let limiter: @Sendable () -> Limiter
     let names: NameRules
 

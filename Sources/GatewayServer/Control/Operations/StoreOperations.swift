@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewayStore
 
-/// What the operations work on that need nothing but the stores: those that there are without a running gateway too.
+/// The dependencies of the operations that need only the stores. These operations also work without a running gateway.
 struct StoreOperations: Sendable {
     let ledger: SQLiteLedger
     let sessions: SessionRegister
@@ -11,7 +11,7 @@ struct StoreOperations: Sendable {
     let handles: HotSwappable<HandleRules>
     let clocks: Clocks
 
-    /// Every such operation.
+    /// Returns every such operation.
     var all: [any ControlOperation] {
         [
             ListTokensOperation(sessions: sessions, names: names),

@@ -1,30 +1,30 @@
-/// Why an operation was not carried out, or not to its end.
+/// The reason why an operation failed, possibly after a part of it was done.
 public struct ControlError: Error, Sendable, Hashable {
-    /// Whose it is to do something about it.
+    /// The kind of failure, which tells who can remedy it.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The gateway says no, or found something wrong.
+        /// The gateway rejected the request, or the request has no valid target.
         case refused
-        /// The request is none, or is meant for another version.
+        /// The request is invalid, or of another protocol version.
         case malformed
-        /// Something that is needed cannot be had at present. Unless the reason says otherwise nothing was changed.
+        /// A required resource is unavailable at present. Nothing has changed unless the reason states otherwise.
         case unavailable
     }
 
-    /// Whose it is to do something about it.
+    /// The kind of failure.
     public let kind: Kind
     /// A sentence for the operator.
     public let reason: String
 
-    /// A fault from its parts.
+    /// Creates a fault.
     public init(_ kind: Kind, _ reason: String) {
         self.kind = kind
         self.reason = reason
     }
 
-    /// The gateway says no, or found something wrong.
+    /// Creates a fault of the kind `refused`.
     public static func refused(_ reason: String) -> ControlError { ControlError(.refused, reason) }
-    /// The request is none, or is meant for another version.
+    /// Creates a fault of the kind `malformed`.
     public static func malformed(_ reason: String) -> ControlError { ControlError(.malformed, reason) }
-    /// Something that is needed cannot be had at present.
+    /// Creates a fault of the kind `unavailable`.
     public static func unavailable(_ reason: String) -> ControlError { ControlError(.unavailable, reason) }
 }

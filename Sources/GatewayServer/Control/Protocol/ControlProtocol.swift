@@ -1,5 +1,5 @@
-/// How commands and the running gateway talk over the control socket: lines of JSON, one request a connection, then items in
-/// any number, then exactly one end.
+/// The protocol between commands and the running gateway on the control socket. Each connection carries lines of JSON:
+/// one request, then any number of items, then exactly one end.
 ///
 /// ```
 /// → {"control":1,"operation":"bans lift","arguments":{"user":"alice"}}
@@ -7,13 +7,13 @@
 /// ← {"end":"done"}
 /// ```
 ///
-/// An answer without its end was broken off: what was asked for may have happened or not. What a peer sends after its request is
-/// not read.
+/// A response without an end was interrupted, and the operation may or may not have been carried out. Bytes after the
+/// request are not read.
 public enum ControlProtocol {
-    /// The only version so far. A gateway refuses a request of another.
+    /// The only version. A gateway rejects requests of another version.
     public static let version: Int64 = 1
-    /// The longest request in bytes, without its line feed.
+    /// The maximum length of a request in bytes, without its line feed.
     static let longestRequest = 16 << 10
-    /// The longest line of an answer in bytes, without its line feed.
+    /// The maximum length of a response line in bytes, without its line feed.
     static let longestAnswer = 1 << 20
 }

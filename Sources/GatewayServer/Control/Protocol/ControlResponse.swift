@@ -1,15 +1,15 @@
 internal import GatewayCore
 
-/// One line of the gateway's answer.
+/// One line of a response of the gateway.
 enum ControlResponse: Sendable, Hashable {
-    /// One result; an answer has any number of them.
+    /// One result. A response has any number of them.
     case item(JSONValue)
-    /// The last line: all was done.
+    /// The final line: the operation succeeded.
     case done
-    /// The last line: why it was not.
+    /// The final line: the reason why the operation failed.
     case failed(ControlError)
 
-    /// Reads a line, without its line feed; nil for what no gateway of this version sends.
+    /// Parses a line without its line feed. Returns nil for a line that no gateway of this version sends.
     init?(line: [UInt8]) {
         guard let value = try? JSONParser(depthLimit: 32, memberLimit: 65_536).parse(line.span) else { return nil }
         if let item = value["item"] {
@@ -26,7 +26,7 @@ enum ControlResponse: Sendable, Hashable {
         }
     }
 
-    /// The line, with its line feed.
+    /// The line with its line feed.
     var line: [UInt8] {
         let members: [JSONValue.Member] =
             switch self {

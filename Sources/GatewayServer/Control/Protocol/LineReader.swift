@@ -1,10 +1,10 @@
-/// Cuts bytes into lines of a bounded length. How the bytes are split on their way changes nothing.
+/// Splits received bytes into lines of limited length, independent of how the bytes arrive in pieces.
 struct LineReader: Sendable {
-    /// What the bytes so far hold.
+    /// The result of reading.
     enum Line: Sendable, Hashable {
         /// A line, without its line feed.
         case complete([UInt8])
-        /// One that is longer than any may be. Nothing after it can be read.
+        /// A line beyond the maximum length. Nothing after it can be read.
         case tooLong
     }
 
@@ -14,10 +14,11 @@ struct LineReader: Sendable {
 
     init(longest: Int) { self.longest = longest }
 
-    /// Takes bytes as they come. `next()` is asked after each piece, so that no more than a line and a piece is ever held.
+    /// Appends received bytes. The caller reads all lines with `next()` after each piece, so at most one line and one
+    /// piece are held.
     mutating func append(_ piece: some Sequence<UInt8>) { bytes += piece }
 
-    /// The next line, or nil until more bytes have come.
+    /// Returns the next line, or nil until more bytes arrive.
     mutating func next() -> Line? {
         guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
             searched = bytes.count

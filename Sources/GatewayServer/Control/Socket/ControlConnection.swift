@@ -1,39 +1,40 @@
 internal import NIOCore
 
-/// One connection of the control socket: reads a request within its deadline, has it carried out, and cuts peers that do not
-/// read. Belongs to its event loop.
+/// A connection of the control socket. It reads one request within a deadline, has it carried out, and closes if the
+/// peer does not read. Belongs to its event loop.
 final class ControlConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Told to a connection when the gateway stops.
+    /// The event that tells a connection that the gateway stops.
     struct Stop: Sendable {}
 
     private enum State {
         case reading(LineReader, deadline: Scheduled<Void>)
-        /// The task is that of a stream, which ends only if it is cancelled; nil for any other operation.
+        /// The task of a stream, which ends only by cancellation; nil for any other operation.
         case answering(Task<Void, Never>?)
         case ended
     }
 
     private let operatorID: UInt32
-    private let turnedAway: ControlError?
+    private let rejection: ControlError?
     private let operations: ControlOperations
     private let slots: ControlSlots
     private let settings: ControlSettings
     private var state = State.ended
 
-    /// A connection that has its slot.
+    /// Creates the handler of a connection that has a slot.
     ///
-    /// - Parameter turnedAway: Why no request of this peer is carried out. It is told once it has sent one, since who writes to a
-    ///   closed socket may not get to read what was in it.
+    /// - Parameter rejection: The reason why requests of this peer are rejected; nil if they are not. The connection
+    ///   sends it after it has read the request, because a peer that writes to a closed socket may be unable to read
+    ///   the response.
     init(
-        operatorID: UInt32, turnedAway: ControlError? = nil, operations: ControlOperations, slots: ControlSlots,
+        operatorID: UInt32, rejection: ControlError? = nil, operations: ControlOperations, slots: ControlSlots,
         settings: ControlSettings
     ) {
         self.operatorID = operatorID
-        self.turnedAway = turnedAway
+        self.rejection = rejection
         self.operations = operations
         self.slots = slots
         self.settings = settings
@@ -43,14 +44,14 @@ final class ControlConnection: ChannelDuplexHandler {
         let channel = context.channel
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         let deadline = context.eventLoop.scheduleTask(in: settings.request) {
-            handler.value.end(.malformed("No request came in time."), on: channel)
+            handler.value.end(.malformed("No request arrived in time."), on: channel)
         }
         state = .reading(LineReader(longest: ControlProtocol.longestRequest), deadline: deadline)
         context.fireChannelActive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What follows a request is nobody's.
+        // Bytes after the request are discarded.
         guard case .reading(var reader, let deadline) = state else { return }
         reader.append(unwrapInboundIn(data).readableBytesView)
         switch reader.next() {
@@ -60,7 +61,7 @@ final class ControlConnection: ChannelDuplexHandler {
             end(.malformed("The request is longer than \(ControlProtocol.longestRequest) bytes."), on: context.channel)
         case .complete(let line):
             do throws(ControlError) {
-                if let turnedAway { throw turnedAway }
+                if let rejection { throw rejection }
                 let request = try ControlRequest(line: line)
                 deadline.cancel()
                 begin(request, on: context.channel)
@@ -73,8 +74,8 @@ final class ControlConnection: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case let event as ChannelEvent where event == .inputClosed:
-            // A peer that has sent its request may close its side; one that has not never will.
-            if case .reading = state { end(.malformed("The request has no end."), on: context.channel) }
+            // A peer may close its side after its request. Without a complete request, it closes too early.
+            if case .reading = state { end(.malformed("The request is incomplete."), on: context.channel) }
         case is Stop:
             switch state {
             case .reading: end(.unavailable("The gateway is stopping."), on: context.channel)
@@ -104,19 +105,19 @@ final class ControlConnection: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    // Only the socket fails here, and it fails for good.
+    // Only the socket reports errors here, and they are permanent.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     private func begin(_ request: ControlRequest, on channel: any Channel) {
         slots.hold(channel)
         let (operations, slots, operatorID) = (operations, slots, operatorID)
-        // Off the loop: calls of clients live there.
+        // The task runs off the event loop, which serves clients.
         let task = Task {
             let end = await operations.carryOut(request, by: operatorID) { line throws(ControlError) in
                 do {
                     try await channel.writeAndFlush(ByteBuffer(bytes: line)).get()
                 } catch {
-                    throw .unavailable("The peer is gone.")
+                    throw .unavailable("The peer has disconnected.")
                 }
             }
             channel.finish(end)
@@ -133,7 +134,7 @@ final class ControlConnection: ChannelDuplexHandler {
 }
 
 extension Channel {
-    /// Sends the last line of an answer and closes; what a peer has not read by then it can still read.
+    /// Sends the final line of a response and closes the connection. The peer can still read what was sent.
     func finish(_ end: ControlResponse) {
         writeAndFlush(ByteBuffer(bytes: end.line)).whenComplete { _ in self.close(promise: nil) }
     }

@@ -5,7 +5,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// The control socket, listening: admits the gateway's own user and root, and nobody else.
+/// The listening control socket. It admits only root and the gateway's own user.
 final class ControlServer: Sendable {
     private let channel: any Channel
     private let file: UnixSocketFile
@@ -19,10 +19,10 @@ final class ControlServer: Sendable {
         self.settings = settings
     }
 
-    /// Listens at the path from now on. A socket file that nobody listens on is replaced.
+    /// Starts to listen at the path. Replaces a socket file that no process listens on.
     ///
-    /// - Throws: `ControlError` where others could tamper with the directory, `ListenerError` where something else has the
-    ///   path, and what the system says.
+    /// - Throws: `ControlError` if other users could tamper with the directory, `ListenerError` if another process uses
+    ///   the path, and errors of the system.
     static func open(
         path: String, operations: ControlOperations, group: MultiThreadedEventLoopGroup, logger: Logger,
         settings: ControlSettings = ControlSettings()
@@ -35,7 +35,7 @@ final class ControlServer: Sendable {
         let slots = ControlSlots(settings)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 16)
-            // Who closes the side that it writes to still gets its answer.
+            // A peer that has closed its sending side still receives the response.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 PeerCredentials.of(channel).flatMapThrowing { peer in
@@ -43,7 +43,7 @@ final class ControlServer: Sendable {
                 }
             }
         do {
-            // The bootstrap owns the descriptor from here on, also where it fails.
+            // The bootstrap owns the descriptor from here on, even if it fails.
             let channel = try await bootstrap.withBoundSocket(file.descriptor).get()
             return ControlServer(channel: channel, file: file, slots: slots, settings: settings)
         } catch {
@@ -52,8 +52,8 @@ final class ControlServer: Sendable {
         }
     }
 
-    /// Takes no more connections, lets operations end that have begun, and returns when none is left, or when they had long
-    /// enough. May be called more than once.
+    /// Stops accepting connections and waits until the running operations have finished or the time limit has passed.
+    /// May be called more than once.
     func stop() async {
         file.remove()
         try? await channel.close()
@@ -66,26 +66,26 @@ final class ControlServer: Sendable {
         for channel in slots.channels { channel.close(promise: nil) }
     }
 
-    // On the connection's loop.
+    // Called on the connection's event loop.
     private static func admit(
         _ peer: PeerCredentials, on channel: any Channel, _ operations: ControlOperations, _ slots: ControlSlots,
         _ settings: ControlSettings, _ logger: Logger
     ) throws {
-        let turnedAway: ControlError?
+        let rejection: ControlError?
         if !peer.isOperator {
             logger.warning("Control socket rejected a user", metadata: ["operator": "\(peer.uid)"])
-            turnedAway = .refused("Only root and the gateway's own user may ask; you are uid \(peer.uid).")
-        } else if slots.take(channel, .served) {
-            turnedAway = nil
+            rejection = .refused("Only root and the gateway's own user may send commands; you are uid \(peer.uid).")
+        } else if slots.acquire(channel, .served) {
+            rejection = nil
         } else {
-            turnedAway = .unavailable("Too many commands are under way.")
+            rejection = .unavailable("Too many commands are in progress.")
         }
-        if turnedAway != nil, !slots.take(channel, .turnedAway) { throw TooManyConnections() }
+        if rejection != nil, !slots.acquire(channel, .rejected) { throw TooManyConnections() }
         try channel.pipeline.syncOperations.addHandler(
             ControlConnection(
-                operatorID: peer.uid, turnedAway: turnedAway, operations: operations, slots: slots, settings: settings))
+                operatorID: peer.uid, rejection: rejection, operations: operations, slots: slots, settings: settings))
     }
 }
 
-/// Closes an accepted connection without a word.
+/// Closes an accepted connection without a response.
 private struct TooManyConnections: Error {}

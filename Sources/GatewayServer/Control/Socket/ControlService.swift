@@ -1,6 +1,6 @@
 internal import ServiceLifecycle
 
-/// The control socket among the services: listens since before they were started, and is stopped in its turn.
+/// The service that stops the control socket. The socket listens before the services start.
 struct ControlService: Service {
     let server: ControlServer
 

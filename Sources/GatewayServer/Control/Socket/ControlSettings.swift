@@ -1,15 +1,15 @@
 internal import NIOCore
 
-/// What the control socket grants a peer.
+/// The limits of the control socket.
 struct ControlSettings: Sendable {
-    /// How many connections are served at once.
+    /// The maximum number of connections that are served.
     var connections = 16
-    /// How many more are told that they are not served; all others are closed without a word.
-    var turnedAway = 16
-    /// For a request to come whole, from when it was connected.
+    /// The maximum number of further connections that receive a rejection. Others are closed without a response.
+    var rejectedConnections = 16
+    /// The time limit for the complete request, from the connect.
     var request: TimeAmount = .seconds(5)
-    /// For a peer to read a line, before the connection is cut.
+    /// The time limit for a peer to read a line, after which the connection is closed.
     var write: TimeAmount = .seconds(30)
-    /// For operations under way to end, once the gateway stops.
+    /// The time limit for running operations when the gateway stops.
     var stop: TimeAmount = .seconds(5)
 }

@@ -1,15 +1,15 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The connections of the control socket, counted. A slot is taken until its connection is closed and its operation has ended,
-/// whichever is later: who hangs up and asks again cannot pile operations up.
+/// The counter of connections of the control socket. A slot is taken until both the connection is closed and its
+/// operation has finished, so a peer that reconnects cannot accumulate operations.
 final class ControlSlots: Sendable {
-    /// What becomes of a connection.
+    /// The treatment of a connection.
     enum Kind: Sendable {
-        /// Its request is carried out.
+        /// The request is carried out.
         case served
-        /// It is told why not.
-        case turnedAway
+        /// The request is rejected with a reason.
+        case rejected
     }
 
     private struct Slot {
@@ -28,24 +28,24 @@ final class ControlSlots: Sendable {
 
     init(_ settings: ControlSettings) { self.settings = settings }
 
-    /// Takes a slot for a connection until it is closed; false where all of the kind are taken.
-    func take(_ channel: any Channel, _ kind: Kind) -> Bool {
-        let most = kind == .served ? settings.connections : settings.turnedAway
-        let isTaken = state.withLock { state in
+    /// Takes a slot for a connection until it is closed. Returns false if no slot of the kind is free.
+    func acquire(_ channel: any Channel, _ kind: Kind) -> Bool {
+        let most = kind == .served ? settings.connections : settings.rejectedConnections
+        let isAcquired = state.withLock { state in
             guard state.slots.values.count(where: { $0.kind == kind }) < most else { return false }
             state.slots[ObjectIdentifier(channel)] = Slot(channel: channel, kind: kind)
             return true
         }
-        if isTaken { channel.closeFuture.whenComplete { _ in self.release(channel) } }
-        return isTaken
+        if isAcquired { channel.closeFuture.whenComplete { _ in self.release(channel) } }
+        return isAcquired
     }
 
-    /// Keeps the slot of a connection, closed or not, until `release`.
+    /// Keeps the slot of a connection until `release`, even if the connection closes.
     func hold(_ channel: any Channel) {
         state.withLock { $0.slots[ObjectIdentifier(channel)]?.holders += 1 }
     }
 
-    /// Gives a hold up, and with the last one the slot.
+    /// Releases one hold of a slot. The last one frees it.
     func release(_ channel: any Channel) {
         let waiters: [EventLoopPromise<Void>] = state.withLock { state in
             let id = ObjectIdentifier(channel)
@@ -61,7 +61,7 @@ final class ControlSlots: Sendable {
     /// The connections of all slots.
     var channels: [any Channel] { state.withLock { $0.slots.values.map(\.channel) } }
 
-    /// Succeeds the promise once no slot is taken.
+    /// Completes the promise once all slots are free.
     func whenEmpty(_ promise: EventLoopPromise<Void>) {
         let isEmpty = state.withLock { state in
             if !state.slots.isEmpty { state.waiters.append(promise) }

@@ -1,7 +1,8 @@
 internal import Foundation
 
 extension ControlSocketPath {
-    /// What makes the directory of a socket unfit, or nil; one that is not there yet is made as it should be. Blocks.
+    /// Returns why the directory of a socket is unsafe, or nil. A directory that does not exist is created with safe
+    /// permissions later. Blocks.
     static func obstacle(inDirectoryOf path: String) -> String? {
         let directory = directory(of: path)
         let place = (directory as NSString).resolvingSymlinksInPath
@@ -10,12 +11,12 @@ extension ControlSocketPath {
             return "\(directory) is not a directory"
         }
         guard let mode = (attributes[.posixPermissions] as? NSNumber)?.uint32Value, mode & 0o022 == 0 else {
-            return "\(directory) can be written to by others, who could put a socket of theirs there; chmod go-w it"
+            return "\(directory) is writable by other users, who could place a socket there; run chmod go-w on it"
         }
         let user = geteuid()
         guard let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value,
             user == 0 || owner == 0 || owner == user
-        else { return "\(directory) belongs to another user, who could put a socket of theirs there" }
+        else { return "\(directory) belongs to another user, who could place a socket there" }
         return nil
     }
 }

@@ -1,17 +1,17 @@
 internal import Foundation
 internal import GatewayCore
 
-/// Where the control socket is.
+/// The path of the control socket.
 enum ControlSocketPath {
-    /// Where it is under the service unit, whose runtime directory this is.
+    /// The path under the service unit, in its runtime directory.
     static let standard = "/run/notify-gateway/control.sock"
-    /// What `sockaddr_un` holds, without the NUL that ends it.
+    /// The maximum length in bytes: the capacity of `sockaddr_un.sun_path` without the terminating NUL.
     static let longest = 107
 
     /// Reads `control`: the path of the socket, relative to the directory of the file.
     ///
-    /// Unless given, the standard one where its directory is there and this user can use it, and none otherwise: a gateway
-    /// that is tried out by hand starts without a runtime directory.
+    /// Without it, the standard path applies if its directory exists and, to listen, this user can write to it.
+    /// Otherwise there is no socket, so a gateway that is started by hand needs no runtime directory.
     static func read(_ root: ConfigurationReader, toListen: Bool) -> String? {
         guard let path = root.path("control") else {
             let directory = directory(of: standard)
@@ -20,18 +20,18 @@ enum ControlSocketPath {
                 ? standard : nil
         }
         guard !path.hasSuffix("/") else {
-            root.report("control", "must be the path of a socket, not of a directory")
+            root.report("control", "must be the path of a socket, not a directory")
             return nil
         }
         guard path.utf8.count <= longest else {
             root.report(
-                "control", "is \(path.utf8.count) bytes long as a whole path; the system takes at most \(longest)")
+                "control", "is an absolute path of \(path.utf8.count) bytes; the system allows at most \(longest)")
             return nil
         }
         return path
     }
 
-    /// Makes the directory where it is missing, for this user alone. Blocks.
+    /// Creates the directory if it does not exist, with access for this user only. Blocks.
     static func makeDirectory(of path: String) throws {
         let directory = directory(of: path)
         if FileManager.default.fileExists(atPath: directory) { return }

@@ -6,15 +6,16 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Who is at the other end of a Unix socket, as the kernel says: what it was when it connected (unix(7), `SO_PEERCRED`).
+/// The credentials of the process at the other end of a Unix socket when it connected, as the kernel reports them
+/// (unix(7), `SO_PEERCRED`).
 struct PeerCredentials: Sendable {
-    // `struct ucred`, which the system's headers show to GNU sources only: three numbers of 32 bits.
+    // The layout of `struct ucred`, which the headers declare for GNU sources only: three 32-bit numbers.
     private let processID: Int32
-    /// The user.
+    /// The uid.
     let uid: UInt32
     private let groupID: UInt32
 
-    /// Asks for the peer of a connection; fails where the channel is no socket.
+    /// Queries the credentials of a connection's peer. Fails if the channel is not a socket.
     static func of(_ channel: any Channel) -> EventLoopFuture<PeerCredentials> {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
@@ -22,6 +23,6 @@ struct PeerCredentials: Sendable {
         return options.unsafeGetSocketOption(level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
     }
 
-    /// Whether this user may give the gateway orders: the gateway's own, and root.
+    /// Whether this user may send commands: root and the gateway's own user.
     var isOperator: Bool { uid == 0 || uid == geteuid() }
 }
