@@ -1,23 +1,24 @@
 internal import NIOCore
 
-/// One deadline that nearly always moves on before it passes: setting it later costs no work at the event loop.
+/// A timer for a deadline that is moved often and rarely expires. Postponing the deadline does not touch the event
+/// loop.
 ///
-/// The loop is asked for a wake-up only where none is due before the deadline; a wake-up that comes too early asks for the
-/// next one. Loop-bound: made, used and called back on its loop.
+/// A callback is scheduled only if none is due before the deadline. A callback that fires before the deadline schedules
+/// the next one. Loop-bound: create it, use it and receive its callback on the same loop.
 final class DeadlineTimer: NIOScheduledCallbackHandler {
     private let loop: any EventLoop
     private var passed: (() -> Void)?
     private var deadline: NIODeadline?
     private var wakeUp: (at: NIODeadline, callback: NIOScheduledCallback)?
 
-    /// A timer without a deadline.
+    /// Creates a timer without a deadline.
     init(on loop: any EventLoop) { self.loop = loop }
 
-    /// Says what to do when a deadline passes. The closure may own the timer's owner: `stop()` lets go of it. (A weak
-    /// reference instead would make each use of the owner dearer.)
+    /// Sets the closure that runs when the deadline expires. The closure may strongly reference the owner of the timer,
+    /// because `stop()` releases it. A weak reference would make every access to the owner slower.
     func start(_ passed: @escaping () -> Void) { self.passed = passed }
 
-    /// Replaces the deadline; nil is none.
+    /// Replaces the deadline; nil removes it.
     func set(_ deadline: NIODeadline?) {
         self.deadline = deadline
         guard let deadline else { return }
@@ -28,7 +29,7 @@ final class DeadlineTimer: NIOScheduledCallbackHandler {
         schedule(deadline)
     }
 
-    /// Ends the timer for good; a wake-up would keep it alive for nothing.
+    /// Stops the timer permanently and releases the closure.
     func stop() {
         deadline = nil
         passed = nil
@@ -48,7 +49,7 @@ final class DeadlineTimer: NIOScheduledCallbackHandler {
     }
 
     private func schedule(_ time: NIODeadline) {
-        // Fails only on a loop that is shut down, and then nothing waits for the deadline any more.
+        // Scheduling fails only on a loop that is shut down, where no deadline matters any more.
         wakeUp = (try? loop.assumeIsolated().scheduleCallback(at: time, handler: self)).map { (time, $0) }
     }
 }

@@ -1,9 +1,10 @@
 internal import NIOCore
 
-/// Runs tasks on one event loop, so that an `async` function can be the whole way of a call and never leave its loop.
+/// A task executor that runs all jobs on one event loop. An `async` function that prefers it runs the complete request
+/// pipeline without leaving the loop.
 ///
-/// Jobs that become ready in one turn of the loop wait in a queue of the loop's own and run as one batch: one closure
-/// handed to the loop instead of one a job. Make it on its loop.
+/// Jobs that become ready in one tick of the loop form one batch, so that a batch costs one closure on the loop. Create
+/// it on its loop; `enqueue` may be called from any thread.
 final class EventLoopExecutor: TaskExecutor {
     private final class Queue {
         var jobs = CircularBuffer<UnownedJob>(initialCapacity: 64)
@@ -37,7 +38,7 @@ final class EventLoopExecutor: TaskExecutor {
 
     private func runBatch() {
         let queue = queue.value
-        // Jobs that these make ready wait for the next batch, so that tasks cannot keep the loop from its sockets.
+        // A job that becomes ready now runs in the next batch, so that tasks cannot starve the loop's sockets.
         for _ in 0..<queue.jobs.count {
             guard let job = queue.jobs.popFirst() else { break }
             job.runSynchronously(on: asUnownedTaskExecutor())

@@ -3,7 +3,7 @@ internal import NIOCore
 public import NIOPosix
 internal import Synchronization
 
-/// A beat of each event loop of a group, ten times a second: how late it comes is how long work waits for the loop.
+/// A monitor that measures the scheduling delay of each event loop of a group, ten times a second.
 public final class EventLoopLagMonitor: Sendable {
     private let loops: [Loop]
     private let tasks: [RepeatedTask]
@@ -18,7 +18,7 @@ public final class EventLoopLagMonitor: Sendable {
         init(now: Int64) { last = Atomic(now) }
     }
 
-    /// Has the loops of the group beat until `stop()`.
+    /// Starts the monitor on all loops of the group. It runs until `stop()`.
     public init(group: MultiThreadedEventLoopGroup, clocks: Clocks = .system) {
         var loops: [Loop] = []
         var tasks: [RepeatedTask] = []
@@ -37,16 +37,16 @@ public final class EventLoopLagMonitor: Sendable {
         self.clocks = clocks
     }
 
-    /// How late each loop's beats came, in nanoseconds.
+    /// One histogram for each loop: the delay of its periodic task, in nanoseconds.
     public var lateness: [Histogram.Reading] { loops.map(\.lateness.reading) }
 
-    /// Whether every loop has beaten within the time.
+    /// Returns whether the periodic task of every loop ran within the given time.
     public func isBeating(within time: Duration) -> Bool {
         let (seconds, attoseconds) = time.components
         let oldest = clocks.monotonic().nanoseconds - seconds * 1_000_000_000 - attoseconds / 1_000_000_000
         return loops.allSatisfy { $0.last.load(ordering: .relaxed) >= oldest }
     }
 
-    /// No more beats.
+    /// Stops the monitor.
     public func stop() { for task in tasks { task.cancel() } }
 }

@@ -2,13 +2,13 @@ public import Gateway
 internal import NIOCore
 public import NIOPosix
 
-/// What calls wait by on the event loops of a group.
+/// A scheduler that runs timers and tasks of calls on the event loops of a group.
 public final class EventLoopScheduler: CallScheduler {
     private let loops: [(eventLoop: any EventLoop, executor: EventLoopExecutor)]
 
     private init(_ loops: [(eventLoop: any EventLoop, executor: EventLoopExecutor)]) { self.loops = loops }
 
-    /// Readies each loop of the group, which must outlive this.
+    /// Creates a scheduler for all loops of the group. The group must outlive it.
     public static func start(group: MultiThreadedEventLoopGroup) async throws -> EventLoopScheduler {
         var loops: [(eventLoop: any EventLoop, executor: EventLoopExecutor)] = []
         for eventLoop in group.makeIterator() {
@@ -17,15 +17,16 @@ public final class EventLoopScheduler: CallScheduler {
         return EventLoopScheduler(loops)
     }
 
-    /// Runs the work on the loop that the caller is on; on none of them, on the first.
+    /// Schedules the work on the current event loop, or on the first loop if the caller is not on a loop of the group.
     public func schedule(after time: Duration, _ work: @escaping @Sendable () -> Void) -> any CallTimer {
         let (seconds, attoseconds) = time.components
         let amount = TimeAmount.nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-        // A group has one loop at least.
+        // A group has at least one loop.
         return ScheduledWork(task: (current ?? loops[0]).eventLoop.scheduleTask(in: amount, work))
     }
 
-    /// Starts the task within this call on the loop that the caller is on; on none of them, later on the first.
+    /// Starts a task on the current event loop and runs it synchronously up to its first suspension. If the caller is
+    /// not on a loop of the group, the task is enqueued on the first loop.
     @discardableResult public func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         guard let current else { return Task(executorPreference: loops[0].executor) { await work() } }
         return Task.immediate(executorPreference: current.executor) { await work() }

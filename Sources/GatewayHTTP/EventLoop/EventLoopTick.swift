@@ -1,35 +1,37 @@
 internal import NIOCore
 public import NIOPosix
 
-/// The turns of an event loop: each waits for its sockets, and then does what came of them. Loop-bound.
+/// The tick counter of one event loop. In each tick the loop waits for events and then processes them. Loop-bound.
 final class EventLoopTick {
-    /// What a turn took.
+    /// The duration of one tick, divided into waiting and work.
     struct Times: Hashable {
-        /// How long nothing came.
+        /// The time until the first event.
         var wait = TimeAmount.zero
-        /// From the first that came to the end of all that came of it.
+        /// The time from the first event to the end of the tick.
         var work = TimeAmount.zero
     }
 
-    // Each thread sees its own alone.
-    private nonisolated(unsafe) static let ofThread = ThreadSpecificVariable<EventLoopTick>()
+    // Each thread accesses only its own value.
+    private nonisolated(unsafe) static let perThread = ThreadSpecificVariable<EventLoopTick>()
 
-    /// That of the loop that the caller is on; nil where its group does not count.
-    static var current: EventLoopTick? { ofThread.currentValue }
+    /// The counter of the current event loop; nil if its group does not count ticks.
+    static var current: EventLoopTick? { perThread.currentValue }
 
-    /// How many have ended.
+    /// The number of completed ticks.
     private(set) var ended: UInt64 = 0
-    /// What the last one took.
+    /// The duration of the last completed tick.
     private(set) var last = Times()
     private var lastEnd: NIODeadline?
     private var workBegan: NIODeadline?
 
-    /// Something came from a socket. Who asks about turns tells this, of the first in a turn at least.
-    func workBegins() {
+    /// Marks the start of work in the current tick. The caller reports at least the first socket event of each tick.
+    func recordWork() {
         if workBegan == nil { workBegan = .now() }
     }
 
-    /// A turn has ended, whose tasks began then; what came from sockets came before.
+    /// Completes a tick.
+    ///
+    /// - Parameter tasksBegan: The time when the loop began to run its tasks. Socket events are processed before it.
     func end(at end: NIODeadline, tasksBegan: NIODeadline) {
         let began = min(workBegan ?? tasksBegan, tasksBegan)
         last = Times(wait: began - (lastEnd ?? began), work: end - began)
@@ -37,10 +39,10 @@ final class EventLoopTick {
         (lastEnd, workBegan) = (end, nil)
     }
 
-    /// Has the loop that the caller is on count from now on.
-    fileprivate static func beginCounting() { ofThread.currentValue = EventLoopTick() }
+    /// Starts the counter of the current event loop.
+    fileprivate static func beginCounting() { perThread.currentValue = EventLoopTick() }
 
-    /// NIO tells its delegate when a turn is over, on the loop's own thread.
+    /// The delegate that NIO calls on the loop's thread after each tick.
     fileprivate struct Counter: NIOEventLoopMetricsDelegate {
         func processedTick(info: NIOEventLoopTickInfo) {
             EventLoopTick.current?.end(at: info.endTime, tasksBegan: info.startTime)
@@ -52,8 +54,8 @@ final class EventLoopTick {
 extension EventLoopTick: Sendable {}
 
 extension EventLoopScheduler {
-    /// A group whose loops count their turns, so that a listener has no more calls in flight than keep them short. The caller
-    /// shuts it down.
+    /// Creates a group whose loops count their ticks, which a listener needs to adapt its concurrency limit. The caller
+    /// shuts the group down.
     public static func makeGroup(threads: Int) async throws -> MultiThreadedEventLoopGroup {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads, metricsDelegate: EventLoopTick.Counter())
         for loop in group.makeIterator() { try await loop.submit { EventLoopTick.beginCounting() }.get() }

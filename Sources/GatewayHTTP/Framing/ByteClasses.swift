@@ -1,4 +1,4 @@
-// The character classes of RFC 9110, section 5, as bit sets: a shift and a mask a byte, no table in memory.
+// The character classes of RFC 9110, section 5, as bit sets: one shift and one mask for each byte, without a table.
 
 extension UInt8 {
     static let carriageReturn = UInt8(ascii: "\r")
@@ -7,7 +7,7 @@ extension UInt8 {
     static let tab = UInt8(ascii: "\t")
     static let colon = UInt8(ascii: ":")
 
-    /// `tchar` (RFC 9110, section 5.6.2): what names and methods are made of.
+    /// Whether the byte is a `tchar` (RFC 9110, section 5.6.2), as in field names and methods.
     var isTokenByte: Bool {
         // Bits 0–63: ! # $ % & ' * + - . and the digits. Bits 64–127: letters, ^ _ ` | ~.
         let low: UInt64 = 0x03FF_6CFA_0000_0000
@@ -15,19 +15,20 @@ extension UInt8 {
         return self < 64 ? (low >> UInt64(self)) & 1 == 1 : self < 128 && (high >> UInt64(self & 63)) & 1 == 1
     }
 
-    /// `OWS` (RFC 9110, section 5.6.3).
+    /// Whether the byte is optional white space, `OWS` (RFC 9110, section 5.6.3).
     var isOptionalWhitespace: Bool { self == .space || self == .tab }
 
-    /// `VCHAR` (RFC 5234): visible ASCII.
+    /// Whether the byte is visible ASCII, `VCHAR` (RFC 5234).
     var isVisible: Bool { (0x21...0x7E).contains(self) }
 
-    /// What a request's target is made of, but for the `?` that begins its query (RFC 9112, section 3.2): visible ASCII without `#`.
+    /// Whether the byte is allowed in a request target (RFC 9112, section 3.2) and is not the `?` before a query.
     var isPlainInTarget: Bool { isVisible && self != UInt8(ascii: "?") && self != UInt8(ascii: "#") }
 
-    /// A control character that no field value may hold; tab is not one of them (RFC 9110, section 5.5).
+    /// Whether the byte is a control character that is not allowed in a field value (RFC 9110, section 5.5). Tab is
+    /// allowed.
     var isForbiddenInValue: Bool { self < 0x20 ? self != .tab : self == 0x7F }
 
-    /// A letter or a digit.
+    /// Whether the byte is an ASCII letter or digit.
     var isAlphanumeric: Bool {
         switch self | 0x20 {
         case UInt8(ascii: "a")...UInt8(ascii: "z"): true
@@ -37,19 +38,20 @@ extension UInt8 {
 }
 
 extension Span<UInt8> {
-    /// Whether the range reads `word`, without case. `word` is lower case, and of letters, digits and hyphens alone.
+    /// Returns whether the range equals `word`, ignoring case. `word` must consist of lower-case letters, digits and
+    /// hyphens.
     ///
-    /// Setting bit 5 makes letters small and leaves digits and hyphens; the only other bytes that it could turn into one
-    /// of those are controls, which neither names nor values hold.
+    /// The comparison sets bit 5, which converts letters to lower case and keeps digits and hyphens. Other bytes become
+    /// one of those only if they are control characters, which are not allowed in names and values.
     @inline(__always)
     func reads(_ word: StaticString, in range: Range<Int>) -> Bool {
-        // Most differ in length already.
+        // Most words already differ in length.
         range.count == word.utf8CodeUnitCount && reads(word, from: range.lowerBound)
     }
 
     private func reads(_ word: StaticString, from start: Int) -> Bool {
         let length = word.utf8CodeUnitCount
-        // The one caller has seen that the word is as long as a range, and ranges are of parsers, which cut them from these bytes.
+        // The caller has compared the lengths, and parsers create their ranges from these bytes.
         precondition(start >= 0 && start + length <= count, "a word beyond the end")
         let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: length)
         return withUnsafeBytes { bytes in
@@ -68,16 +70,16 @@ extension Span<UInt8> {
         }
     }
 
-    /// The first place from `start` on, and before `end`, whose byte is neither a space nor visible ASCII; `end` where there is
-    /// none. Eight bytes at a time: most of what comes is the values of fields.
+    /// Returns the index of the first byte in `start..<end` that is neither a space nor visible ASCII; `end` if there
+    /// is none. It processes eight bytes at a time, because field values are most of the input.
     func endOfPlainText(from start: Int, before end: Int) -> Int {
-        // The one caller, `FieldParser`, asks only while its index is before a limit that lies within the bytes.
+        // `FieldParser` calls this only with an index below a limit within the bytes.
         precondition(start <= end && end <= count, "a range outside of the bytes")
         return withUnsafeBytes { bytes in
             var place = start
             while place + 8 <= end {
                 let eight = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-                // The upper bit of the first byte that is below 0x20 or above 0x7E is set; of what follows it, nothing is sure.
+                // The first byte outside of 0x20...0x7E sets its upper bit. The bits of later bytes are undefined.
                 let below = (eight &- 0x2020_2020_2020_2020) & ~eight
                 let above = (eight &+ 0x0101_0101_0101_0101) | eight
                 if (below | above) & 0x8080_8080_8080_8080 != 0 { break }
@@ -88,14 +90,15 @@ extension Span<UInt8> {
         }
     }
 
-    /// What the bytes are as a field value. Eight at a time: a client of HTTP/2 refers to a long value by one byte, again and again.
+    /// The class of the bytes as a field value. It is computed eight bytes at a time, because an HTTP/2 client can
+    /// refer to a long value with one byte, repeatedly.
     var fieldText: FieldText {
         withUnsafeBytes { bytes in
             var isASCII = true
             var place = 0
             while place + 8 <= bytes.count {
                 let eight = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
-                // Nearly always all are visible ASCII or spaces, as in `endOfPlainText`.
+                // The fast path: all bytes are visible ASCII or spaces, as in `endOfPlainText`.
                 let below = (eight &- 0x2020_2020_2020_2020) & ~eight
                 let above = (eight &+ 0x0101_0101_0101_0101) | eight
                 if (below | above) & 0x8080_8080_8080_8080 == 0 {
@@ -116,14 +119,15 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether the bytes are one token at least, without capital letters: a field name of HTTP/2 (RFC 9113, section 8.2.1).
+    /// Whether the bytes are a non-empty token without upper-case letters, as in HTTP/2 field names (RFC 9113, section
+    /// 8.2.1).
     var isLowercaseToken: Bool {
         if isEmpty { return false }
         return withUnsafeBytes { bytes in
             var place = 0
             while place + 8 <= bytes.count {
                 let eight = EightBytes(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
-                // The visible bytes that no token holds, and the capital letters.
+                // Visible bytes that are not allowed in tokens, and upper-case letters.
                 let others =
                     eight.within(0x22, 0x22) | eight.within(0x28, 0x29) | eight.within(0x2C, 0x2C)
                     | eight.within(0x2F, 0x2F) | eight.within(0x3A, 0x5D) | eight.within(0x7B, 0x7B)
@@ -140,7 +144,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// How many letters and digits are in the range.
+    /// Returns the number of ASCII letters and digits in the range.
     func alphanumericCount(in range: Range<Int>) -> Int {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a range outside of the bytes")
         return withUnsafeBytes { bytes in
@@ -159,14 +163,14 @@ extension Span<UInt8> {
         }
     }
 
-    /// Eight bytes from a place on, the first one in the uppermost bits.
+    /// Returns eight bytes from `place`, with the first byte in the highest bits.
     func eight(from place: Int) -> UInt64 {
-        // The one caller, `RequestLineParser`, asks only where eight bytes more are there.
+        // `RequestLineParser` calls this only if eight bytes follow.
         precondition(place >= 0 && place + 8 <= count, "bytes beyond the end")
         return withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt64.self)) }
     }
 
-    /// The range without white space at its ends.
+    /// Returns the range without leading and trailing white space.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, self[start].isOptionalWhitespace { start += 1 }
@@ -175,13 +179,13 @@ extension Span<UInt8> {
     }
 }
 
-/// What bytes are as a field value (RFC 9110, section 5.5).
+/// The classes of field values (RFC 9110, section 5.5).
 enum FieldText {
-    /// Visible ASCII, spaces and tabs alone.
+    /// Only visible ASCII, spaces and tabs.
     case ascii
-    /// The same, and bytes beyond ASCII, whose meaning nobody agrees on.
+    /// Also `obs-text`: bytes from 0x80, whose encoding is undefined.
     case beyondASCII
-    /// A control character is among them, which no value may hold.
+    /// A control character is present, which is not allowed in field values.
     case forbidden
 }
 
@@ -198,7 +202,7 @@ private struct EightBytes {
 
     /// Returns the upper bit of each byte that lies within a range of ASCII.
     ///
-    /// The lower seven bits of a byte and what is added to them come to less than 256, so that no byte carries into the next.
+    /// The lower seven bits of a byte plus the added constant stay below 256, so no byte carries into the next.
     @inline(__always)
     func within(_ first: UInt8, _ last: UInt8) -> UInt64 {
         let lower = bytes & ~Self.upperBits

@@ -1,18 +1,23 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// Decodes the chunked transfer coding (RFC 9112, section 7.1), strictly: no white space around sizes, no bare CR or LF.
+/// A strict decoder for the chunked transfer coding (RFC 9112, section 7.1). It rejects white space around sizes, and a
+/// CR or LF on its own.
 ///
-/// Extensions and trailers are bounded, checked for form, and ignored.
+/// Chunk extensions and trailer fields are checked for syntax and size, and then ignored.
+///
+/// Stages, each with its successors: `size` → `extensions`, `sizeLineFeed`; `extensions` → `sizeLineFeed`;
+/// `sizeLineFeed` → `data`, or `trailers` after a chunk of size 0; `data` → `dataCarriageReturn` → `dataLineFeed` →
+/// `size`; `trailers` ends the body.
 struct ChunkedDecoder {
     private enum Stage {
         case size(digits: Int), extensions(isNamed: Bool), sizeLineFeed
         case data, dataCarriageReturn, dataLineFeed, trailers(FieldParser)
     }
 
-    /// The most digits of one chunk's size; the body limits allow far fewer that count.
+    /// The maximum number of digits in the size of one chunk.
     static let sizeDigits = 8
-    /// The most bytes of all extensions of one body together.
+    /// The maximum length of all chunk extensions of one body, in bytes.
     static let extensionBytes = 4096
 
     private let bodyLimit: Int
@@ -22,14 +27,20 @@ struct ChunkedDecoder {
     private var chunkLeft = 0
     private var extensionLeft = ChunkedDecoder.extensionBytes
 
-    /// A decoder for one body of at most `bodyLimit` bytes, with trailers of at most `trailerLimit` bytes.
+    /// Creates a decoder for one body.
+    ///
+    /// - Parameters:
+    ///   - bodyLimit: The maximum length of the decoded body, in bytes.
+    ///   - trailerLimit: The maximum length of the trailer section, in bytes.
+    ///   - trailerCount: The maximum number of trailer fields.
     init(bodyLimit: Int, trailerLimit: Int, trailerCount: Int) {
         self.bodyLimit = bodyLimit
         self.trailerLimit = trailerLimit
         self.trailerCount = trailerCount
     }
 
-    /// Takes what it can from `buffer`; true when the body is complete, and then nothing after it was taken.
+    /// Consumes bytes of `buffer` and appends the decoded data to `body`. Returns true when the body is complete; bytes
+    /// after its end stay in `buffer`.
     mutating func decode(_ buffer: inout ByteBuffer, into body: inout ByteBuffer) throws(FramingError) -> Bool {
         while true {
             switch stage {
@@ -77,8 +88,8 @@ struct ChunkedDecoder {
             guard byte == .lineFeed else { throw .malformed("a chunk without LF") }
             stage = .size(digits: 0)
         case .data, .trailers:
-            // `decode` takes these in larger pieces and never comes here with them.
-            throw .malformed("a chunk out of order")
+            // `decode` processes these stages itself and never calls this function in them.
+            throw .malformed("a chunk element in the wrong order")
         }
     }
 
@@ -95,7 +106,7 @@ struct ChunkedDecoder {
         } else if digits > 0, byte == UInt8(ascii: ";") {
             stage = .extensions(isNamed: false)
         } else {
-            throw .malformed("a chunk size that is no hexadecimal number")
+            throw .malformed("a chunk size that is not a hexadecimal number")
         }
     }
 

@@ -1,9 +1,9 @@
-/// One header field as places in the bytes that it was read from.
+/// A header field as ranges in the bytes that it was parsed from.
 struct FieldLine: Equatable {
-    /// The name: one or more token bytes.
+    /// The name, one or more `tchar` bytes.
     var name: Range<Int>
-    /// The value without white space around it.
+    /// The value without leading and trailing white space.
     var value: Range<Int>
-    /// Whether the value holds bytes beyond ASCII, whose meaning nobody agrees on.
+    /// Whether the value contains `obs-text`: bytes from 0x80, whose encoding is undefined (RFC 9110, section 5.5).
     var hasObsoleteText: Bool
 }

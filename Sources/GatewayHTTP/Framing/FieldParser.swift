@@ -1,18 +1,17 @@
 internal import GatewayCore
 
-/// Reads field lines (RFC 9112, section 5) up to the empty line that ends them; for heads and for trailers.
+/// An incremental parser for a header or trailer section (RFC 9112, section 5), up to the empty line at its end.
 ///
-/// Moves over the bytes in order, and over several at a time only where one by one would come to the same: the result does not
-/// depend on how the bytes are split. The caller keeps all bytes from the start of the section on and hands over the same,
-/// longer span each time.
+/// Its result does not depend on how the bytes are split. The caller keeps all bytes from the start of the section and
+/// passes the same span, extended by new bytes, to each call.
 struct FieldParser {
-    /// What was found next.
+    /// The result of one parsing step.
     enum Event: Equatable {
-        /// The bytes end before the line does.
+        /// The bytes end before the line does; more are needed.
         case incomplete
-        /// A field line.
+        /// A complete field line.
         case field(FieldLine)
-        /// The empty line; `index` is the first byte after it.
+        /// The empty line. `index` is the position after it.
         case end
     }
 
@@ -20,7 +19,7 @@ struct FieldParser {
         case lineStart, name, valueStart, value, lineFeed, lastLineFeed
     }
 
-    /// The next byte to look at.
+    /// The position of the next byte to parse.
     private(set) var index: Int
     private let end: Int
     private var fieldsLeft: Int
@@ -31,29 +30,29 @@ struct FieldParser {
     private var valueEnd = 0
     private var hasObsoleteText = false
 
-    /// Starts at `index`, for at most `bytes` bytes and `count` fields.
+    /// Creates a parser that starts at `index` and accepts at most `bytes` bytes and `count` fields.
     init(startingAt index: Int, bytes: Int, count: Int) {
         self.index = index
         self.end = index + bytes
         self.fieldsLeft = count
     }
 
-    /// The next field or the end of the section.
+    /// Returns the next field or the end of the section.
     mutating func next(in bytes: borrowing Span<UInt8>) throws(FramingError) -> Event {
         let limit = min(bytes.count, end)
         while index < limit {
             let byte = bytes[index]
             switch stage {
             case .name:
-                // The hot loop: names are the most of a line that has to be judged byte by byte.
+                // The hot loop: every byte of a name is checked.
                 var place = index
                 while place < limit, bytes[place].isTokenByte { place += 1 }
                 index = place
                 if place == limit { continue }
-                guard bytes[place] == .colon else { throw .malformed("a byte in a field name that no name may hold") }
+                guard bytes[place] == .colon else { throw .malformed("an invalid byte in a field name") }
                 nameEnd = place
                 stage = .valueStart
-                // Nearly always one space follows, and then the value.
+                // The fast path: a single space before the value.
                 if place + 2 < limit, bytes[place + 1] == .space, !bytes[place + 2].isOptionalWhitespace {
                     index = place + 2
                     beginValue()
@@ -62,7 +61,7 @@ struct FieldParser {
             case .value:
                 index = bytes.endOfPlainText(from: index, before: limit)
                 if index == limit { continue }
-                // And the whole line end is there.
+                // The fast path: the complete line ending has arrived.
                 if index + 1 < limit, bytes[index] == .carriageReturn, bytes[index + 1] == .lineFeed {
                     valueEnd = index
                     index += 2

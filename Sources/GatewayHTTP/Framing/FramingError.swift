@@ -1,16 +1,16 @@
 internal import GatewayCore
 
-/// Bytes that are no HTTP/1.1 message, or one beyond the limits. Nothing after them on the connection is interpreted.
+/// A violation of HTTP syntax or of a size limit. No byte that follows it on the connection is interpreted.
 package struct FramingError: Error, Equatable {
-    /// What a client is told of it.
+    /// The code that selects the response to the client.
     var code: RejectionCode
-    /// For the log alone; a constant, no byte of the peer is in it.
+    /// The description for the log. It is a constant and contains no byte from the peer.
     package var detail: String
     /// Whether an HTTP/2 stream is reset with `PROTOCOL_ERROR` instead of a response: its field section is no HTTP message
     /// (RFC 9113, section 8.1.1).
     var resetsStream = false
 
-    /// A breach of the grammar: `malformed-request`.
+    /// Returns a fault with the code `malformed-request`.
     static func malformed(_ detail: String) -> FramingError {
         FramingError(code: .malformedRequest, detail: detail)
     }
@@ -22,7 +22,7 @@ package struct FramingError: Error, Equatable {
 }
 
 extension Rejection {
-    /// The refusal of what is no request, or of one that there is no memory for.
+    /// Creates the rejection for a fault. An `overloaded` fault allows a retry after one second.
     init(_ fault: FramingError) {
         self.init(fault.code, fault.detail, extra: fault.code == .overloaded ? .retryAfter(seconds: 1) : nil)
     }

@@ -1,61 +1,62 @@
 internal import NIOCore
 
-/// How many calls a loop has in flight at a time, so that its turns stay short. Loop-bound.
+/// An adaptive limit on the calls in flight of one event loop, which keeps the loop's ticks short. Loop-bound.
 ///
-/// Where clients ask for more than the loop has time for, each call in flight has something to do in each turn, and with all places
-/// taken a turn is some hundredths of a second: as long waits whatever comes to a socket, and what so many calls need no longer
-/// fits a cache. So turns that are long, and are so for their calls, close the window. Where calls wait for the backend or for
-/// the disk it opens as far as it is asked to: few of them end in a turn, or the loop waits for longer than it works.
+/// Under overload, each call in flight adds work to each tick. With all places of the limit taken, a tick lasts some
+/// hundredths of a second, every socket waits that long, and the data of the calls no longer fits into the CPU cache.
+/// The limit therefore decreases if ticks are long because of calls. It increases on demand while calls wait for the
+/// backend or the disk: then few calls complete in a tick, or the loop waits longer than it works.
 struct AdaptiveConcurrencyLimit {
-    /// Where it begins.
+    /// The initial limit.
     static let first = 64
-    /// It is never smaller, and a turn in which fewer calls ended is not long for their sake.
+    /// The minimum limit. A tick that completes fewer calls than this does not decrease the limit.
     static let smallest = 16
-    /// A turn that works for longer is a long one.
+    /// The working time above which a tick counts as long.
     static let longTick: TimeAmount = .milliseconds(1)
 
-    /// How many calls fit in.
+    /// The current limit.
     private(set) var size = Self.first
     private let tick: EventLoopTick
     private var ticksSeen: UInt64
-    private var endedInTurn = 0
-    // Calls move in several turns each, those that wait for one batch of the journal together: what was most counts for some more.
+    private var completedInTick = 0
+    // A call needs several ticks, and calls in one batch of the journal complete together. Maxima therefore decay
+    // slowly.
     private var longest = TimeAmount.zero
-    private var maximumEnded = 0
+    private var maximumCompleted = 0
 
-    /// That of the loop whose turns these are.
+    /// - Parameter tick: The tick counter of the loop.
     init(tick: EventLoopTick) {
         self.tick = tick
         ticksSeen = tick.ended
     }
 
-    /// A call has come, from a socket.
-    func callHasCome() { tick.workBegins() }
+    /// Records that a call has arrived from a socket.
+    func recordArrival() { tick.recordWork() }
 
-    /// A call that was in has ended.
-    mutating func callHasEnded() { endedInTurn += 1 }
+    /// Records that an admitted call has completed.
+    mutating func recordCompletion() { completedInTick += 1 }
 
-    /// Whether one more fits in. Adapts the size, where a turn has ended since it was asked last.
+    /// Returns whether one more call may start. Adapts the limit once for each completed tick.
     ///
     /// - Parameters:
-    ///   - inFlight: how many are in.
-    ///   - isWanted: whether a call waits that does not fit in.
-    ///   - most: how large the window may become.
+    ///   - inFlight: The number of calls in flight on the loop.
+    ///   - isWanted: Whether a call waits for a place.
+    ///   - most: The maximum of the limit.
     mutating func isOpen(inFlight: Int, isWanted: Bool, most: Int) -> Bool {
         if tick.ended != ticksSeen {
             adapt(to: tick.last, isWanted: isWanted, most: most)
-            (ticksSeen, endedInTurn) = (tick.ended, 0)
+            (ticksSeen, completedInTick) = (tick.ended, 0)
         }
         return inFlight < size
     }
 
     private mutating func adapt(to last: EventLoopTick.Times, isWanted: Bool, most: Int) {
         longest = max(last.work, longest - .nanoseconds(longest.nanoseconds / 4))
-        maximumEnded = max(endedInTurn, maximumEnded - maximumEnded / 4)
-        if longest <= Self.longTick || last.work < last.wait || maximumEnded < Self.smallest {
-            // Slowly, so that what a moment's wait lets in is no burst.
+        maximumCompleted = max(completedInTick, maximumCompleted - maximumCompleted / 4)
+        if longest <= Self.longTick || last.work < last.wait || maximumCompleted < Self.smallest {
+            // The limit grows slowly, so that calls that waited briefly do not start as a burst.
             if isWanted { size = min(most, size + max(1, size / 32)) }
-        } else if last.work > last.wait * 2, endedInTurn >= Self.smallest {
+        } else if last.work > last.wait * 2, completedInTick >= Self.smallest {
             size = max(Self.smallest, size - size / 8)
         }
     }

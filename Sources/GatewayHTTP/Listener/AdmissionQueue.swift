@@ -1,107 +1,107 @@
 internal import NIOCore
 
-/// The calls of a listener on one loop that came while there was no place for them, in the order in which they came: all were
-/// taken, or those in flight on the loop are as many as it has time for (``AdaptiveConcurrencyLimit``).
+/// The queue of calls on one event loop that wait for admission, in order of arrival. A call waits while all places of
+/// ``InFlightLimit`` are taken, or while the loop has as many calls in flight as ``AdaptiveConcurrencyLimit`` allows.
 ///
-/// To refuse a call costs a good part of what serving it would, most of it in the system's calls, and takes that from those that
-/// could be served; to have it wait costs nothing. So calls wait their turn, a second at the most, which bounds how often a
-/// connection can be refused. Where the first has waited for long, or in vain, the next would too, and it is refused at once;
-/// where the queue moves, no more of them than take little of the loop's time. Loop-bound.
+/// A rejection costs a large part of the CPU time of a served call, most of it in system calls. Waiting costs almost
+/// nothing. A call therefore waits for up to one second, which also bounds how often one connection can be rejected. If
+/// the first call in the queue has waited too long or was rejected, further calls are rejected at once. While the queue
+/// moves, the number of such rejections is bounded, so that they take little time of the loop. Loop-bound.
 final class AdmissionQueue {
-    /// A call that may have to wait. The connection keeps it to itself until one of these is called.
+    /// A call that may have to wait. The queue calls exactly one of `begin` and `reject`.
     struct Call {
-        /// Whether the client is still there.
+        /// Returns whether the client is still connected.
         let isAwaited: () -> Bool
-        /// Begins the call; it has a place.
+        /// Starts the call, which has a place.
         let begin: () -> Void
-        /// Answers that there is none.
+        /// Rejects the call.
         let reject: () -> Void
     }
 
-    /// How long the first has waited when newcomers are refused.
-    static let turnsAwayAfter: TimeAmount = .milliseconds(500)
-    /// How many are refused for that within 50 ms.
-    static let turnedAwayAtOnce = 100
-    /// How long one waits at the most.
+    /// The waiting time of the first call above which new calls are rejected.
+    static let rejectionThreshold: TimeAmount = .milliseconds(500)
+    /// The maximum number of such rejections within 50 ms.
+    static let maximumRejections = 100
+    /// The maximum waiting time.
     static let longest: TimeAmount = .seconds(1)
-    /// How many wait, each with its request.
+    /// The maximum length of the queue. Each call in it holds its request.
     static let most = 8192
-    private static let lookInterval: TimeAmount = .milliseconds(50)
-    /// When to look whether the window has opened, where no call has ended.
+    private static let checkInterval: TimeAmount = .milliseconds(50)
+    /// The interval at which the adaptive limit is checked if no call completes.
     private static let windowInterval: TimeAmount = .milliseconds(1)
 
     private let places: InFlightLimit
     private let loop: any EventLoop
     private var window: AdaptiveConcurrencyLimit?
-    private var looksAtWindow = false
-    private var looks = false
+    private var isWindowCheckScheduled = false
+    private var isCheckScheduled = false
     private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
     private var isBeginning = false
     private var isStuck = false
-    private var turnedAway = 0
+    private var rejections = 0
 
-    /// Nobody waits. Where the loop's turns are not counted, there is no window.
+    /// Creates an empty queue. Without a tick counter there is no adaptive limit.
     init(for places: InFlightLimit, on loop: any EventLoop, tick: EventLoopTick?) {
         self.places = places
         self.loop = loop
         window = tick.map(AdaptiveConcurrencyLimit.init)
     }
 
-    /// How many wait.
+    /// The number of calls in the queue.
     var count: Int { calls.count }
-    /// How many have a place.
+    /// The number of admitted calls on this loop.
     private(set) var inFlight = 0
 
-    /// Gives a call a place at once, if there is one and nobody waits for it.
+    /// Admits a call at once if a place is free and the queue is empty.
     func admit() -> Bool {
-        window?.callHasCome()
-        return calls.isEmpty && windowIsOpen && takePlace()
+        window?.recordArrival()
+        return calls.isEmpty && isWindowOpen && takePlace()
     }
 
-    /// Whether calls have taken every place that is not kept for those that need no backend.
+    /// Whether all places are taken, except for the reserve for calls that need no backend.
     var hasNoPlace: Bool { places.inFlight >= places.most }
 
-    /// Gives a call that needs no backend one of the places that are kept for such calls.
+    /// Admits a call that needs no backend to the reserve.
     func admitToReserve() -> Bool {
         guard places.admitToReserve() else { return false }
         inFlight += 1
         return true
     }
 
-    /// A call has left its place.
+    /// Releases the place of a completed call.
     func leave() {
         inFlight -= 1
-        window?.callHasEnded()
+        window?.recordCompletion()
         places.leave()
     }
 
-    /// Has a call wait that was not admitted, or refuses it.
+    /// Queues a call that was not admitted, or rejects it.
     func enqueue(_ call: Call) {
         let now = loop.now
         if isStuck || calls.count >= Self.most { return reject(call, now) }
-        if let first = calls.first, now - first.since >= Self.turnsAwayAfter, turnedAway < Self.turnedAwayAtOnce {
-            turnedAway += 1
+        if let first = calls.first, now - first.since >= Self.rejectionThreshold, rejections < Self.maximumRejections {
+            rejections += 1
             return reject(call, now)
         }
         calls.append((call, now))
-        if !looks { lookLater() }
-        if !windowIsOpen { lookAtWindowLater() }
+        if !isCheckScheduled { scheduleCheck() }
+        if !isWindowOpen { scheduleWindowCheck() }
     }
 
-    /// Gives the places that there are to those that wait; to be asked when a call has left one.
+    /// Admits queued calls to free places. Called when a call has released its place.
     func beginNext() {
         isStuck = false
         beginWaiting()
     }
 
     private func beginWaiting() {
-        // A call may have ended before `begin` returns, so this is a loop and not a recursion.
+        // `begin` may complete a call before it returns, which would recurse without `isBeginning`.
         guard !calls.isEmpty, !isBeginning else { return }
         isBeginning = true
         defer { isBeginning = false }
         while let (call, _) = calls.first {
             if call.isAwaited() {
-                guard windowIsOpen else { return lookAtWindowLater() }
+                guard isWindowOpen else { return scheduleWindowCheck() }
                 guard takePlace() else { return }
                 calls.removeFirst()
                 call.begin()
@@ -123,24 +123,24 @@ final class AdmissionQueue {
         return true
     }
 
-    private var windowIsOpen: Bool {
+    private var isWindowOpen: Bool {
         window?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, most: places.most) ?? true
     }
 
-    private func lookAtWindowLater() {
-        guard !looksAtWindow else { return }
-        looksAtWindow = true
+    private func scheduleWindowCheck() {
+        guard !isWindowCheckScheduled else { return }
+        isWindowCheckScheduled = true
         loop.assumeIsolated().scheduleTask(in: Self.windowInterval) {
-            self.looksAtWindow = false
+            self.isWindowCheckScheduled = false
             self.beginWaiting()
         }
     }
 
-    // Places that calls on other loops have left are found here, and that nothing moves.
-    private func lookLater() {
-        looks = true
-        loop.assumeIsolated().scheduleTask(in: Self.lookInterval) {
-            self.turnedAway = 0
+    // This check detects places that calls on other loops have released, and a queue that does not move.
+    private func scheduleCheck() {
+        isCheckScheduled = true
+        loop.assumeIsolated().scheduleTask(in: Self.checkInterval) {
+            self.rejections = 0
             self.beginNext()
             let now = self.loop.now
             while let (call, since) = self.calls.first, now - since >= Self.longest {
@@ -148,9 +148,10 @@ final class AdmissionQueue {
                 self.isStuck = true
                 self.reject(call, now)
             }
-            // Only here: what begins or is refused above may bring the next request of its connection.
-            self.looks = false
-            if !self.calls.isEmpty { self.lookLater() }
+            // Reset `isCheckScheduled` only here: a call that begins or is rejected above may bring the next request of
+            // its connection.
+            self.isCheckScheduled = false
+            if !self.calls.isEmpty { self.scheduleCheck() }
         }
     }
 }

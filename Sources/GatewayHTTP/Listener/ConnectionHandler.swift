@@ -2,9 +2,10 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// The last handler of a client connection: translates channel events for `ConnectionStateMachine`, and starts the calls.
+/// The last channel handler of an HTTP/1.1 client connection. It reports channel events to `ConnectionStateMachine`,
+/// performs the returned actions, and starts the calls.
 ///
-/// Loop-bound. A call owns its handler until it is answered, so that a client that leaves changes nothing for the call.
+/// Loop-bound. A call keeps its handler alive until it completes, so that a client that disconnects does not affect it.
 final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
@@ -23,13 +24,13 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private var isAdvancing = false
     private var holdsRead = false
 
-    /// A handler for one connection of `peer`, on the loop's thread.
+    /// Creates the handler of one connection. Call it on the connection's event loop.
     ///
     /// - Parameters:
-    ///   - trustedProxy: by what the peer is believed; nil where it is not.
-    ///   - opened: when it was accepted; nil is now.
-    ///   - isEncrypted: whether nobody on the way can read it.
-    ///   - isProxied: whether a proxy has announced the peer by the PROXY protocol.
+    ///   - trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
+    ///   - opened: The time when the connection was accepted; nil means now.
+    ///   - isEncrypted: Whether the connection is encrypted between the client and this machine or its proxy.
+    ///   - isProxied: Whether a proxy has reported the peer through the PROXY protocol.
     init(
         loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, opened: NIODeadline? = nil,
         isEncrypted: Bool = false, isProxied: Bool = false
@@ -43,16 +44,16 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 
-    /// Has the next answer be the last.
+    /// Makes the next response the last one.
     func announceEnd() { machine.announceEnd() }
 
-    /// Ends the connection after the request that is in it, or at once.
+    /// Closes the connection after its current request, or at once if there is none.
     func drain() {
         machine.drain()
         advance()
     }
 
-    /// Cuts the connection. A call that is served goes on.
+    /// Closes the connection at once. A call in progress continues.
     func cut() { context?.close(promise: nil) }
 
     func evict() { context?.channel.closeWithoutWaiting() }
@@ -92,10 +93,10 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         context.fireChannelWritabilityChanged()
     }
 
-    // A reset connection has nobody to be told of it.
+    // An error such as a reset leaves no client to respond to.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    // Back-pressure: while a call is served and more has arrived, the socket is left unread.
+    // Back-pressure: the socket is not read while a call is in progress and further bytes are buffered.
     func read(context: ChannelHandlerContext) {
         if machine.wantsBytes, context.channel.isWritable {
             context.read()
@@ -114,12 +115,12 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         loop.leave(self)
     }
 
-    // Calls may be answered before `serve` returns, so this is a loop and not a recursion.
+    // A call may complete before `serve` returns, which would recurse without `isAdvancing`.
     private func advance() {
         guard !isAdvancing else { return }
         isAdvancing = true
         defer { isAdvancing = false }
-        // A client that does not read its answers gets no more of them.
+        // No further request is served while the client does not read its responses.
         while let context, context.channel.isWritable || machine.isEnding, carryOut(machine.next(), context) {}
         if let context, let fault = memory.set(machine.heldBytes).fault { _ = carryOut(machine.reject(fault), context) }
         updateDeadline()
@@ -129,7 +130,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         }
     }
 
-    // Says whether to ask for the next action.
+    // Returns whether the caller should ask for the next action.
     private func carryOut(_ action: ConnectionStateMachine.Action, _ context: ChannelHandlerContext) -> Bool {
         switch action {
         case .wait:
@@ -157,7 +158,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
                 begin: { self.begin(framed) },
                 reject: {
                     let id = self.loop.ids.next()
-                    self.respond(self.loop.answerToOneTooMany(id), id: id)
+                    self.respond(self.loop.overloadResponse(id), id: id)
                 }))
     }
 
@@ -193,7 +194,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenComplete { _ in self.conclude() }
     }
 
-    // Closes our side first: a close with unread bytes would be a reset, and could cost the client the answer.
+    // The output is closed first: closing a socket with unread bytes would send a reset and could lose the response.
     private func conclude() {
         let isAwaited = machine.concluded()
         context?.close(mode: isAwaited ? .output : .all, promise: nil)
@@ -212,7 +213,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         let deadline: NIODeadline? =
             switch running {
             case .none: nil
-            // What went before a connection could carry requests counts.
+            // The deadline includes the time before the connection could carry requests.
             case .firstByte: opened + deadlines.head
             case .head: now + deadlines.head
             case .idle: now + loop.idleTime

@@ -2,29 +2,30 @@ public import GatewayCore
 internal import NIOCore
 internal import Synchronization
 
-/// Counts the connections of one listener or several, in all and by peer. Asked once a connection, from any loop.
+/// The limits on the connections of one or more listeners, in total, for each peer and for each IPv6 network. It is
+/// used from any loop, once for each connection.
 ///
-/// Where connections are nearly as many as there may be, an idle one is closed for each newcomer (`ConnectionLimit+Eviction`).
+/// When the total is nearly reached, an idle connection is closed for each new one (`ConnectionLimit+Eviction`).
 public final class ConnectionLimit: Sendable {
-    /// What becomes of a new connection.
+    /// The decision on a new connection.
     enum Admission {
         /// The connection is counted.
         case admitted
         /// The connection is counted, and an idle one should be closed.
         case admittedNearlyFull
-        /// The connection is not counted: there are as many as there may be.
+        /// The connection is not counted, because the total is reached.
         case full
-        /// The connection is not counted: its peer or the peer's network has as many as it may have.
+        /// The connection is not counted, because its peer or the network of its peer has reached its limit.
         case tooManyOfPeer
     }
 
     private struct Counts {
         var total = 0
-        /// Connections of `total` that were told to close for others.
+        /// The number of connections within `total` that are being closed for others.
         var closing = 0
         var watch = PeakDetector(least: 128)
         var byPeer: [Peer.Address: Int] = [:]
-        /// IPv6 alone: there, one client may have many addresses.
+        /// Connections by network, only for IPv6, where one client may have many addresses.
         var byNetwork: [Peer.Address: Int] = [:]
 
         mutating func acquire(for owner: Peer?, atMost most: Int) -> Bool {
@@ -49,40 +50,40 @@ public final class ConnectionLimit: Sendable {
         }
     }
 
-    /// As many connections as so many peers may have, one IPv6 network may have.
+    /// The connection limit of an IPv6 network, as a multiple of the limit of a peer.
     private static let peersPerNetwork = 4
 
-    /// Connections that were one too many.
+    /// The number of rejected connections.
     public let refused = Counter()
-    /// Idle connections that were closed to make room for others.
+    /// The number of idle connections that were closed to make room for others.
     public let evicted = Counter()
     /// The memory that incomplete requests on these connections hold.
     public let requestMemory: RequestMemory
     private let trimmer = HeapTrimmer()
     private let limits: ListenerConfiguration.Connections
-    /// Beyond so many connections idle ones are closed.
+    /// The number of connections above which idle connections are closed.
     private let nearlyFull: Int
     private let counts = Mutex(Counts())
-    private let isBeyond = Atomic(false)
-    /// One of each event loop.
+    private let isAboveThreshold = Atomic(false)
+    /// The idle connections of each event loop.
     let idleConnections = Mutex<[NIOLoopBound<IdleConnections>]>([])
 
-    /// None yet, and at most so many.
+    /// Creates limits with no connections counted.
     public init(_ limits: ListenerConfiguration.Connections) {
         self.limits = limits
         nearlyFull = limits.total / 10 * 9 + limits.total % 10 * 9 / 10
         requestMemory = RequestMemory(limit: limits.requestMemory)
     }
 
-    /// Whether connections are nearly as many as there may be. From any thread, without a lock.
-    var isNearlyFull: Bool { isBeyond.load(ordering: .relaxed) }
+    /// Whether the total is nearly reached. May be read from any thread, without a lock.
+    var isNearlyFull: Bool { isAboveThreshold.load(ordering: .relaxed) }
 
-    /// Counts a connection in, if it may be there.
+    /// Counts a connection in if the limits allow it.
     ///
-    /// - Parameter owner: whose it is; nil where it counts into the total alone.
+    /// - Parameter owner: The peer that the connection counts for; nil counts it in the total only.
     func admit(_ owner: Peer?) -> Admission {
         counts.withLock { counts in
-            // First: a peer that has all it may have must not have the connections of others closed.
+            // The peer's limit comes first: a peer at its limit must not cause the eviction of other connections.
             guard counts.acquire(for: owner, atMost: limits.perPeer) else { return .tooManyOfPeer }
             guard counts.total - counts.closing < limits.total else {
                 counts.refund(of: owner)
@@ -106,7 +107,7 @@ public final class ConnectionLimit: Sendable {
         if hasFallen { trimmer.schedule() }
     }
 
-    /// Notes that an admitted connection, which is still counted, is about to be released for another.
+    /// Records that an admitted connection is being closed for another. It stays counted until `release`.
     func noteEviction() {
         evicted.add()
         counts.withLock { counts in
@@ -115,17 +116,17 @@ public final class ConnectionLimit: Sendable {
         }
     }
 
-    /// Counts a connection in the total as somebody's as well; false if it is one too many of that one's.
+    /// Counts a connection, which is already in the total, for a peer. Returns false if the peer has reached its limit.
     func attribute(to owner: Peer) -> Bool {
         counts.withLock { $0.acquire(for: owner, atMost: limits.perPeer) }
     }
 
-    /// Counts it as nobody's again.
+    /// Reverts `attribute(to:)`.
     func endAttribution(to owner: Peer) { counts.withLock { $0.refund(of: owner) } }
 
     private func note(_ counts: Counts) -> Bool {
-        let isBeyond = counts.total - counts.closing > nearlyFull
-        if isBeyond != isNearlyFull { self.isBeyond.store(isBeyond, ordering: .relaxed) }
-        return isBeyond
+        let isAboveThreshold = counts.total - counts.closing > nearlyFull
+        if isAboveThreshold != isNearlyFull { self.isAboveThreshold.store(isAboveThreshold, ordering: .relaxed) }
+        return isAboveThreshold
     }
 }

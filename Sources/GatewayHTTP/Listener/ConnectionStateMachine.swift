@@ -1,25 +1,34 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// Decides what a connection does next: one request after the other, one answer each, and an end that the client can see.
+/// The state machine of an HTTP/1.1 server connection. Requests are served one at a time, in order.
 ///
-/// A value; the channel handler tells it what happened and carries out what it says.
+/// It does not touch the channel: `ConnectionHandler` reports events and performs the returned actions.
+///
+/// - `reading`: Waits for a request or receives one. → `serving` with a complete request; → `concluding` after a fault
+///   or a timeout; or the connection closes.
+/// - `serving`: The request pipeline processes a request. → `reading` when the response is written and the connection
+///   persists; → `concluding` when it is the last response.
+/// - `concluding`: The last response is being written and input is discarded. → `lingering` when it is written; or the
+///   connection closes if the client sends too much or the deadline expires.
+/// - `lingering`: The output is closed and input is discarded until the client closes, sends too much, or the deadline
+///   expires. The connection then closes.
 struct ConnectionStateMachine {
-    /// What to do now.
+    /// The action that the handler performs.
     enum Action {
-        /// Nothing, until something happens.
+        /// Do nothing until the next event.
         case wait
-        /// Write `100 Continue`, and ask again.
+        /// Write `100 Continue` and call `next()` again.
         case sendContinue
-        /// Serve the request, report `answering()`, and ask again.
+        /// Serve the request, report the response with `answering()`, and call `next()` again.
         case serve(FramedRequest)
-        /// Write the one answer to what is no request; the connection ends after it.
+        /// Write the response to an invalid request. It is the last one of the connection.
         case reject(FramingError, omitsBody: Bool)
         /// Close the connection at once.
         case close
     }
 
-    /// Which deadline runs. A new one starts whenever the value changes.
+    /// The deadline that currently applies. The timer restarts whenever the value changes.
     enum Deadline: Equatable {
         case none
         case firstByte
@@ -32,17 +41,17 @@ struct ConnectionStateMachine {
     }
 
     private enum State {
-        /// Between requests or within one.
+        /// No request is in progress, or one is being received.
         case reading
-        /// A request is with the way of a call.
+        /// The request pipeline processes a request.
         case serving(ResponseContext)
-        /// The last answer is on its way out.
+        /// The last response is being written.
         case concluding
-        /// The last answer is out, and our side closed; what still comes is thrown away.
+        /// The last response is written and the output is closed. Input is discarded.
         case lingering
     }
 
-    /// What of a request's head decides how its answer is written.
+    /// The properties of a request that affect its response.
     private struct ResponseContext {
         let omitsBody: Bool
         let keepsAlive: Bool
@@ -55,7 +64,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The most bytes that are thrown away while lingering.
+    /// The maximum number of bytes that are discarded in `lingering`.
     private static let lingerBytes = 256 * 1024
 
     private var framer: RequestFramer
@@ -64,20 +73,21 @@ struct ConnectionStateMachine {
     private var discardedBytes = 0
     private var inputClosed = false
     private var isDraining = false
-    private var isLeaving = false
+    private var announcesClose = false
 
-    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
+    /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
     init(limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil) {
         framer = RequestFramer(limits: limits, trustedProxy: source)
     }
 
-    /// Whether more bytes are of use: not while a call is served and the next request has begun to arrive.
+    /// Whether the handler should read from the socket. False while a call is in progress and further bytes are
+    /// buffered.
     var wantsBytes: Bool {
         if case .serving = state { return framer.bufferedBytes == 0 }
         return true
     }
 
-    /// The deadline that runs now.
+    /// The deadline that applies to the current state.
     var deadline: Deadline {
         switch state {
         case .serving: .none
@@ -92,7 +102,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The memory that a request holds which is not complete.
+    /// The memory that an incomplete request holds, in bytes.
     var heldBytes: Int {
         switch state {
         case .reading: framer.heldBytes
@@ -100,14 +110,14 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The request that is being read is refused: there is no memory for it.
+    /// Rejects the incomplete request because it exceeds the memory limit.
     mutating func reject(_ fault: FramingError) -> Action {
         state = .concluding
         framer.reject(fault)
         return .reject(fault, omitsBody: framer.isHead)
     }
 
-    /// Bytes came. `next()` says what they amount to.
+    /// Processes received bytes. Call `next()` afterwards.
     mutating func received(_ bytes: ByteBuffer) {
         switch state {
         case .reading, .serving: framer.feed(bytes)
@@ -115,16 +125,16 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The client will send no more; it may still wait for answers.
+    /// Records that the client has closed its output. It may still wait for responses.
     mutating func closedInput() { inputClosed = true }
 
-    /// The next answer is the last one, and says so.
-    mutating func announceEnd() { isLeaving = true }
+    /// Makes the next response the last one. It then contains `Connection: close`.
+    mutating func announceEnd() { announcesClose = true }
 
-    /// The connection shall end as soon as nothing of a request is in it.
+    /// Starts draining: the connection closes as soon as no request is in progress.
     mutating func drain() { isDraining = true }
 
-    /// What to do now; to be asked after every event, and after every action but `wait` and `close`.
+    /// Returns the next action. Call it after every event, and after every action except `wait` and `close`.
     mutating func next() -> Action {
         switch state {
         case .serving:
@@ -134,11 +144,12 @@ struct ConnectionStateMachine {
         case .lingering:
             return inputClosed || discardedBytes > Self.lingerBytes ? .close : .wait
         case .reading:
-            // A new connection was made for a request, which may be on its way; a kept one has been told by its last answer.
+            // A new connection may have a request on its way. The last response on a kept connection announced the
+            // close.
             if isDraining, framer.progress == .untouched, answered > 0 { return .close }
             switch framer.next() {
             case .needMore:
-                // Half a request that will never be whole has no one to be answered.
+                // An incomplete request at the end of the input gets no response.
                 return inputClosed ? .close : .wait
             case .continueExpected:
                 return .sendContinue
@@ -152,22 +163,22 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The answer to the served request is there; says how to write it, nil where none is awaited.
+    /// Completes the request in progress. Returns how to write its response; nil if no request is in progress.
     mutating func answering() -> ResponseWriter.Framing? {
         guard case .serving(let request) = state else { return nil }
         answered += 1
-        let isLast = !request.keepsAlive || isDraining || isLeaving || (inputClosed && framer.bufferedBytes == 0)
+        let isLast = !request.keepsAlive || isDraining || announcesClose || (inputClosed && framer.bufferedBytes == 0)
         state = isLast ? .concluding : .reading
         return ResponseWriter.Framing(
             omitsBody: request.omitsBody, connection: isLast ? .closed : request.isVersion11 ? .kept : .keptExplicitly)
     }
 
-    /// Whether the answer just written is the last one.
+    /// Whether the last response is being written.
     var isConcluding: Bool {
         if case .concluding = state { true } else { false }
     }
 
-    /// Whether nothing more will be answered.
+    /// Whether no further request will be served.
     var isEnding: Bool {
         switch state {
         case .concluding, .lingering: true
@@ -175,21 +186,21 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The last answer has left. Says whether there is still a client to wait for.
+    /// Records that the last response is written. Returns whether the client still has to close its side.
     mutating func concluded() -> Bool {
         guard isConcluding else { return false }
         state = .lingering
         return !inputClosed
     }
 
-    /// The running deadline has passed.
+    /// Returns the action for an expired deadline.
     mutating func deadlinePassed() -> Action {
         switch deadline {
         case .none: return .wait
         case .firstByte, .lastChance, .idle, .lastAnswer, .linger: return .close
         case .head, .body:
             state = .concluding
-            let part = framer.progress == .body ? "the body did not come in time" : "the head did not come in time"
+            let part = framer.progress == .body ? "the body did not arrive in time" : "the head did not arrive in time"
             return .reject(FramingError(code: .requestTimeout, detail: part), omitsBody: framer.isHead)
         }
     }

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// The value of `Date` (RFC 9110, section 5.6.7), written anew only when the second changes.
+/// A cache for the value of the `Date` field (RFC 9110, section 5.6.7), formatted once a second.
 struct DateField {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
@@ -13,7 +13,7 @@ struct DateField {
 
     init(clocks: Clocks) { self.clocks = clocks }
 
-    /// The present second as `Sat, 21 Nov 2026 07:00:00 GMT`.
+    /// Returns the current time in the form `Sat, 21 Nov 2026 07:00:00 GMT`.
     mutating func current() -> [UInt8] {
         let now = clocks.wall()
         if now.seconds != second {
@@ -24,7 +24,7 @@ struct DateField {
     }
 
     private static func format(_ time: WallTime) -> String {
-        // RFC 3339 holds the same parts in other places: 2026-11-21T07:00:00.000000Z.
+        // RFC 3339 contains the same parts in a different order: 2026-11-21T07:00:00.000000Z.
         let parts = time.description
         func part(_ from: Int, _ length: Int) -> Substring { parts.dropFirst(from).prefix(length) }
         // The epoch was a Thursday.

@@ -6,20 +6,20 @@ public import NIOPosix
 extension Listener {
     private static let backlog: CInt = 4096
     private static let acceptPause = TimeAmount.milliseconds(200)
-    // A request nearly always fits, and four of them bound what is read ahead of a served call.
+    // This holds nearly every request. Four such buffers bound the read-ahead during a call.
     private static let readBytes = 2048
 
-    /// Binds the address and accepts connections from then on.
+    /// Binds the address and starts to accept connections.
     ///
     /// - Parameters:
-    ///   - configuration: Where, and within which limits.
-    ///   - serving: What answers the requests; called on the loop of the connection.
-    ///   - group: Connections are spread over its loops. It must outlive the listener.
-    ///   - clocks: The wall clock is that of `Date`.
-    ///   - caps: Counts connections for several listeners; unless given, this one counts for itself.
-    ///   - inherited: A socket that listens at the address already and is not this process's alone; unless given, one is made.
-    ///     Of a Unix socket the file then stays where it is.
-    /// - Throws: What the system says if the address cannot be had; `ListenerError` for the path of a Unix socket.
+    ///   - configuration: The address and the limits.
+    ///   - serving: The request pipeline. It is called on the event loop of the connection.
+    ///   - group: The event loops for the connections. It must outlive the listener.
+    ///   - clocks: The clocks. The wall clock provides the `Date` field.
+    ///   - caps: The connection limits that several listeners share; nil creates limits for this listener.
+    ///   - inherited: A listening socket for the address from another process; nil binds a new one. With an inherited
+    ///     Unix socket, the listener never removes the socket file.
+    /// - Throws: The system's error if the address cannot be bound, or a `ListenerError` for the path of a Unix socket.
     public static func start(
         configuration: ListenerConfiguration, serving: any RequestResponder, group: MultiThreadedEventLoopGroup,
         clocks: Clocks = .system, caps: ConnectionLimit? = nil, inherited: CInt? = nil
@@ -30,7 +30,7 @@ extension Listener {
         configuration.caps = caps
         switch configuration.address {
         case .tcp(let host, let port):
-            // Resolving may block.
+            // Name resolution may block.
             let address = try await NIOThreadPool.singleton.runIfActive {
                 try SocketAddress.makeAddressResolvingHost(host, port: port)
             }
@@ -57,7 +57,7 @@ extension Listener {
                 (file, descriptor) = (made, made.descriptor)
             }
             let loops = try await makeLoops(configuration, serving, group, true, clocks)
-            // The bootstrap owns the descriptor from here on, also where it fails.
+            // The bootstrap owns the descriptor from here on, even if it fails.
             let channel = try await bootstrap(configuration, group, loops, caps).withBoundSocket(descriptor).get()
             return Listener(
                 channel: channel, localAddress: try SocketAddress(unixDomainSocketPath: path), loops: loops,
@@ -89,20 +89,21 @@ extension Listener {
         ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // Where the system has no descriptor left, others may be closed a moment later; the bootstrap's own pause is a second.
+            // After a lack of file descriptors, others may be closed soon; the default pause of the bootstrap is one
+            // second.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
                         AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in acceptPause })
                 }
             }
-            // A client that half-closes after its request still gets its answer.
+            // A client that half-closes after its request still receives its response.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readBytes))
             .childChannelInitializer { channel in admit(channel, caps, loops) }
     }
 
-    // On the connection's loop. An error closes the connection at once.
+    // Runs on the connection's loop. An error closes the connection at once.
     private static func admit(
         _ channel: any Channel, _ caps: ConnectionLimit, _ loops: [NIOLoopBound<ListenerLoop>]
     ) -> EventLoopFuture<Void> {
@@ -112,7 +113,7 @@ extension Listener {
         else { return eventLoop.makeFailedFuture(ConnectionRejected()) }
         let trust = loop.value.configuration.trust
         let isProxy = trust.includes(peer)
-        // A listener for proxies that announce their clients is for nobody else: who is not listed is not heard.
+        // A listener with the PROXY protocol accepts only trusted proxies.
         guard isProxy || trust.source != .proxyProtocol else { return eventLoop.makeFailedFuture(ConnectionRejected()) }
         return caps.admit(isProxy ? nil : peer, on: eventLoop).flatMapThrowing { isAdmitted in
             guard isAdmitted else { throw ConnectionRejected() }
@@ -133,5 +134,6 @@ extension Listener {
     }
 }
 
-/// Closes an accepted connection that is one too many, or of nobody that is taken, or whose peer is gone already; nobody reads it.
+/// The error that closes a connection that is not admitted: a limit is reached, the peer is not trusted, or the peer
+/// has already disconnected.
 private struct ConnectionRejected: Error {}

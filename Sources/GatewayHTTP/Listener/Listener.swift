@@ -1,16 +1,17 @@
 public import Gateway
 public import NIOCore
 
-/// A listener of HTTP/1.1, and of HTTP/2 where it is configured: frames requests, hands them to the way of a call on the connection's own event loop, writes answers.
+/// A listener for HTTP/1.1, and HTTP/2 if configured. It parses requests, runs the request pipeline on the event loop
+/// of the connection, and writes responses.
 public final class Listener: Sendable {
-    /// The address that is listened on; for port 0 in the configuration, with the port that was free.
+    /// The bound address. If the configured port is 0, it contains the port that the system chose.
     public let localAddress: SocketAddress
 
     private let channel: any Channel
     let loops: [NIOLoopBound<ListenerLoop>]
     private let socketFile: UnixSocketFile?
 
-    /// The TCP port, nil for a Unix socket.
+    /// The TCP port; nil for a Unix socket.
     public var port: Int? { localAddress.port }
 
     init(
@@ -23,15 +24,16 @@ public final class Listener: Sendable {
         self.socketFile = socketFile
     }
 
-    /// Stops taking new connections; those that are there go on. May be called from any thread, and more than once.
+    /// Stops accepting connections; open connections continue. May be called from any thread, and more than once.
     public func stopAccepting() {
         socketFile?.remove()
         channel.close(promise: nil)
     }
 
-    /// Has the calls that begin from now on served by another. Those that are under way end as they began.
+    /// Replaces the request pipeline for calls that start from now on. Calls in progress complete with the previous
+    /// one.
     ///
-    /// Each loop has its own reference, so that no call takes a lock for it. Returns when every loop has the new one.
+    /// Each loop has its own reference, so that calls need no lock. Returns when every loop uses the new pipeline.
     public func serve(by serving: any RequestResponder) async {
         await onAllLoops { loop in
             loop.serving = serving
@@ -39,8 +41,9 @@ public final class Listener: Sendable {
         }
     }
 
-    /// Has clients leave in good order while they are still served: each answer from now on says `Connection: close`, and a
-    /// request that is on its way on a kept connection does not meet its end. New connections are taken until `drain`.
+    /// Asks clients to close their connections while requests are still served. Every response from now on contains
+    /// `Connection: close`, so that no request is lost on a persistent connection that closes. New connections are
+    /// accepted until `drain`.
     public func announceEnd() async {
         await onAllLoops { loop in
             loop.announceEnd()
@@ -48,28 +51,31 @@ public final class Listener: Sendable {
         }
     }
 
-    /// Ends the listener in good order.
+    /// Drains the listener and stops it.
     ///
-    /// No new connections; idle ones are closed; a request that has begun to arrive, and a call that is served, is answered
-    /// with `Connection: close`. Returns when nothing is left. At the deadline what is left is cut; calls then still go on,
-    /// as they are never cancelled, but no client is told of their end: `finishCalls` waits for it.
+    /// No connection is accepted any more and idle connections are closed. A request that has begun to arrive, and a
+    /// call in progress, gets a response with `Connection: close`. Returns when no connection is left. At the deadline
+    /// the remaining connections are closed. Their calls continue, because calls are never cancelled; `finishCalls`
+    /// waits for them.
     public func drain(deadline: NIODeadline) async {
-        // Whoever was accepted is let in first: with the listening socket NIO closes those whose pipeline is still being made.
+        // NIO closes connections whose pipeline is still being set up together with the listening socket, so wait for
+        // them.
         try? await channel.setOption(.autoRead, value: false).get()
         await onAllLoops { $0.eventLoop.makeSucceededVoidFuture() }
         try? await channel.eventLoop.submit {}.get()
         stopAccepting()
-        // An error would say only that it is closed already.
+        // An error only means that the channel is closed already.
         try? await channel.closeFuture.get()
         await onAllLoops { $0.drain(until: deadline) }
     }
 
-    /// Returns when every call has come to its end, or at the deadline: for what `drain` cut, once the backend is out of reach.
+    /// Returns when all calls have completed, or at the deadline. Use it after `drain` for calls whose connection is
+    /// closed, once the backend client is shut down.
     public func finishCalls(deadline: NIODeadline) async {
-        await onAllLoops { $0.endOfCalls(by: deadline) }
+        await onAllLoops { $0.allCallsCompleted(by: deadline) }
     }
 
-    /// Ends the listener and cuts all connections.
+    /// Stops the listener and closes all connections at once.
     public func close() async { await drain(deadline: .uptimeNanoseconds(0)) }
 
     private func onAllLoops(_ work: @escaping @Sendable (ListenerLoop) -> EventLoopFuture<Void>) async {

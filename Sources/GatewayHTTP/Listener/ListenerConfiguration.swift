@@ -1,84 +1,89 @@
 public import NIOCore
 
-/// How a listener listens; the defaults are those of the product.
+/// The configuration of a listener. The defaults are those of the product.
 public struct ListenerConfiguration: Sendable {
-    /// Where to listen.
+    /// The address of a listener.
     public enum Address: Sendable, Hashable {
-        /// A TCP address: an IPv4 or IPv6 address or a host name, and a port; port 0 is any free one.
+        /// An IPv4 address, an IPv6 address or a host name, and a port. Port 0 selects a free port.
         case tcp(host: String, port: Int)
-        /// A Unix domain socket and its file mode.
+        /// The path of a Unix domain socket and its file mode.
         case unix(path: String, mode: UInt32 = 0o660)
     }
 
-    /// What a request may have; beyond it, it is refused and the connection closed.
+    /// The size limits of a request. A request that exceeds one is rejected and its connection closed.
     public struct Limits: Sendable, Hashable {
-        /// Bytes of the request line without its end: 414 beyond.
+        /// The maximum length of the request line without its line ending, in bytes (status 414).
         public var requestLine = 8 * 1024
-        /// Bytes of all field lines and the empty line: 431 beyond.
+        /// The maximum length of all field lines and the empty line, in bytes (status 431).
         public var headerBlock = 16 * 1024
-        /// Field lines: 431 beyond.
+        /// The maximum number of field lines (status 431).
         public var fields = 100
-        /// Bytes of the body, its transfer coding undone: 413 beyond.
+        /// The maximum length of the body after transfer decoding, in bytes (status 413).
         public var body = 16 * 1024
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// What time a peer has; absolute, so that dribbling bytes gains nothing.
+    /// The deadlines of a connection. They are absolute, so that a slow trickle of bytes does not extend them.
     public struct Deadlines: Sendable, Hashable {
-        /// From a request's first byte to the end of its head; and from the accepted connection, the handshake of TLS included,
-        /// to a first byte.
+        /// The time from the first byte of a request to the end of its head, and from the accepted connection to its
+        /// first byte, including the TLS handshake.
         public var head: TimeAmount = .seconds(10)
-        /// From the end of the head to the end of the body.
+        /// The time from the end of the head to the end of the body.
         public var body: TimeAmount = .seconds(30)
-        /// From an answer to the next request's first byte; a quarter of it while nine tenths of the connections are taken.
+        /// The time from a response to the first byte of the next request. It is divided by four while nine tenths of
+        /// the connections are in use.
         public var idle: TimeAmount = .seconds(60)
-        /// For a peer to close after the last answer, before the connection is cut; and for a request on a new connection while the
-        /// listener ends.
+        /// The time for the peer to close the connection after the last response. It is also the time for a request on
+        /// a new connection while the listener drains.
         public var linger: TimeAmount = .seconds(2)
 
-        /// The defaults.
+        /// Creates the default deadlines.
         public init() {}
     }
 
-    /// How many connections there may be; one more is closed at once, unless an idle one can be closed for it.
+    /// The connection limits. A connection that exceeds them is closed at once, unless an idle one can be closed for
+    /// it.
     public struct Connections: Sendable, Hashable {
-        /// In all. Where nine tenths of them are taken, an idle connection is closed for each new one.
+        /// The maximum number of connections. Above nine tenths of it, an idle connection is closed for each new one.
         public var total = 10_000
-        /// From one peer address (IPv6: one /64, and four times as many from one /56). Unix sockets are exempt, and so are listed proxies: where they say by the PROXY
-        /// protocol for whom a connection is, that address has it, and else the total alone bounds them.
+        /// The maximum number of connections of one peer address. For IPv6 it applies to a /64, and four times as many
+        /// are allowed for a /56. Unix sockets and trusted proxies are exempt, so that only `total` limits them. A
+        /// connection whose client was reported through the PROXY protocol counts for that client.
         public var perPeer = 200
-        /// Bytes of requests that are not complete, and of answers that clients do not take: 503 beyond, on all connections together.
+        /// The memory for incomplete requests and unread responses on all connections, in bytes. Requests beyond it get
+        /// status 503.
         public var requestMemory = 64 << 20
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// Where to listen.
+    /// The address of the listener.
     public var address: Address
-    /// Sizes.
+    /// The size limits.
     public var limits = Limits()
-    /// Times.
+    /// The deadlines.
     public var deadlines = Deadlines()
-    /// Numbers of connections.
+    /// The connection limits.
     public var connections = Connections()
-    /// The memory that incomplete requests hold; listeners that are given the same ``ConnectionLimit`` have one together.
+    /// The memory limit for incomplete requests. Listeners with the same ``ConnectionLimit`` share it.
     var requestMemory = RequestMemory()
-    /// Counts the connections; listeners that are given the same count together. Nil for a count of one's own.
+    /// The connection limits that several listeners share; nil creates limits for this listener.
     var caps: ConnectionLimit?
-    /// Calls in flight; listeners that are given the same count together. One more is answered 503 `overloaded`.
+    /// The limit on calls in flight, which several listeners may share. A call beyond it gets status 503, `overloaded`.
     public var calls = InFlightLimit()
-    /// The TLS that connections begin with; nil where they are in the clear.
+    /// The TLS configuration; nil disables TLS.
     public var tls: ServerTLS?
-    /// Whether HTTP/2 is spoken beside HTTP/1.1: agreed on by ALPN where there is TLS, with prior knowledge where there is none.
+    /// Whether HTTP/2 is supported besides HTTP/1.1: through ALPN with TLS, and with prior knowledge without TLS.
     public var speaksHTTP2 = false
-    /// Who is believed to speak for others; nobody unless given.
+    /// The trusted proxies; none by default.
     public var trust = TrustedProxies()
-    /// Whether credentials may travel in the clear beyond this machine. Where not, such calls are refused by the way of a call.
+    /// Whether credentials are accepted on unencrypted connections from other machines. If false, the request pipeline
+    /// rejects such calls.
     public var plaintextCredentials = false
 
-    /// A listener at the address, with the defaults for the rest.
+    /// Creates a configuration for the address, with the defaults for the rest.
     public init(address: Address) { self.address = address }
 }

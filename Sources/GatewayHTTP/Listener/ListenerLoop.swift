@@ -2,44 +2,44 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// Something on a client's connection that is told when the listener ends.
+/// A client connection that can be drained and closed by its listener.
 protocol ListenerConnection: AnyObject {
-    /// Has the next answer be the last.
+    /// Makes the next response the last one.
     func announceEnd()
-    /// Ends the connection after what is in it.
+    /// Closes the connection after its current requests.
     func drain()
-    /// Ends it at once.
+    /// Closes the connection at once.
     func cut()
-    /// Ends it at once while it is idle: another one needs its place.
+    /// Closes an idle connection at once to make room for another.
     func evict()
-    /// Whether the client has not read all of its last answer.
+    /// Whether the client has not yet read its last response completely.
     var hasUnsentBytes: Bool { get }
 }
 
-/// What the connections of one listener on one event loop share. Loop-bound: no lock anywhere.
+/// The state that the connections of one listener share on one event loop. Loop-bound, without locks.
 final class ListenerLoop {
     let eventLoop: any EventLoop
     let executor: EventLoopExecutor
-    /// What serves the calls that begin from now on.
+    /// The request pipeline for calls that start from now on.
     var serving: any RequestResponder
     let configuration: ListenerConfiguration
-    /// Whether a credential that comes this way may be judged.
+    /// Whether credentials on an unencrypted connection may be verified.
     let allowsCredentials: Bool
     var ids = CallIDGenerator()
     var answers: ResponseWriter
-    /// Calls for which there is no place yet.
+    /// The calls that wait for a place.
     let waiting: AdmissionQueue
-    /// The frames of HTTP/2 connections that wait to be handled.
+    /// The scheduler for the frames of HTTP/2 connections.
     let frames: FrameScheduler
-    /// Calls that `serve` has not answered, those of clients that left included.
+    /// The number of calls in progress, including those whose client has disconnected.
     var callsInFlight: Int { waiting.inFlight }
-    /// The connections of this event loop and of all listeners, by how long they are idle.
+    /// The idle connections of all listeners on this event loop.
     private let idleConnections: IdleConnections
     private let caps: ConnectionLimit
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
-    private var callsEnded: EventLoopPromise<Void>?
-    private var isLeaving = false
+    private var callsCompleted: EventLoopPromise<Void>?
+    private var announcesClose = false
     private var isOver = false
     private var accepted: UInt64 = 0
 
@@ -59,40 +59,40 @@ final class ListenerLoop {
         self.frames = FrameScheduler(on: eventLoop, tick: tick)
     }
 
-    /// By what a peer is believed for whom its requests are, and which traces they belong to; nil where it is not.
+    /// Returns the source of client addresses if the peer is a trusted proxy; nil if it is not.
     func trustedProxy(_ peer: Peer) -> TrustedProxies.Source? {
         configuration.trust.includes(peer) ? configuration.trust.source : nil
     }
 
-    /// Whether a credential may be judged that comes over a connection.
+    /// Returns whether credentials on a connection may be verified.
     ///
     /// - Parameters:
-    ///   - isEncrypted: whether nobody on the way can read the connection, by TLS here or by the word of a proxy.
-    ///   - isProxied: whether a listed proxy has made the connection for somebody else. Then it counts for nothing that the listener
-    ///     can be reached from this machine alone.
+    ///   - isEncrypted: Whether the connection is encrypted, by TLS here or as reported by a proxy.
+    ///   - isProxied: Whether a trusted proxy has opened the connection on behalf of a client. In that case it does not
+    ///     matter whether the listener is reachable only from this machine.
     func allowsCredentials(isEncrypted: Bool, isProxied: Bool) -> Bool {
         isEncrypted || (isProxied ? configuration.plaintextCredentials : allowsCredentials)
     }
 
-    /// What a connection of the peer may hold of the memory for incomplete requests.
+    /// Returns an account for the memory of a connection.
     func memoryAccount(of peer: Peer) -> RequestMemory.Account {
         RequestMemory.Account(
             of: configuration.requestMemory, part: configuration.trust.includes(peer) ? .proxy : .client)
     }
 
-    /// The request as the way of a call takes it, as that of the client behind the peer where the peer is believed.
+    /// Returns the request in the form of the request pipeline, on behalf of the client that a trusted proxy reports.
     func request(
         _ framed: FramedRequest, id: CallID, peer: Peer, allowsCredentials: Bool
     ) -> ReceivedRequest {
         let trust = configuration.trust
         guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust) else {
             var request = framed.received(id: id, peer: peer, allowsCredentials: allowsCredentials)
-            // A proxy of the PROXY protocol that speaks for itself, say.
+            // For example, a proxy with the PROXY protocol that opened the connection for itself.
             if !trust.proxies.isEmpty, trust.includes(peer) { request.countsByAddress = false }
             return request
         }
-        // The proxy knows how the client came, and this connection does not: a loopback address or TLS behind the proxy says nothing
-        // of the way before it. A proxy that says nothing does not say https.
+        // Only the proxy knows how the client is connected: a loopback address or TLS on this connection says nothing
+        // about the client's own connection. Without a report from the proxy, that connection counts as unencrypted.
         var request = framed.received(
             id: id, peer: origin.peer,
             allowsCredentials: origin.isEncrypted || configuration.plaintextCredentials)
@@ -100,69 +100,69 @@ final class ListenerLoop {
         return request
     }
 
-    /// Gives a call a place at once, if there is one for it. What the gateway answers by itself has places of its own where calls for
-    /// the backend have taken all others.
+    /// Admits a call if a place is free. If calls for the backend have taken all places, a call that needs no backend
+    /// is admitted to the reserve.
     func admit(_ framed: FramedRequest) -> Bool {
         if waiting.admit() { return true }
         guard waiting.hasNoPlace, !serving.needsBackend(framed.path) else { return false }
         return waiting.admitToReserve()
     }
 
-    /// The answer to a call that is one too many in flight.
-    func answerToOneTooMany(_ id: CallID) -> Response {
+    /// Returns the response to a call that exceeds the limit on calls in flight.
+    func overloadResponse(_ id: CallID) -> Response {
         serving.reject(
             Rejection(.overloaded, "too many calls are in flight", extra: .retryAfter(seconds: 1)), id: id)
     }
 
-    /// How long a connection is kept that is idle from now on.
+    /// The time for which a connection that becomes idle now is kept.
     var idleTime: TimeAmount {
         let usual = configuration.deadlines.idle
         return caps.isNearlyFull ? .nanoseconds(usual.nanoseconds / 4) : usual
     }
 
-    /// Adds a connection to those that may be closed while they are idle. Connections of listed proxies and of Unix sockets are closed
-    /// only where there is no other.
+    /// Adds a connection to those that may be closed while idle. Connections of trusted proxies and Unix sockets are
+    /// closed only if there is no other candidate.
     func idleEntry(for connection: any ListenerConnection, of peer: Peer) -> IdleConnections.Entry {
         let isExempt = peer.address == .local || configuration.trust.includes(peer)
         return idleConnections.add(connection, of: isExempt ? nil : peer.network)
     }
 
-    /// A connection is there.
+    /// Registers a new connection.
     func join(_ connection: any ListenerConnection) {
         connections[ObjectIdentifier(connection)] = connection
         accepted += 1
-        if isLeaving { connection.announceEnd() }
-        // It was accepted before the listener stopped, and got here after: its request may be on its way.
+        if announcesClose { connection.announceEnd() }
+        // The listener stopped while the connection was being set up. Its first request may be on its way.
         if isOver { connection.cut() } else if drained != nil { connection.drain() }
     }
 
-    /// How it stands.
+    /// A snapshot of the loop.
     var reading: ListenerStatistics {
         ListenerStatistics(
             connections: connections.count, calls: callsInFlight, waiting: waiting.count, accepted: accepted)
     }
 
-    /// A connection is gone; calls of it may go on.
+    /// Removes a closed connection. Its calls may continue.
     func leave(_ connection: any ListenerConnection) {
         connections[ObjectIdentifier(connection)] = nil
         checkDrained()
     }
 
-    /// `serve` has answered.
+    /// Records that a call has completed.
     func finishedCall() {
         waiting.leave()
-        if callsInFlight == 0 { callsEnded?.succeed() }
+        if callsInFlight == 0 { callsCompleted?.succeed() }
         checkDrained()
     }
 
-    /// Has every connection end after its next answer; those too that are still to come.
+    /// Makes all connections close after their next response, including connections that join later.
     func announceEnd() {
-        isLeaving = true
+        announcesClose = true
         for connection in connections.values { connection.announceEnd() }
     }
 
-    /// Ends all connections after what is in them, and cuts those that are left at the deadline. The future succeeds when no
-    /// connection and no call is left, or at the deadline. Asked again, the earlier deadline holds.
+    /// Drains all connections and closes the remaining ones at the deadline. The future succeeds when no connection and
+    /// no call is left, or at the deadline. With several calls of this function the earliest deadline applies.
     func drain(until deadline: NIODeadline) -> EventLoopFuture<Void> {
         let promise = drained ?? eventLoop.makePromise(of: Void.self)
         drained = promise
@@ -177,14 +177,15 @@ final class ListenerLoop {
         return promise.futureResult
     }
 
-    /// The future succeeds when `serve` has answered every call, those of connections that were cut included, or at the deadline.
-    func endOfCalls(by deadline: NIODeadline) -> EventLoopFuture<Void> {
+    /// Returns a future that succeeds when all calls have completed, including those of closed connections, or at the
+    /// deadline.
+    func allCallsCompleted(by deadline: NIODeadline) -> EventLoopFuture<Void> {
         if callsInFlight == 0 { return eventLoop.makeSucceededVoidFuture() }
-        let promise = callsEnded ?? eventLoop.makePromise(of: Void.self)
-        callsEnded = promise
+        let promise = callsCompleted ?? eventLoop.makePromise(of: Void.self)
+        callsCompleted = promise
         let timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-            // Who asks from now on waits anew.
-            self.callsEnded = nil
+            // Later callers wait on a new promise.
+            self.callsCompleted = nil
             promise.succeed()
         }
         promise.futureResult.whenComplete { _ in timer.cancel() }

@@ -1,19 +1,19 @@
 internal import NIOCore
 
-/// What there is to be said of a listener at one moment.
+/// A snapshot of a listener.
 public struct ListenerStatistics: Sendable, Hashable {
-    /// Connections that are open.
+    /// The number of open connections.
     public var connections = 0
-    /// Calls that are served, those of clients that left included.
+    /// The number of calls in progress, including those whose client has disconnected.
     public var calls = 0
-    /// Calls that wait to be served.
+    /// The number of calls in the admission queue.
     public var waiting = 0
-    /// Connections that were accepted since the start.
+    /// The number of connections accepted since the start.
     public var accepted: UInt64 = 0
 }
 
 extension Listener {
-    /// Asks every loop; returns when all have answered.
+    /// Collects the snapshots of all event loops.
     public func reading() async -> ListenerStatistics {
         await withTaskGroup { tasks in
             for loop in loops {

@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import NIOCore
 
 extension Peer {
-    /// The peer at a socket's other end, nil where the address is of no known family.
+    /// Creates the peer for a socket address; nil if its format is unknown.
     init?(_ address: SocketAddress) {
         switch address {
         case .unixDomainSocket:
@@ -21,7 +21,7 @@ extension Peer {
     }
 
     private init(v6 upper: UInt64, _ lower: UInt64, text: String) {
-        // An IPv4 client of a socket for both families (RFC 4291, section 2.5.5.2).
+        // A dual-stack socket reports IPv4 clients as IPv4-mapped addresses (RFC 4291, section 2.5.5.2).
         if upper == 0, lower >> 32 == 0xFFFF {
             self.init(v4: UInt32(truncatingIfNeeded: lower))
         } else {
@@ -29,7 +29,7 @@ extension Peer {
         }
     }
 
-    /// An IPv6 address; an IPv4-mapped one is IPv4.
+    /// Creates a peer from an IPv6 address. An IPv4-mapped address becomes IPv4.
     init?(v6 upper: UInt64, _ lower: UInt64) {
         var bytes = ByteBuffer()
         bytes.writeMultipleIntegers(upper, lower)
@@ -37,7 +37,7 @@ extension Peer {
         self.init(v6: upper, lower, text: text)
     }
 
-    /// An IPv4 address.
+    /// Creates a peer from an IPv4 address.
     init(v4 number: UInt32) {
         self.init(
             address: .v4(number),
@@ -52,7 +52,7 @@ extension Peer {
         bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether the address is this machine's own: loopback or a Unix socket.
+    /// Whether the peer is on this machine: a loopback address or a Unix socket.
     var isThisMachine: Bool {
         switch address {
         case .local: true

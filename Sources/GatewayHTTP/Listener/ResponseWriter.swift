@@ -2,23 +2,23 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// Turns answers into bytes: head and body in one buffer, written at once.
+/// A serializer for HTTP/1.1 responses. It puts head and body into one buffer.
 struct ResponseWriter {
-    /// What the connection adds to the answer's meaning.
+    /// The connection state that affects how a response is written.
     struct Framing {
-        /// Whether the request was HEAD, whose answer has no body (RFC 9110, section 9.3.2).
+        /// Whether the request was HEAD, so that the response has no body (RFC 9110, section 9.3.2).
         var omitsBody: Bool
-        /// What `Connection` says.
+        /// The content of the `Connection` field.
         var connection: Persistence
     }
 
-    /// What the client is told of the connection (RFC 9112, section 9).
+    /// The persistence of the connection, as announced to the client (RFC 9112, section 9).
     enum Persistence {
-        /// It stays, which HTTP/1.1 takes for granted.
+        /// The connection stays open, which is the default of HTTP/1.1.
         case kept
-        /// It stays, which HTTP/1.0 has to be told.
+        /// The connection stays open, which HTTP/1.0 requires to be explicit.
         case keptExplicitly
-        /// It closes after this answer.
+        /// The connection closes after this response.
         case closed
     }
 
@@ -29,7 +29,7 @@ struct ResponseWriter {
 
     init(clocks: Clocks) { date = DateField(clocks: clocks) }
 
-    /// The answer's bytes.
+    /// Returns the complete bytes of the response.
     mutating func bytes(
         of response: Response, id: CallID, framing: Framing, allocator: ByteBufferAllocator
     ) -> ByteBuffer {
@@ -67,13 +67,13 @@ struct ResponseWriter {
         }
     }
 
-    /// The date as text, for fields that are no bytes yet.
+    /// Returns the current date as text, for HTTP/2 header fields.
     mutating func dateText() -> String { String(decoding: date.current(), as: UTF8.self) }
 
-    /// RFC 9110, section 8.6: no Content-Length where the status alone says that there is no body.
+    /// Returns whether the status allows a body, and with it the field `Content-Length` (RFC 9110, section 8.6).
     static func mayHaveBody(_ status: Int) -> Bool { status >= 200 && status != 204 && status != 304 }
 
-    /// The reason phrases of RFC 9110, section 15, for the statuses that the gateway answers with.
+    /// Returns the reason phrase (RFC 9110, section 15) of a status that the gateway sends; empty for any other.
     private static func reason(_ status: Int) -> StaticString {
         switch status {
         case 200: "OK"

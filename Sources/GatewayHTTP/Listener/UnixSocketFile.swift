@@ -6,23 +6,25 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The file of a listening Unix domain socket: made with its mode, removed only while it is still ours.
+/// The file of a listening Unix domain socket. It is created with its final mode, and removed only if it was not
+/// replaced.
 package struct UnixSocketFile: Sendable {
-    /// The bound socket, for `listen`.
+    /// The file descriptor of the bound socket.
     package let descriptor: CInt
     private let path: String
     private let device: dev_t
     private let inode: ino_t
 
-    /// Binds a socket at the path. A socket file that nobody listens on is replaced; anything else there is an error.
+    /// Binds a socket at the path. A stale socket file is replaced; any other existing file is an error.
     ///
-    /// Makes blocking calls: for a thread that may wait.
+    /// Makes blocking calls; do not call on an event loop.
     package static func make(path: String, mode: UInt32) throws -> UnixSocketFile {
         let address = try SocketAddress(unixDomainSocketPath: path)
         try removeStale(path, address: address)
         let descriptor = try makeSocket()
         do {
-            // Linux makes the file with the descriptor's mode less the umask: never wider than asked, not even for a moment.
+            // Linux derives the file's mode from the descriptor's mode and the umask, so the mode is never too
+            // permissive.
             try check(fchmod(descriptor, mode), "fchmod")
             try check(address.withSockAddr { bind(descriptor, $0, socklen_t($1)) }, "bind")
             try check(chmod(path, mode), "chmod")
@@ -34,7 +36,7 @@ package struct UnixSocketFile: Sendable {
         }
     }
 
-    /// Removes the file, unless another one has taken its place.
+    /// Removes the file, unless another file has replaced it.
     package func remove() {
         guard let status = try? Self.status(of: path), status.st_dev == device, status.st_ino == inode else { return }
         unlink(path)
@@ -45,7 +47,7 @@ package struct UnixSocketFile: Sendable {
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw ListenerError.notASocket(path: path) }
         let descriptor = try makeSocket()
         defer { close(descriptor) }
-        // Only a refused connection says that nobody listens; any other failure may be a living listener's.
+        // Only ECONNREFUSED proves that no process listens. Any other error may come from a live listener.
         let isRejected = address.withSockAddr { connect(descriptor, $0, socklen_t($1)) } == -1 && errno == ECONNREFUSED
         guard isRejected else { throw ListenerError.inUse(path: path) }
         try check(unlink(path), "unlink")
@@ -69,14 +71,14 @@ package struct UnixSocketFile: Sendable {
     }
 }
 
-/// Why a Unix socket's path cannot be listened on.
+/// The reasons why a Unix socket cannot be created at a path.
 public enum ListenerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Something that is no socket has the path; it is left as it is.
+    /// The path exists and is not a socket. The file is not changed.
     case notASocket(path: String)
-    /// Another process listens there.
+    /// Another process listens on the path.
     case inUse(path: String)
 
-    /// What to do about it, in words for an operator.
+    /// The problem and its solution, for an operator.
     public var description: String {
         switch self {
         case .notASocket(let path): "\(path) is not a socket; move it away or choose another path"

@@ -1,23 +1,27 @@
 internal import NIOCore
 
-/// Reads the first message of a TLS client (RFC 8446, section 4.1.2) far enough to see which protocols it offers by ALPN (RFC 7301).
+/// A parser for the first message of a TLS client (RFC 8446, section 4.1.2). It reads the protocols that the client
+/// offers through ALPN (RFC 7301).
 ///
-/// A value without sockets. Bytes that are no such message are left to TLS itself, which answers them with an alert of its own.
+/// It holds no state and does not touch the channel. Bytes that are not a ClientHello are left to the TLS library,
+/// which sends its own alert.
 enum ClientHello {
-    /// What bytes amount to.
+    /// The result of parsing the first bytes of a connection.
     enum Reading: Equatable {
-        /// The message is not complete.
+        /// The message is incomplete; more bytes are needed.
         case incomplete
-        /// TLS may go on: the client offers one of the protocols, or none at all, or the bytes are no such message.
+        /// The handshake may continue: one of the offered protocols is supported, or the client offers none, or the
+        /// bytes are not a ClientHello.
         case acceptable
-        /// The client offers protocols, and none of them is spoken here.
+        /// The client offers protocols and the listener supports none of them.
         case noCommonProtocol
     }
 
-    /// The alert that answers it (RFC 7301, section 3.2), as a record: level fatal, `no_application_protocol`.
+    /// The TLS record with the fatal alert `no_application_protocol` (RFC 7301, section 3.2).
     static let noApplicationProtocol = ByteBuffer(bytes: [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x78])
 
-    /// A longer message is left to TLS: clients send some hundred bytes, some 2 KiB with keys for post-quantum exchanges.
+    /// The size limit of the parser, in bytes. A longer message is left to the TLS library. Usual clients send some
+    /// hundred bytes, or about 2 KiB with keys for post-quantum key exchange.
     private static let maximumBytes = 16 * 1024
 
     private enum Code {
@@ -26,13 +30,15 @@ enum ClientHello {
         static let applicationProtocols: UInt16 = 16
     }
 
-    /// Looks at the first bytes of a connection, and takes none of them.
-    static func reading(of bytes: ByteBuffer, spoken: [String]) -> Reading {
+    /// Parses the first bytes of a connection without consuming them.
+    ///
+    /// - Parameter supported: The protocols that the listener supports.
+    static func reading(of bytes: ByteBuffer, supported: [String]) -> Reading {
         if bytes.readableBytes > maximumBytes { return .acceptable }
         var (records, message) = (bytes, ByteBuffer())
         while true {
             if let length = message.getUInt24(at: message.readerIndex + 1), message.readableBytes >= 4 + length {
-                return offer(in: message, length: length, spoken: spoken)
+                return offer(in: message, length: length, supported: supported)
             }
             guard let type = records.getInteger(at: records.readerIndex, as: UInt8.self) else { return .incomplete }
             guard type == Code.handshakeRecord else { return .acceptable }
@@ -48,11 +54,11 @@ enum ClientHello {
         }
     }
 
-    private static func offer(in message: ByteBuffer, length: Int, spoken: [String]) -> Reading {
+    private static func offer(in message: ByteBuffer, length: Int, supported: [String]) -> Reading {
         var message = message
         guard message.readInteger(as: UInt8.self) == Code.clientHello, message.readSlice(length: 3) != nil,
             var hello = message.readSlice(length: length),
-            // The version, the random number, the session id, the cipher suites, the compression methods.
+            // Version, random, session id, cipher suites and compression methods.
             hello.readSlice(length: 2 + 32) != nil, hello.readVector(UInt8.self) != nil,
             hello.readVector(UInt16.self) != nil, hello.readVector(UInt8.self) != nil,
             var extensions = hello.readVector(UInt16.self)
@@ -61,7 +67,7 @@ enum ClientHello {
             guard type == Code.applicationProtocols else { continue }
             guard var names = value.readVector(UInt16.self), names.readableBytes > 0 else { return .acceptable }
             while let name = names.readVector(UInt8.self) {
-                if spoken.contains(where: { name.readableBytesView.elementsEqual($0.utf8) }) { return .acceptable }
+                if supported.contains(where: { name.readableBytesView.elementsEqual($0.utf8) }) { return .acceptable }
             }
             return names.readableBytes == 0 ? .noCommonProtocol : .acceptable
         }
@@ -76,7 +82,7 @@ extension ByteBuffer {
         return Int(upper) << 16 | Int(lower)
     }
 
-    /// Reads a length of that type and as many bytes (RFC 8446, section 3.4).
+    /// Reads a length of the given type and that number of bytes (RFC 8446, section 3.4).
     fileprivate mutating func readVector<Length: FixedWidthInteger>(_: Length.Type) -> ByteBuffer? {
         readLengthPrefixedSlice(as: Length.self)
     }

@@ -1,26 +1,27 @@
 package import NIOSSL
 internal import Synchronization
 
-/// TLS towards the backend, whose certificate is verified against its name. May be given other certificates while it serves.
+/// The TLS configuration of connections to the backend. It verifies the backend's certificate against its name. Its
+/// certificates can be replaced while connections are open.
 ///
-/// Used by all event loops. A lock is taken once a connection, never once a call.
+/// All event loops use it. Each new connection takes a lock; calls do not.
 public final class ClientTLS: Sendable {
-    /// Whom the backend's certificate has to be signed by, and who the gateway says that it is.
+    /// The trusted certificate authorities and the client certificate of the gateway.
     public struct Settings: Sendable {
-        /// The authorities that are trusted; nil is those of the system.
+        /// The trusted authorities; nil selects those of the system.
         var authorities: [NIOSSLCertificate]?
-        /// What the gateway answers with where the backend asks for a certificate.
+        /// The client certificate that is sent if the backend requests one.
         var identity: TLSIdentity?
 
-        /// The authorities of the system, and the gateway's own identity where the backend asks for one.
+        /// Creates settings that trust the authorities of the system.
         public init(identity: TLSIdentity? = nil) { self.identity = identity }
 
-        /// Authorities in PEM, and nobody else.
+        /// Creates settings that trust only the given authorities, in PEM. Throws `noAuthority` if there is none.
         public init(authorities: String, identity: TLSIdentity? = nil) throws(TLSConfigurationError) {
             self.identity = identity
             do {
                 let authorities = try NIOSSLCertificate.fromPEMBytes(Array(authorities.utf8))
-                // Without any, everybody would be refused: better said at once.
+                // An empty list would reject every backend; the error is reported here instead.
                 guard !authorities.isEmpty else { throw TLSConfigurationError.noAuthority }
                 self.authorities = authorities
             } catch {
@@ -30,27 +31,30 @@ public final class ClientTLS: Sendable {
     }
 
     private let context: Mutex<NIOSSLContext>
-    /// The name that the certificate must be for, where it is not that of the address.
+    /// The name that the certificate must be valid for; nil selects the host of the address.
     private let name: String?
 
-    /// TLS 1.2 and 1.3. Blocks for a moment: not for event loops.
+    /// Creates a configuration for TLS 1.2 and 1.3. Blocks briefly; do not call on an event loop.
     ///
-    /// - Parameter name: the name that the backend's certificate must be for, unless it is the host of its address.
+    /// - Parameter name: The name that the backend's certificate must be valid for; nil selects the host of its
+    ///   address.
     public init(_ settings: Settings, name: String? = nil) throws(TLSConfigurationError) {
         context = Mutex(try Self.context(settings))
         self.name = name
     }
 
-    /// Goes by other certificates from the next connection on. Blocks for a moment.
+    /// Replaces the certificates for all connections made from now on. Blocks briefly; do not call on an event loop.
     public func replace(_ settings: Settings) throws(TLSConfigurationError) {
         let new = try Self.context(settings)
         context.withLock { $0 = new }
     }
 
-    /// The handler of one connection to a host. A host that is an address is verified by the addresses of the certificate.
+    /// Returns the TLS handler of one connection to the host. If the host is an IP address, the certificate must
+    /// contain that address.
     package func handler(host: String) throws -> NIOSSLClientHandler {
         let name = name ?? host
-        // An address has no place in SNI (RFC 6066, section 3), and is then taken from the connection.
+        // SNI does not allow addresses (RFC 6066, section 3). NIOSSL then verifies the remote address of the
+        // connection.
         let isAddress = name.contains(":") || name.allSatisfy { $0.isNumber || $0 == "." }
         return try NIOSSLClientHandler(
             context: context.withLock { $0 }, serverHostname: isAddress ? nil : name)
@@ -71,9 +75,9 @@ public final class ClientTLS: Sendable {
 }
 
 extension ClientTLS: Hashable {
-    /// The same one; what it goes by may change.
+    /// Compares by identity, because the certificates of an instance can change.
     public static func == (left: ClientTLS, right: ClientTLS) -> Bool { left === right }
 
-    /// By identity.
+    /// Hashes the identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -2,12 +2,12 @@ public import GatewayCore
 internal import NIOSSL
 internal import Synchronization
 
-/// The TLS of a listener: who it says that it is. May be given another identity while it serves.
+/// The TLS configuration of a listener. Its identity can be replaced while connections are open.
 ///
-/// Used by any number of listeners, from any thread. A lock is taken once a connection, never once a call.
+/// Several listeners can share it, on any thread. Each new connection takes a lock; calls do not.
 public final class ServerTLS: Sendable {
-    /// The suites of TLS 1.2: forward secrecy and authenticated encryption, none that HTTP/2 forbids (RFC 9113, appendix A).
-    /// Those of TLS 1.3 are all good.
+    /// The cipher suites of TLS 1.2 with forward secrecy and authenticated encryption. HTTP/2 forbids none of them
+    /// (RFC 9113, appendix A). TLS 1.3 needs no selection.
     private static let suites: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
@@ -15,24 +15,24 @@ public final class ServerTLS: Sendable {
     ]
 
     private struct Contexts {
-        /// For listeners that speak HTTP/2 as well.
+        /// The context of listeners with HTTP/2 and HTTP/1.1.
         let both: NIOSSLContext
-        /// For the others.
+        /// The context of listeners with HTTP/1.1 only.
         let first: NIOSSLContext
-        /// What the contexts were made of.
+        /// The identity that both contexts were created from.
         let identity: TLSIdentity
     }
 
     private let contexts: Mutex<Contexts>
 
-    /// TLS 1.2 and 1.3 by the identity. Blocks for a moment: not for event loops.
+    /// Creates a configuration for TLS 1.2 and 1.3. Blocks briefly; do not call on an event loop.
     public init(_ identity: TLSIdentity) throws(TLSConfigurationError) {
         contexts = Mutex(try Self.contexts(of: identity))
     }
 
-    /// Goes by another identity from the next handshake on; connections that are there stay as they are. Blocks for a moment.
+    /// Replaces the identity for all handshakes from now on; open connections are not affected. Blocks briefly.
     ///
-    /// - Returns: Whether it has other certificates than before.
+    /// - Returns: Whether the certificate chain differs from the previous one.
     @discardableResult
     public func replace(_ identity: TLSIdentity) throws(TLSConfigurationError) -> Bool {
         let new = try Self.contexts(of: identity)
@@ -42,13 +42,15 @@ public final class ServerTLS: Sendable {
         }
     }
 
-    /// The protocols that are offered by ALPN (RFC 7301), the preferred one first.
+    /// Returns the protocols that the listener offers through ALPN (RFC 7301), the preferred one first.
     static func protocols(speaksHTTP2: Bool) -> [String] { speaksHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"] }
 
-    /// When the certificate that it goes by ends, or the first one of its chain that does.
+    /// The time when the first certificate of the current chain expires.
     public var certificateEnd: WallTime { contexts.withLock { $0.identity.end } }
 
-    /// The handler of one connection. `speaksHTTP2` is whether HTTP/2 is offered by ALPN (RFC 7301) beside HTTP/1.1.
+    /// Returns the TLS handler of one connection.
+    ///
+    /// - Parameter speaksHTTP2: Whether HTTP/2 is offered through ALPN (RFC 7301) in addition to HTTP/1.1.
     func handler(speaksHTTP2: Bool) -> NIOSSLServerHandler {
         let contexts = contexts.withLock { $0 }
         return NIOSSLServerHandler(context: speaksHTTP2 ? contexts.both : contexts.first)
@@ -68,7 +70,7 @@ public final class ServerTLS: Sendable {
                 both: try NIOSSLContext(configuration: configuration), first: try NIOSSLContext(configuration: first),
                 identity: identity)
         } catch {
-            // All but whether the two belong together was found out when the identity was made.
+            // `TLSIdentity.init` has verified everything else about the certificates and the key.
             throw .mismatch
         }
     }

@@ -1,8 +1,8 @@
 internal import NIOSSL
 
-/// Tells errors of the TLS library from others, for messages.
+/// A test that separates errors of the TLS library from others, for error messages.
 public enum TLSFailure {
-    /// Whether the error is of a handshake or of a connection behind TLS.
+    /// Returns whether the error comes from a TLS handshake or an encrypted connection.
     public static func includes(_ error: any Error) -> Bool {
         error is NIOSSLError || error is BoringSSLError || error is NIOSSLExtraError
     }

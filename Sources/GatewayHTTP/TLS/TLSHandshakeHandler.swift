@@ -2,13 +2,15 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// Tells when the handshake of a connection to the backend is over, and how it went; then leaves the connection.
+/// A handler that reports the result of the TLS handshake with the backend and then removes itself.
 ///
-/// Loop-bound. Until then nothing of a request may be written: what fails in a handshake has never reached the backend.
+/// Loop-bound. No byte of a request may be written before the handshake succeeds, so that a failed handshake never
+/// leaves a request half sent.
 final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    /// Succeeds when the connection is verified and encrypted; fails with the reason otherwise.
+    /// Succeeds when the connection is verified and encrypted. Fails with the error of the handshake, or with
+    /// `connectTimeout` at the deadline.
     var finished: EventLoopFuture<Void> { promise.futureResult }
 
     private let promise: EventLoopPromise<Void>
@@ -16,7 +18,7 @@ final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler 
     private let timeout: TimeAmount
     private var timer: Scheduled<Void>?
 
-    /// - Parameter timeout: how long the handshake may take.
+    /// - Parameter timeout: The maximum duration of the handshake. The channel is closed when it expires.
     init(on loop: any EventLoop, timeout: TimeAmount) {
         self.loop = loop
         self.timeout = timeout
@@ -55,7 +57,7 @@ final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler 
     private func end(_ result: Result<Void, any Error>) {
         timer?.cancel()
         timer = nil
-        // Only the first counts.
+        // Only the first result counts.
         promise.completeWith(result)
     }
 }

@@ -1,31 +1,31 @@
 public import GatewayCore
 internal import NIOSSL
 
-/// What one side of TLS proves itself by: a chain of certificates, its own first, and the private key of that one.
+/// A certificate chain, leaf first, and the private key of the leaf.
 public struct TLSIdentity: Sendable {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
 
-    /// When the first certificate of the chain ends that does.
+    /// The time when the first certificate of the chain expires.
     public let end: WallTime
-    /// When the last certificate of the chain begins that does.
+    /// The time when all certificates of the chain are valid: the latest of their start times.
     public let beginning: WallTime
 
-    /// The identity of two texts in PEM (RFC 7468), which belong together.
+    /// Parses a certificate chain and its key from PEM (RFC 7468).
     ///
     /// - Parameters:
-    ///   - certificates: the certificate that the key is for, then those that lead from it to an authority.
-    ///   - key: PKCS #8, or the older forms for RSA and EC keys; not encrypted.
-    /// - Throws: what of it cannot be read, or that the two do not belong together.
+    ///   - certificates: The certificate of the key, followed by its issuers up to an authority.
+    ///   - key: An unencrypted key in PKCS #8, or in the older forms of RSA and EC keys.
+    /// - Throws: The part that cannot be parsed, or `mismatch` if the key does not belong to the certificate.
     public init(certificates: String, key: String) throws(TLSConfigurationError) {
         do { chain = try NIOSSLCertificate.fromPEMBytes(Array(certificates.utf8)) } catch { throw .noCertificate }
         guard !chain.isEmpty else { throw .noCertificate }
-        // Asked for a passphrase, OpenSSL's own code would look for a terminal.
+        // With an encrypted key, OpenSSL would prompt for a passphrase on the terminal.
         guard !key.contains("ENCRYPTED") else { throw .encryptedKey }
         do { self.key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem) } catch { throw .noKey }
         end = chain.map { WallTime(seconds: Int64($0.notValidAfter)) }.min() ?? WallTime(seconds: 0)
         beginning = chain.map { WallTime(seconds: Int64($0.notValidBefore)) }.max() ?? WallTime(seconds: 0)
-        // A context of the two is what finds out whether they belong together.
+        // Creating a context is the only check that the certificate and the key match.
         do {
             _ = try NIOSSLContext(
                 configuration: .makeServerConfiguration(
@@ -36,20 +36,20 @@ public struct TLSIdentity: Sendable {
     }
 }
 
-/// Why certificates or keys are of no use.
+/// An error in a certificate or key file.
 public enum TLSConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// There is no certificate in the text.
+    /// The text contains no certificate.
     case noCertificate
-    /// There is no private key in the text.
+    /// The text contains no private key.
     case noKey
-    /// The key is encrypted.
+    /// The private key is encrypted.
     case encryptedKey
-    /// The key is not that of the first certificate.
+    /// The private key does not belong to the first certificate.
     case mismatch
-    /// There is no certificate of an authority in the text.
+    /// The text contains no certificate of an authority.
     case noAuthority
 
-    /// What is wrong, for an operator.
+    /// The problem for an operator, as a predicate that follows the name of the file.
     public var description: String {
         switch self {
         case .noCertificate: "holds no certificate in PEM"

@@ -1,13 +1,18 @@
 internal import NIOCore
 
-/// Whether an address of the backend is worth a connection: after some failures in a row it is left alone for a while, and then
-/// tried by a connection that no call waits for. A value; its owner tells it the time.
+/// A circuit breaker for one backend address. The caller provides the time.
+///
+/// - `closed`: Calls may use the address. The third consecutive failure opens the circuit; a success resets the count.
+/// - `open`: Calls avoid the address. At the time `retry` the owner starts a trial (`beginHalfOpen`).
+/// - `trying`: One trial connection is in progress. Success closes the circuit; a failure opens it for twice as long.
+///
+/// A success closes the circuit from any state.
 struct CircuitBreaker {
-    /// How many failures in a row open it.
+    /// The number of consecutive failures that opens the circuit.
     static let failures = 3
-    /// How long it is open at first; twice as long after each trial that fails.
+    /// The initial open time. It doubles after each failed trial.
     static let shortest = TimeAmount.seconds(1)
-    /// How long it is open at most.
+    /// The maximum open time.
     static let longest = TimeAmount.seconds(30)
 
     private enum State {
@@ -18,16 +23,16 @@ struct CircuitBreaker {
 
     private var state = State.closed(failures: 0)
 
-    /// Whether calls may go there.
+    /// Whether calls may use the address.
     var isClosed: Bool { if case .closed = state { true } else { false } }
 
-    /// When it is to be tried next; nil while it is closed or being tried.
+    /// The time of the next trial; nil in the states `closed` and `trying`.
     var retry: NIODeadline? { if case .open(let until, _) = state { until } else { nil } }
 
-    /// A connection was made, or an answer came.
+    /// Records a successful connection or a response.
     mutating func succeeded() { state = .closed(failures: 0) }
 
-    /// A connection could not be made, or a new one broke before an answer.
+    /// Records a connection attempt that failed, or a new connection that broke before its first response.
     mutating func failed(now: NIODeadline) {
         switch state {
         case .closed(let failures):
@@ -38,12 +43,12 @@ struct CircuitBreaker {
             let longer = min(.nanoseconds(wait.nanoseconds * 2), Self.longest)
             state = .open(until: now + longer, wait: longer)
         case .open:
-            // Of a connection that was begun before it opened.
+            // The connection was started before the circuit opened.
             break
         }
     }
 
-    /// It is tried now.
+    /// Records the start of a trial connection.
     mutating func beginHalfOpen() {
         if case .open(_, let wait) = state { state = .trying(wait: wait) }
     }

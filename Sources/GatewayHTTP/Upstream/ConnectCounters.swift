@@ -1,13 +1,13 @@
 public import GatewayCore
 
-/// Counts the attempts to connect to the backend. Outlasts an `Upstream` where the next one is given it, so that what was counted
-/// never goes back while configurations come and go. From any loop, without a lock.
+/// Counters of connection attempts to the backend. A reload passes them to the next `Upstream`, so that the metrics
+/// stay monotonic. Any loop may use them without a lock.
 public final class ConnectCounters: Sendable {
-    /// Connections that were made.
+    /// The number of established connections.
     public let made = Counter()
-    /// Connections that could not be made.
+    /// The number of failed connection attempts.
     public let failed = Counter()
 
-    /// Nothing counted yet.
+    /// Creates counters that start at zero.
     public init() {}
 }

@@ -1,46 +1,46 @@
 internal import Gateway
 internal import NIOCore
 
-/// One request on its way to the backend and who waits for its answer. Loop-bound; answered exactly once.
+/// A request to the backend together with the closure that receives its result. Loop-bound; completed exactly once.
 final class PendingExchange {
     let bytes: ByteBuffer
     let mayBeRepeated: Bool
     let deadline: NIODeadline
-    /// Whether the request is on its second connection, and so was put on the wire before.
+    /// Whether the request was already written to a first connection and is now on its second.
     var isRepeated = false
-    /// The destinations that a connection was asked of.
+    /// The destinations to which a connection was requested.
     var tried: [ObjectIdentifier] = []
 
-    private var answered: ((BackendResult) -> Void)?
+    private var completion: ((BackendResult) -> Void)?
     private var timer: Scheduled<Void>?
 
-    /// - Parameter answered: called once, on the loop.
+    /// - Parameter completion: Called once, on the loop.
     init(
-        bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline, answered: @escaping (BackendResult) -> Void
+        bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline, completion: @escaping (BackendResult) -> Void
     ) {
         self.bytes = bytes
         self.mayBeRepeated = mayBeRepeated
         self.deadline = deadline
-        self.answered = answered
+        self.completion = completion
     }
 
-    var isFinished: Bool { answered == nil }
+    var isFinished: Bool { completion == nil }
 
-    /// Answers the call; what comes after the first answer is dropped.
+    /// Completes the exchange. Later results are ignored.
     func finish(_ answer: BackendResult) {
         stopTimer()
-        let answered = answered
-        self.answered = nil
-        answered?(answer)
+        let completion = completion
+        self.completion = nil
+        completion?(answer)
     }
 
-    /// Runs the deadline while there is no connection that does.
+    /// Starts the deadline timer for the time without a connection.
     func startTimer(on loop: any EventLoop, passed: @escaping () -> Void) {
         stopTimer()
         timer = loop.assumeIsolated().scheduleTask(deadline: deadline, passed)
     }
 
-    /// The connection runs the deadline from here on.
+    /// Stops the deadline timer. A connection that starts the exchange enforces the deadline itself.
     func stopTimer() {
         timer?.cancel()
         timer = nil

@@ -2,17 +2,22 @@ package import Gateway
 internal import GatewayCore
 package import NIOCore
 
-/// Reads one response from a connection's bytes; a value without sockets and clocks, as strict as the one for requests.
+/// A strict, incremental parser for one HTTP/1.1 response. It does not touch sockets or clocks.
 ///
-/// Knows exactly where the response ends: bytes beyond it are noticed, and never become the start of another answer.
+/// It determines exactly where the response ends. Bytes after the end make the connection unusable and never become
+/// part of another response.
+///
+/// Stages, each with its successors: `statusLine` → `fields`; `fields` → `statusLine` after an interim response, else
+/// `body`, `chunks` or `untilClose`. The last three complete the response. Every stage can change to `abandoned`, which
+/// is final and yields nothing.
 package struct ResponseFramer {
-    /// What the bytes so far amount to.
+    /// The result of the bytes received so far.
     package enum Event {
-        /// Not enough.
+        /// The response is incomplete.
         case needMore
-        /// The response is complete. Whether the connection may carry another request.
+        /// The response is complete. `isReusable` is whether the connection may carry another request.
         case response(BackendResponse, isReusable: Bool)
-        /// The bytes are no response.
+        /// The bytes are not a valid response.
         case fault(FramingError)
     }
 
@@ -25,7 +30,7 @@ package struct ResponseFramer {
     private static let headerFields = 100
     private static let interimResponses = 8
 
-    /// Whether any byte has come.
+    /// Whether any byte was received.
     private(set) var hasBegun = false
     private let bodyLimit: Int
     private var buffer = ByteBuffer()
@@ -37,14 +42,14 @@ package struct ResponseFramer {
     private var response = BackendResponse(status: 0)
     private var chunks: ChunkedDecoder
 
-    /// - Parameter bodyLimit: how many bytes a body may have.
+    /// - Parameter bodyLimit: The maximum length of the body, in bytes.
     package init(bodyLimit: Int) {
         self.bodyLimit = bodyLimit
         self.chunks = ChunkedDecoder(
             bodyLimit: bodyLimit, trailerLimit: Self.headerBytes, trailerCount: Self.headerFields)
     }
 
-    /// Takes bytes as they came, and says what they amount to.
+    /// Processes received bytes and returns the result so far.
     package mutating func receive(_ bytes: ByteBuffer) -> Event {
         hasBegun = hasBegun || bytes.readableBytes > 0
         if buffer.readableBytes == 0 {
@@ -60,10 +65,10 @@ package struct ResponseFramer {
         }
     }
 
-    /// Whatever came so far is no answer, not even if the connection ends here.
+    /// Discards the response. The end of the connection no longer completes it.
     mutating func abandon() { stage = .abandoned }
 
-    /// The backend closed; completes an answer whose end is the connection's.
+    /// Processes the end of the connection, which completes a body without a length.
     package mutating func receiveEnd() -> Event {
         guard case .untilClose = stage else { return .needMore }
         response.body = buffer
@@ -86,7 +91,7 @@ package struct ResponseFramer {
                 return finish()
             case .untilClose:
                 guard buffer.readableBytes <= bodyLimit else {
-                    throw FramingError(code: .backendFailed, detail: "the answer is too long")
+                    throw FramingError(code: .backendFailed, detail: "the response is too long")
                 }
                 return .needMore
             case .abandoned:
@@ -130,9 +135,9 @@ package struct ResponseFramer {
         response.status = head.status
         self.buffer.moveReaderIndex(forwardBy: fields.index)
         if head.status < 200 {
-            // Interim answers (RFC 9110, section 15.2) say nothing that was asked for.
+            // Interim responses (RFC 9110, section 15.2) are skipped.
             interim += 1
-            guard interim <= Self.interimResponses else { throw .malformed("too many interim answers") }
+            guard interim <= Self.interimResponses else { throw .malformed("too many interim responses") }
             scanned = 0
             stage = .statusLine
             return true

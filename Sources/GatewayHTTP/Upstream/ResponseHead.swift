@@ -1,82 +1,82 @@
 internal import GatewayCore
 
-/// What is kept of a response's head, as places in the bytes that it was read from.
+/// The parts of a response's head that the gateway uses.
 struct ResponseHead {
     /// The status code.
     var status = 0
-    /// Whether the version is HTTP/1.1; else it is HTTP/1.0.
+    /// Whether the version is HTTP/1.1; otherwise it is HTTP/1.0.
     var isVersion11 = true
     private var contentLength: Int?
     private var isChunked = false
     private var asksToClose = false
     private var asksToKeep = false
 
-    /// How the body's end is found (RFC 9112, section 6.3).
+    /// The method that delimits the body (RFC 9112, section 6.3).
     enum BodyFraming: Equatable {
         case length(Int)
         case chunked
         case untilClose
     }
 
-    /// How the body's end is found. Requests are never HEAD or CONNECT.
+    /// The method that delimits this body. The gateway never sends HEAD or CONNECT.
     var body: BodyFraming {
         if status < 200 || status == 204 || status == 304 { return .length(0) }
         if isChunked { return .chunked }
         return contentLength.map { .length($0) } ?? .untilClose
     }
 
-    /// Whether the backend keeps the connection.
+    /// Whether the backend keeps the connection open after the response.
     var keepsAlive: Bool { !asksToClose && (isVersion11 || asksToKeep) && body != .untilClose }
 
-    /// Reads `HTTP/1.x NNN [reason]`, without its line end (RFC 9112, section 4).
+    /// Parses `HTTP/1.x NNN [reason]`, without the line ending (RFC 9112, section 4).
     init(statusLine line: Range<Int>, in bytes: Span<UInt8>) throws(FramingError) {
         let prefix = "HTTP/1.".utf8
         guard line.count >= 12 else { throw .malformed("a status line that is too short") }
         var index = line.lowerBound
         for byte in prefix {
-            guard bytes[index] == byte else { throw .malformed("an answer that is not HTTP/1.x") }
+            guard bytes[index] == byte else { throw .malformed("a response that is not HTTP/1.x") }
             index += 1
         }
         guard bytes[index] == UInt8(ascii: "0") || bytes[index] == UInt8(ascii: "1"), bytes[index + 1] == .space else {
-            throw .malformed("an answer that is neither HTTP/1.0 nor HTTP/1.1")
+            throw .malformed("a response that is neither HTTP/1.0 nor HTTP/1.1")
         }
         isVersion11 = bytes[index] == UInt8(ascii: "1")
         for place in index + 2..<index + 5 {
-            guard bytes[place].isASCIIDigit else { throw .malformed("a status that is no number") }
+            guard bytes[place].isASCIIDigit else { throw .malformed("a status that is not a number") }
             status = status * 10 + Int(bytes[place] - UInt8(ascii: "0"))
         }
-        guard (100...599).contains(status), status != 101 else { throw .malformed("a status that has no meaning here") }
-        guard line.count == 12 || bytes[index + 5] == .space else { throw .malformed("a status of too many digits") }
+        guard (100...599).contains(status), status != 101 else { throw .malformed("an unsupported status") }
+        guard line.count == 12 || bytes[index + 5] == .space else { throw .malformed("a status with too many digits") }
     }
 
-    /// Takes one field line into account.
+    /// Applies one field line. Throws on contradictory framing fields.
     mutating func process(_ line: FieldLine, in bytes: Span<UInt8>) throws(FramingError) {
         if bytes.reads("content-length", in: line.name) {
-            guard contentLength == nil else { throw .malformed("Content-Length twice in an answer") }
+            guard contentLength == nil else { throw .malformed("Content-Length twice in a response") }
             contentLength = try RequestHead.length(line.value, in: bytes)
         } else if bytes.reads("transfer-encoding", in: line.name) {
             guard !isChunked, bytes.reads("chunked", in: line.value) else {
-                throw .malformed("a transfer coding but chunked in an answer")
+                throw .malformed("a transfer coding other than chunked in a response")
             }
             isChunked = true
         } else if bytes.reads("connection", in: line.name) {
             if bytes.reads("keep-alive", in: line.value) {
                 asksToKeep = true
             } else {
-                // Whatever else it says, a new connection is never wrong.
+                // Every other value closes the connection, which is always safe.
                 asksToClose = true
             }
         }
     }
 
-    /// What can only be judged when all fields are there.
+    /// Checks the conditions that depend on more than one field.
     func check(bodyLimit: Int) throws(FramingError) {
         guard !(isChunked && contentLength != nil) else {
-            throw .malformed("Content-Length with Transfer-Encoding in an answer")
+            throw .malformed("Content-Length with Transfer-Encoding in a response")
         }
-        guard !isChunked || isVersion11 else { throw .malformed("Transfer-Encoding in an HTTP/1.0 answer") }
+        guard !isChunked || isVersion11 else { throw .malformed("Transfer-Encoding in an HTTP/1.0 response") }
         if case .length(let length) = body, length > bodyLimit {
-            throw FramingError(code: .backendFailed, detail: "the answer is too long")
+            throw FramingError(code: .backendFailed, detail: "the response is too long")
         }
     }
 }

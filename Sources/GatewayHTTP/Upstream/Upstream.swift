@@ -3,9 +3,9 @@ internal import NIOCore
 public import NIOPosix
 internal import Synchronization
 
-/// The backend over HTTP/1.1: kept-alive connections, a pool of them for each event loop.
+/// The HTTP/1.1 client for the backend. Each event loop has its own pool of persistent connections.
 ///
-/// A request that may not be repeated is put on the wire at most once, whatever happens.
+/// A request that must not be repeated is written at most once.
 public final class Upstream: Backend {
     let loops: [NIOLoopBound<UpstreamConnectionPool>]
     let connects: ConnectCounters
@@ -16,15 +16,15 @@ public final class Upstream: Backend {
         self.connects = connects
     }
 
-    /// Whoever could have sent by it is gone: its kept connections are of no use to anybody.
+    /// Closes the idle connections if `shutdown()` was not called.
     deinit {
         if isShutDown.load(ordering: .relaxed) { return }
         for loop in loops { loop.eventLoop.execute { _ = loop.value.shutDown() } }
     }
 
-    /// Makes a pool for each loop of the group; connections are made when they are needed. The group must outlive it.
+    /// Creates one pool for each loop of the group. Connections are made on demand. The group must outlive the client.
     ///
-    /// - Parameter connects: counts the attempts to make some; those of a former one, where this takes its place.
+    /// - Parameter connects: The counters of connection attempts. On a reload, pass those of the previous client.
     public static func start(
         configuration: UpstreamConfiguration, group: MultiThreadedEventLoopGroup,
         connects: ConnectCounters = ConnectCounters()
@@ -47,12 +47,13 @@ public final class Upstream: Backend {
             }
             loops.append(try await loop.get())
         }
-        // One loop asks for all of them.
+        // One loop performs the health checks for all of them.
         if configuration.check != nil, let first = loops.first { first.eventLoop.execute { first.value.startChecks() } }
         return Upstream(loops: loops, connects: connects)
     }
 
-    /// Sends the request by the pool of the loop that the call is on; on none of them, by that of the first.
+    /// Sends the request through the pool of the current event loop, or of the first one if the caller is not on a
+    /// loop.
     public func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
         let (bytes, mayBeRepeated, deadline) = (request.bytes, request.mayBeRepeated, request.deadline)
         let current = MultiThreadedEventLoopGroup.currentEventLoop
@@ -61,31 +62,31 @@ public final class Upstream: Backend {
                 loop.value.send(
                     PendingExchange(
                         bytes: bytes, mayBeRepeated: mayBeRepeated, deadline: deadline,
-                        answered: { continuation.resume(returning: $0) }))
+                        completion: { continuation.resume(returning: $0) }))
             } else {
-                // A group has one loop at least.
+                // A group has at least one loop.
                 let loop = loops[0]
                 loop.eventLoop.execute {
                     loop.value.send(
                         PendingExchange(
                             bytes: bytes, mayBeRepeated: mayBeRepeated, deadline: deadline,
-                            answered: { continuation.resume(returning: $0) }))
+                            completion: { continuation.resume(returning: $0) }))
                 }
             }
         }
     }
 
-    /// Whether the pool of the loop that the call is on has neither a connection nor room to wait for one.
+    /// Whether the pool of the current event loop has neither a free connection nor a free place in its queue.
     public var isFull: Bool {
         guard let current = MultiThreadedEventLoopGroup.currentEventLoop else { return false }
         return loops.first { $0.eventLoop === current }?.value.isFull ?? false
     }
 
-    /// Closes all connections; requests that wait or are under way end as `.unreachable` or `.cutOff`.
+    /// Closes all connections. Requests in the queue complete with `.unreachable`, requests in progress with `.cutOff`.
     public func shutdown() async {
         isShutDown.store(true, ordering: .relaxed)
         for loop in loops {
-            // The future never fails; an event loop that is shut down already has no connections.
+            // The future never fails. An event loop that is shut down has no connections.
             try? await loop.eventLoop.flatSubmit { loop.value.shutDown() }.get()
         }
     }

@@ -1,18 +1,18 @@
-/// Where the backend is: `http://host[:port]`, `https://host[:port]` or `unix:/path`.
+/// The address of the backend: `http://host[:port]`, `https://host[:port]` or `unix:/path`.
 public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
-    /// A host name or an address without brackets, and a port.
+    /// A host name, or an IP address without brackets, and a port.
     case tcp(host: String, port: Int)
-    /// The same, reached through TLS.
+    /// A host and a port that are reached through TLS.
     case tls(host: String, port: Int)
     /// The path of a Unix domain socket.
     case unix(path: String)
 
-    /// The address that the text says, or nil if it is none of the forms. A path behind the port may be `/` alone: the paths of
-    /// the calls are the profile's.
+    /// Parses one of the three forms; nil for any other text. The only allowed URL path is `/`, because the profile
+    /// defines the paths of requests.
     public init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst(5))
-            // `sun_path` takes 107 bytes and the NUL.
+            // `sun_path` holds 107 bytes and the terminating NUL.
             guard path.hasPrefix("/"), path.utf8.count <= 107, !path.utf8.contains(0) else { return nil }
             self = .unix(path: path)
             return
@@ -42,7 +42,7 @@ public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
         self = isSecure ? .tls(host: String(host), port: port) : .tcp(host: String(host), port: port)
     }
 
-    /// What the `Host` field of requests says (RFC 9112, section 3.2): no port where it is that of the scheme.
+    /// The value of the `Host` field (RFC 9112, section 3.2), without the port if it is the default of the scheme.
     public var hostField: String {
         switch self {
         case .tcp(let host, let port): Self.authority(host, port == Self.plainPort ? nil : port)
@@ -51,7 +51,7 @@ public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is reached through TLS.
+    /// Whether the connection uses TLS.
     public var isSecure: Bool {
         switch self {
         case .tls: true
@@ -59,7 +59,7 @@ public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address in the form that makes it.
+    /// The address in the form that `init(_:)` parses.
     public var description: String {
         switch self {
         case .tcp(let host, let port): "http://\(Self.authority(host, port))"

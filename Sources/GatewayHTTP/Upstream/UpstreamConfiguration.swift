@@ -1,51 +1,52 @@
 public import NIOCore
 
-/// How the backend is reached; the defaults are those of the product.
+/// The configuration of the connections to the backend. The defaults are those of the product.
 public struct UpstreamConfiguration: Sendable, Hashable {
-    /// Where the backend is.
+    /// The first address of the backend.
     public var address: UpstreamAddress
     /// Further addresses of the same backend.
     public var others: [UpstreamAddress] = []
-    /// What the `Host` field of checks says.
+    /// The value of the `Host` field in health checks.
     public var host = "localhost"
-    /// How addresses are checked without a call; nil for not at all.
+    /// The health check of each address; nil disables health checks.
     public var check: Check?
-    /// How a backend behind TLS is verified; without it such a backend is verified by the authorities of the system.
+    /// The TLS configuration for `https` addresses; nil trusts the authorities of the system.
     public var tls: ClientTLS?
-    /// What making a connection may take, and then the handshake of TLS.
+    /// The maximum time to connect, and again the maximum time of the TLS handshake.
     public var connectTimeout: TimeAmount = .seconds(2)
-    /// Connections in all; divided among the event loops, at least one each.
+    /// The maximum number of connections. It is divided among the event loops; each loop has at least one.
     public var connections = 256
-    /// Requests in all that may wait for a connection, divided among the event loops; one more is `.overloaded`.
+    /// The maximum number of requests that wait for a connection, divided among the event loops. A request beyond it
+    /// fails with `.overloaded`.
     public var waiting = 2048
-    /// A request that must not be repeated takes a connection that was used no longer ago than this, or a new one.
+    /// The maximum idle time of a connection that may carry a request that must not be repeated.
     public var freshness: TimeAmount = .seconds(5)
-    /// After this a connection without work is closed.
+    /// The idle time after which a connection is closed.
     public var idle: TimeAmount = .seconds(30)
-    /// After this a connection takes no further request, so that what a name stands for may change.
+    /// The age after which a connection carries no further request, so that changes in DNS take effect.
     public var age: TimeAmount = .minutes(10)
-    /// Bytes of an answer's body; beyond it the answer is `.broken`.
+    /// The maximum length of a response body, in bytes. A longer response fails with `.broken`.
     public var body = 64 * 1024
 
-    /// A request that each address must answer with a status below 500.
+    /// An HTTP health check. An address is healthy if it responds with a status below 500.
     public struct Check: Sendable, Hashable {
-        /// The path that is asked for.
+        /// The path of the request.
         public var path: String
-        /// From one answer to the next question.
+        /// The time from one result to the next request.
         public var period: TimeAmount
-        /// How long an answer may take.
+        /// The maximum time of one request.
         public var timeout: TimeAmount = .seconds(2)
 
-        /// A check of a path.
+        /// Creates a health check for a path.
         public init(path: String, period: TimeAmount) {
             self.path = path
             self.period = period
         }
     }
 
-    /// The backend at the address, with the defaults for the rest.
+    /// Creates a configuration for one address, with the defaults for the rest.
     public init(address: UpstreamAddress) { self.address = address }
 
-    /// Every address.
+    /// All addresses of the backend, the first one first.
     public var addresses: [UpstreamAddress] { [address] + others }
 }

@@ -1,27 +1,27 @@
 internal import Gateway
 internal import NIOCore
 
-/// One connection to the backend: writes a request's bytes, reads one answer, and goes back to its pool.
+/// One connection to the backend. It writes a request, reads the response, and returns to its pool.
 ///
-/// Loop-bound, as its pool is.
+/// Loop-bound, like its pool.
 final class UpstreamConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// When an answer was last completed.
+    /// The time when the last response was completed, or when the connection was made.
     private(set) var lastUsed: NIODeadline
-    /// Whether it has completed an exchange before the present one.
+    /// Whether the connection has completed at least one exchange.
     private(set) var isReused = false
-    /// Whether the pool counts it no longer.
+    /// Whether the pool has removed the connection.
     var isRetired = false
 
-    /// Has the channel be writable just when nothing waits to be written: with more than one byte, which each request has, it stops
-    /// being so, and only with less than one it is so again. To ask for the number of bytes instead costs more.
+    /// The write-buffer watermark that makes the channel writable only while no byte waits to be written. Each request
+    /// has more than one byte. Reading this flag is cheaper than reading the number of buffered bytes.
     static let watermark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
 
-    /// The address that it is to.
+    /// The address that the connection leads to.
     let destination: UpstreamDestination
-    /// When it was made.
+    /// The time when the connection was made.
     let opened: NIODeadline
 
     private let pool: UpstreamConnectionPool
@@ -41,10 +41,10 @@ final class UpstreamConnection: ChannelInboundHandler {
         self.timer = DeadlineTimer(on: pool.eventLoop)
     }
 
-    /// Whether a request may be written.
+    /// Whether the connection is open and idle, so that a request may be written.
     var isUsable: Bool { context?.channel.isActive == true && exchange == nil && !isRetired }
 
-    /// Writes the request. To be called only while the connection is usable.
+    /// Writes the request. Call it only while `isUsable` is true.
     func start(_ exchange: PendingExchange) {
         exchange.stopTimer()
         guard let context else { return pool.closed(self, exchange: exchange, answerHasBegun: false, reason: reason) }
@@ -54,7 +54,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(exchange.bytes), promise: nil)
     }
 
-    /// Closes the connection; what it was doing is broken.
+    /// Closes the connection. An exchange in progress fails.
     func close() {
         framer.abandon()
         context?.close(promise: nil)
@@ -78,7 +78,7 @@ final class UpstreamConnection: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard exchange != nil, completed == nil else {
-            // Nobody asked: whatever this is, it must not become the answer to the next request.
+            // An unsolicited byte must never become part of the next response.
             completed?.isReusable = false
             if completed == nil { context.close(promise: nil) }
             return
@@ -94,14 +94,14 @@ final class UpstreamConnection: ChannelInboundHandler {
         }
     }
 
-    // Only now is it sure that nothing follows the answer of what has arrived.
+    // The read is complete, so it is now known whether bytes follow the response.
     func channelReadComplete(context: ChannelHandlerContext) {
         completeExchange()
         context.fireChannelReadComplete()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        reason = "the connection to the backend broke: \(error)"
+        reason = "the connection to the backend failed: \(error)"
         close()
     }
 
@@ -114,7 +114,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         isReused = true
         destination.circuit.succeeded()
         exchange.finish(.answered(completed.response))
-        // Where not all of the request was written before its answer came, the rest would be read as another one.
+        // If part of the request is still unwritten, the backend would read the rest as another request.
         if completed.isReusable, let channel = context?.channel, channel.isActive, channel.isWritable {
             pool.release(self)
         } else {

@@ -2,8 +2,8 @@ internal import NIOCore
 internal import NIOPosix
 
 extension UpstreamConnectionPool {
-    /// Makes a connection to the destination, over TLS where its address asks for it: the channel is there when a request may be
-    /// written.
+    /// Opens a connection to the destination, with TLS if its address requires it. The future succeeds when a request
+    /// may be written.
     func makeChannel(to destination: UpstreamDestination) -> EventLoopFuture<any Channel> {
         switch destination.address {
         case .unix(let path):
@@ -13,7 +13,7 @@ extension UpstreamConnectionPool {
         case .tls(let host, let port):
             return Self.connect(bootstrap(destination, host: host), host, port).assumeIsolated().flatMap { channel in
                 guard let waiter = try? channel.pipeline.syncOperations.handler(type: TLSHandshakeHandler.self) else {
-                    // It is gone: the handshake ended before anybody could look, one way or the other.
+                    // The handshake has already finished, with success or failure.
                     return channel.eventLoop.makeSucceededFuture(channel)
                 }
                 return waiter.finished.map { channel }
@@ -28,7 +28,7 @@ extension UpstreamConnectionPool {
         return bootstrap.connect(host: host, port: port)
     }
 
-    // - Parameter host: whom the connection is verified to be with, by TLS; nil for none.
+    // - Parameter host: The host whose certificate TLS verifies; nil for a connection without TLS.
     private func bootstrap(_ destination: UpstreamDestination, host: String?) -> ClientBootstrap {
         let bound = NIOLoopBound(self, eventLoop: eventLoop)
         let place = NIOLoopBound(destination, eventLoop: eventLoop)
@@ -39,7 +39,7 @@ extension UpstreamConnectionPool {
                 eventLoop.makeCompletedFuture {
                     let pool = bound.value
                     if let host {
-                        // In the clear it is not reached, whatever is missing.
+                        // The pool never falls back to an unencrypted connection.
                         guard let tls = pool.configuration.tls else { throw TLSConfigurationError.noAuthority }
                         try channel.pipeline.syncOperations.addHandlers([
                             try tls.handler(host: host),

@@ -3,11 +3,11 @@ internal import GatewayCore
 internal import NIOCore
 
 extension UpstreamConnectionPool {
-    /// Makes a connection, and sends by it.
+    /// Opens a connection and sends the exchange on it.
     ///
     /// - Parameters:
-    ///   - exchange: What is sent by it; nil where it is only to be seen whether it can be made.
-    ///   - isCheck: Whether no call waits for it: then no other address is tried.
+    ///   - exchange: The request to send; nil for a trial connection.
+    ///   - isCheck: Whether the connection is a health check or a trial. No other address is tried then.
     func connect(for exchange: PendingExchange?, to destination: UpstreamDestination, isCheck: Bool = false) {
         open += 1
         destination.open += 1
@@ -20,17 +20,17 @@ extension UpstreamConnectionPool {
                 self.connected(channel, for: exchange, to: destination)
             case .failure(let error):
                 self.connects.failed.add()
-                self.leave(destination)
-                self.note(failureOf: destination)
-                self.notConnected("no connection to the backend: \(error)", exchange, isCheck: isCheck)
+                self.countOut(destination)
+                self.recordFailure(of: destination)
+                self.connectionFailed("cannot connect to the backend: \(error)", exchange, isCheck: isCheck)
                 self.connectWaiting()
             }
         }
     }
 
-    private func notConnected(_ reason: String, _ exchange: PendingExchange?, isCheck: Bool) {
+    private func connectionFailed(_ reason: String, _ exchange: PendingExchange?, isCheck: Bool) {
         guard let exchange, !exchange.isFinished else { return }
-        // After a first attempt bytes have left, whatever became of the second.
+        // The first attempt has written bytes, so the exchange can no longer be reported as unreachable.
         if exchange.isRepeated { return exchange.finish(.broken(reason)) }
         if isCheck || isShutDown { return exchange.finish(.unreachable(reason)) }
         if let next = self.destination(for: exchange), exchange.deadline > eventLoop.now {
@@ -43,13 +43,16 @@ extension UpstreamConnectionPool {
     private func connected(_ channel: any Channel, for exchange: PendingExchange?, to destination: UpstreamDestination)
     {
         guard let connection = try? channel.pipeline.syncOperations.handler(type: UpstreamConnection.self) else {
-            // It was closed while it was being made, and its handler is gone with it.
-            leave(destination)
-            note(failureOf: destination)
-            exchange?.finish(exchange?.isRepeated == true ? .broken("closed at once") : .unreachable("closed at once"))
+            // The connection was closed during setup, which removed its handler.
+            countOut(destination)
+            recordFailure(of: destination)
+            exchange?.finish(
+                exchange?.isRepeated == true
+                    ? .broken("the backend closed the new connection")
+                    : .unreachable("the backend closed the new connection"))
             return connectWaiting()
         }
-        // Of an address that is in use only an answer says that it is well.
+        // A closed circuit keeps its failure count until a response arrives.
         if !destination.circuit.isClosed { destination.circuit.succeeded() }
         connections[ObjectIdentifier(connection)] = connection
         if isShutDown {
@@ -62,7 +65,7 @@ extension UpstreamConnectionPool {
         }
     }
 
-    /// Makes connections for those that wait for one, as far as there may be more.
+    /// Opens connections for queued requests while the limit allows it.
     func connectWaiting() {
         while open < maximum, !isShutDown, let exchange = waiting.popFirst() {
             if let destination = destination(for: exchange) {

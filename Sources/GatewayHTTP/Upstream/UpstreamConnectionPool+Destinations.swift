@@ -1,10 +1,11 @@
 internal import Gateway
 internal import NIOCore
 
-// To which address a request goes, and what is thought of the addresses.
+// Selection of the destination of a request, and the state of the destinations.
 
 extension UpstreamConnectionPool {
-    /// The one with the least to do of those that are worth it and that the request has not tried; nil where there is none.
+    /// Returns the available destination with the fewest busy connections that the request has not tried; nil if there
+    /// is none.
     func destination(for exchange: PendingExchange) -> UpstreamDestination? {
         var best: UpstreamDestination?
         for offset in destinations.indices {
@@ -17,12 +18,12 @@ extension UpstreamConnectionPool {
         return best
     }
 
-    /// Takes into account that an address could not be reached, or did not answer.
-    func note(failureOf destination: UpstreamDestination) {
+    /// Records that an address could not be reached or closed a new connection without a response.
+    func recordFailure(of destination: UpstreamDestination) {
         destination.circuit.failed(now: eventLoop.now)
         guard !destination.circuit.isClosed else { return }
         scheduleHalfOpenProbe(of: destination)
-        // Who waits for a connection shall not wait for what is left alone.
+        // Without an available destination, queued requests fail at once.
         guard !destinations.contains(where: \.isAvailable) else { return }
         while let exchange = waiting.popFirst() { exchange.finish(.suspended) }
     }

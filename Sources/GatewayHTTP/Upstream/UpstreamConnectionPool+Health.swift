@@ -2,17 +2,17 @@ internal import Gateway
 internal import NIOCore
 
 extension UpstreamConnectionPool {
-    /// Checks every address again and again, for all loops: to be called on one of them.
+    /// Starts the periodic health checks of all addresses. Only one loop runs them, on behalf of all loops.
     func startChecks() {
         guard let check = configuration.check, !isShutDown else { return }
         for destination in destinations {
             let request = ByteBuffer(
                 string: "GET \(check.path) HTTP/1.1\r\nHost: \(configuration.host)\r\nAccept: */*\r\n\r\n")
-            ask(destination, request, check)
+            sendCheck(destination, request, check)
         }
     }
 
-    private func ask(
+    private func sendCheck(
         _ destination: UpstreamDestination, _ request: ByteBuffer, _ check: UpstreamConfiguration.Check
     ) {
         if isShutDown { return }
@@ -22,7 +22,7 @@ extension UpstreamConnectionPool {
             switch answer {
             case .answered(let response): destination.health.isGood = response.status < 500
             case .unreachable, .broken, .timedOut: destination.health.isGood = false
-            // Says nothing of the backend.
+            // These results say nothing about the backend.
             case .cutOff, .overloaded, .suspended: break
             }
             let loop = NIOLoopBound(self, eventLoop: self.eventLoop)
@@ -30,23 +30,23 @@ extension UpstreamConnectionPool {
             self.checks.append(
                 self.eventLoop.scheduleTask(in: check.period) {
                     loop.value.checks.removeFirst()
-                    loop.value.ask(place.value, request, check)
+                    loop.value.sendCheck(place.value, request, check)
                 })
         }
-        // Whatever the circuit says: that the address answers is just what is to be found out.
+        // A health check ignores the circuit breaker: it tests whether the address responds.
         connect(for: exchange, to: destination, isCheck: true)
     }
 
-    /// An address that is left alone is tried when its time has come; no call waits for it.
+    /// Schedules the trial connection of an open circuit. No call waits for it.
     func scheduleHalfOpenProbe(of destination: UpstreamDestination) {
         guard let retry = destination.circuit.retry, !isShutDown else { return }
         destination.halfOpenProbe?.cancel()
         destination.halfOpenProbe = eventLoop.assumeIsolated().scheduleTask(deadline: retry) {
-            self.tryAgain(destination)
+            self.startTrial(destination)
         }
     }
 
-    private func tryAgain(_ destination: UpstreamDestination) {
+    private func startTrial(_ destination: UpstreamDestination) {
         destination.halfOpenProbe = nil
         if isShutDown { return }
         destination.circuit.beginHalfOpen()

@@ -1,39 +1,39 @@
 internal import NIOCore
 
-// The connections that are kept between requests.
+// The idle connections of the pool.
 
 extension UpstreamConnectionPool {
-    /// A kept connection for the request, the one that was used last; nil where it needs a new one, for which there is then room
-    /// as far as closing a kept one makes some.
+    /// Returns the most recently used idle connection; nil if the request needs a new one. In that case the function
+    /// closes an idle connection if the pool is full.
     func takeIdle(of destination: UpstreamDestination, for exchange: PendingExchange) -> UpstreamConnection? {
         while let last = destination.idle.last {
             if !last.isUsable {
                 destination.idle.removeLast()
             } else if eventLoop.now - last.opened >= configuration.age {
                 destination.idle.removeLast()
-                forget(last)
+                removeFromPool(last)
                 last.close()
             } else if exchange.mayBeRepeated || eventLoop.now - last.lastUsed <= configuration.freshness {
                 return destination.idle.removeLast()
             } else {
-                // All others are older still. A full pool gives up one of them for a new connection.
-                if open >= maximum { giveUpOldest() }
+                // All other idle connections are older. A full pool closes one to make room for a new connection.
+                if open >= maximum { closeOldestIdle() }
                 return nil
             }
         }
-        if open >= maximum { giveUpOldest() }
+        if open >= maximum { closeOldestIdle() }
         return nil
     }
 
-    /// Closes the idle connection that was used longest ago, to whichever address.
-    private func giveUpOldest() {
+    /// Closes the least recently used idle connection of all destinations.
+    private func closeOldestIdle() {
         let oldest = destinations.compactMap(\.idle.first).min { $0.lastUsed < $1.lastUsed }
         guard let oldest else { return }
-        forget(oldest)
+        removeFromPool(oldest)
         oldest.close()
     }
 
-    /// Has the timer run for the connection that was used longest ago.
+    /// Sets the timer to the expiry of the least recently used idle connection.
     func armIdleTimer() {
         var oldest: NIODeadline?
         for destination in destinations {
@@ -43,12 +43,12 @@ extension UpstreamConnectionPool {
         idleTimer.set(oldest.map { $0 + configuration.idle })
     }
 
-    /// Closes what was not used for too long.
+    /// Closes the connections whose idle time has expired.
     func closeIdle() {
         for destination in destinations {
             while let oldest = destination.idle.first, oldest.lastUsed + configuration.idle <= eventLoop.now {
                 destination.idle.removeFirst()
-                forget(oldest)
+                removeFromPool(oldest)
                 oldest.close()
             }
         }

@@ -2,10 +2,10 @@ internal import Gateway
 internal import NIOCore
 
 extension UpstreamConnectionPool {
-    /// Has the request wait for a connection.
+    /// Queues the request until a connection is free.
     ///
-    /// One timer is for all that wait: an event loop looks through all that it has scheduled to cancel one, which for a timer a
-    /// request is thousands of steps where thousands wait.
+    /// One timer serves the complete queue. To cancel a timer, an event loop searches all of its scheduled tasks, which
+    /// costs thousands of steps with one timer for each of thousands of requests.
     func wait(_ exchange: PendingExchange) {
         waiting.append(exchange)
         guard waiting.count == 1 || exchange.deadline < earliestDeadline else { return }
@@ -13,8 +13,8 @@ extension UpstreamConnectionPool {
         waitTimer.set(earliestDeadline)
     }
 
-    /// Answers those that have waited beyond their deadline.
-    func giveUpLate() {
+    /// Fails the queued requests whose deadline has passed.
+    func failOverdue() {
         let now = eventLoop.now
         let late = waiting.filter { $0.deadline <= now }
         waiting.removeAll { $0.deadline <= now }

@@ -1,10 +1,10 @@
 internal import Gateway
 internal import NIOCore
 
-// How connections leave the pool, and how the pool ends.
+// Removal of connections, and shutdown of the pool.
 
 extension UpstreamConnectionPool {
-    /// Closes everything, at once; the future succeeds when nothing is left.
+    /// Closes all connections at once and fails all queued requests. The future succeeds when no connection is left.
     func shutDown() -> EventLoopFuture<Void> {
         let promise = emptied ?? eventLoop.makePromise(of: Void.self)
         emptied = promise
@@ -20,16 +20,16 @@ extension UpstreamConnectionPool {
         return promise.futureResult
     }
 
-    /// Takes a connection out of the pool, if it is in it; it is closed elsewhere.
-    func forget(_ connection: UpstreamConnection) {
+    /// Removes a connection from the pool, if it is in the pool. The caller closes the connection.
+    func removeFromPool(_ connection: UpstreamConnection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         connection.isRetired = true
         connection.destination.idle.removeAll { $0 === connection }
-        leave(connection.destination)
+        countOut(connection.destination)
     }
 
-    /// A connection is gone, or was never made.
-    func leave(_ destination: UpstreamDestination) {
+    /// Counts out a connection that is closed or was never established.
+    func countOut(_ destination: UpstreamDestination) {
         open -= 1
         destination.open -= 1
         if open == 0 { emptied?.succeed() }

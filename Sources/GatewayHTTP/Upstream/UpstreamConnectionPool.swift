@@ -1,35 +1,36 @@
 internal import Gateway
 internal import NIOCore
 
-/// The connections to the backend of one event loop. Loop-bound: calls of the loop find theirs without a lock or a hop.
+/// The connection pool of one event loop. Calls on the loop use it without a lock or a thread switch. Loop-bound.
 ///
-/// Of several addresses a call goes to the one with the least to do, among those that are worth it. Where a connection cannot
-/// be made, the next address is tried; once a byte of a request was written it stays where it is.
+/// With several addresses a call uses the available one with the fewest busy connections. If the connection cannot be
+/// made, the pool tries the next address. After the first byte of a request was written, the request stays on its
+/// address.
 final class UpstreamConnectionPool {
     let eventLoop: any EventLoop
     let configuration: UpstreamConfiguration
     let destinations: [UpstreamDestination]
-    /// How many connections there may be.
+    /// The maximum number of connections.
     let maximum: Int
     let connects: ConnectCounters
     let idleTimer: DeadlineTimer
     let waitTimer: DeadlineTimer
     var checks = CircularBuffer<Scheduled<Void>>()
-    /// Those that are there.
+    /// The open connections.
     var connections: [ObjectIdentifier: UpstreamConnection] = [:]
-    /// Requests that wait for one.
+    /// The requests that wait for a connection, in order of arrival.
     var waiting = CircularBuffer<PendingExchange>()
-    /// No deadline of those that wait is earlier.
+    /// A lower bound of the deadlines in `waiting`.
     var earliestDeadline = NIODeadline.distantFuture
-    /// Connections that are there or are being made.
+    /// The number of connections that are open or being made.
     var open = 0
-    /// Where the search for a destination begins, so that those with equally much to do take turns.
+    /// The index where the next search for a destination starts, so that equally busy ones alternate.
     var turn = 0
     var isShutDown = false
-    /// Kept once the pool ends; succeeds when nothing is left.
+    /// Set by `shutDown()`; succeeds when the last connection is closed.
     var emptied: EventLoopPromise<Void>?
 
-    /// - Parameter health: what the checks say of each address, in the order of the configuration.
+    /// - Parameter health: The health of each address, in the order of the configuration.
     init(
         eventLoop: any EventLoop, configuration: UpstreamConfiguration, health: [DestinationHealth], maximum: Int,
         connects: ConnectCounters
@@ -42,16 +43,16 @@ final class UpstreamConnectionPool {
         self.idleTimer = DeadlineTimer(on: eventLoop)
         self.waitTimer = DeadlineTimer(on: eventLoop)
         idleTimer.start { self.closeIdle() }
-        waitTimer.start { self.giveUpLate() }
+        waitTimer.start { self.failOverdue() }
     }
 
-    /// Whether one more request would find neither a connection nor room to wait for one.
+    /// Whether a further request would find neither a free connection nor a free place in the queue.
     var isFull: Bool {
-        // Asked once a call: what costs least first.
+        // This is evaluated for every call, so the cheapest condition comes first.
         open >= maximum && waiting.count >= configuration.waiting && destinations.allSatisfy(\.idle.isEmpty)
     }
 
-    /// Sends the request, now or when a connection is free; answers it in the end.
+    /// Sends the request on an idle or a new connection, or queues it. The exchange is completed in every case.
     func send(_ exchange: PendingExchange) {
         if isShutDown { return exchange.finish(.unreachable("the gateway is stopping")) }
         if exchange.deadline <= eventLoop.now { return exchange.finish(.timedOut) }
@@ -67,16 +68,16 @@ final class UpstreamConnectionPool {
         }
     }
 
-    /// How it stands.
+    /// The current state of the pool.
     var reading: UpstreamStatistics {
         UpstreamStatistics(
             open: open, idle: destinations.reduce(0) { $0 + $1.idle.count }, waiting: waiting.count,
             destinations: destinations.map { .init(address: $0.address.description, isAvailable: $0.isAvailable) })
     }
 
-    /// The connection has answered and may be used again.
+    /// Returns a connection to the pool after a response.
     func release(_ connection: UpstreamConnection) {
-        // It may have ended in the same moment.
+        // The connection may have closed at the same moment.
         guard !isShutDown, connection.isUsable, eventLoop.now - connection.opened < configuration.age else {
             return retire(connection)
         }
@@ -85,22 +86,22 @@ final class UpstreamConnectionPool {
         armIdleTimer()
     }
 
-    /// The connection shall not be used again.
+    /// Closes a connection that must not be used again.
     func retire(_ connection: UpstreamConnection) {
-        forget(connection)
+        removeFromPool(connection)
         connection.close()
         connectWaiting()
     }
 
-    /// The connection is gone, and with it perhaps the answer to a request.
+    /// Removes a closed connection and completes its exchange, or repeats the request once if that is safe.
     func closed(
         _ connection: UpstreamConnection, exchange: PendingExchange?, answerHasBegun: Bool, reason: String
     ) {
-        forget(connection)
+        removeFromPool(connection)
         if let exchange {
-            // The backend may close a connection that it found idle while a request is under way on it. What may be done
-            // twice is tried once more; a fresh connection that dies says something of the backend instead.
-            if !connection.isReused, !answerHasBegun, !isShutDown { note(failureOf: connection.destination) }
+            // The backend may close an idle connection while a request is on its way. A repeatable request is then
+            // tried once more. If a new connection breaks, the backend itself has failed.
+            if !connection.isReused, !answerHasBegun, !isShutDown { recordFailure(of: connection.destination) }
             let mayTryAgain = exchange.mayBeRepeated && connection.isReused && !answerHasBegun && !exchange.isRepeated
             if mayTryAgain, !isShutDown, exchange.deadline > eventLoop.now {
                 exchange.isRepeated = true

@@ -1,17 +1,17 @@
 internal import NIOCore
 internal import Synchronization
 
-/// One address of the backend as an event loop sees it: its kept connections, and whether it is worth another. Loop-bound.
+/// One backend address in the pool of one event loop: its idle connections and its circuit breaker. Loop-bound.
 final class UpstreamDestination {
     let address: UpstreamAddress
-    /// What the checks say, the same for all loops.
+    /// The result of the health checks, shared by all loops.
     let health: DestinationHealth
     var circuit = CircuitBreaker()
-    /// Connections without work, the most recently used last.
+    /// The idle connections, the most recently used last.
     var idle = CircularBuffer<UpstreamConnection>()
-    /// Connections that are there or are being made.
+    /// The number of connections that are open or being made.
     var open = 0
-    /// For the next trial.
+    /// The scheduled trial of an open circuit.
     var halfOpenProbe: Scheduled<Void>?
 
     init(_ address: UpstreamAddress, health: DestinationHealth) {
@@ -19,21 +19,21 @@ final class UpstreamDestination {
         self.health = health
     }
 
-    /// Whether calls may go there.
+    /// Whether calls may use the address.
     var isAvailable: Bool { circuit.isClosed && health.isGood }
 
-    /// Connections that have work.
+    /// The number of connections that are not idle.
     var busy: Int { open - idle.count }
 }
 
 @available(*, unavailable)
 extension UpstreamDestination: Sendable {}
 
-/// Whether the checks of an address find it well: asked by one event loop, known to all.
+/// The health of one address. One event loop writes it and all loops read it.
 final class DestinationHealth: Sendable {
     private let good = Atomic(true)
 
-    /// So until a check says otherwise.
+    /// Whether the last health check succeeded; true before the first one.
     var isGood: Bool {
         get { good.load(ordering: .relaxed) }
         set { good.store(newValue, ordering: .relaxed) }

@@ -1,26 +1,26 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// What there is to be said of the connections to the backend at one moment.
+/// A snapshot of the connections to the backend.
 public struct UpstreamStatistics: Sendable, Hashable {
-    /// Connections that are there or are being made.
+    /// The number of connections that are open or being made.
     public var open = 0
-    /// Those of them that nothing is asked on.
+    /// The number of idle connections.
     public var idle = 0
-    /// Requests that wait for one.
+    /// The number of requests that wait for a connection.
     public var waiting = 0
-    /// Connections that were made, by all that count by the same counters.
+    /// The number of connections established by all clients with the same counters.
     public var connected: UInt64 = 0
-    /// Connections that could not be made, likewise.
+    /// The number of failed connection attempts of all clients with the same counters.
     public var failed: UInt64 = 0
     /// The addresses, in the order of the configuration.
     public var destinations: [Destination] = []
 
-    /// One address of the backend.
+    /// The state of one address.
     public struct Destination: Sendable, Hashable {
-        /// As configurations write it.
+        /// The address in the form of the configuration.
         public var address: String
-        /// Whether calls may go there, as far as every loop is concerned.
+        /// Whether the address is available on every event loop.
         public var isAvailable: Bool
     }
 
@@ -32,7 +32,7 @@ public struct UpstreamStatistics: Sendable, Hashable {
             destinations = other.destinations
         } else {
             for (index, destination) in other.destinations.enumerated() where !destination.isAvailable {
-                // Every loop has the same addresses.
+                // All loops have the same addresses in the same order.
                 destinations[index].isAvailable = false
             }
         }
@@ -40,7 +40,7 @@ public struct UpstreamStatistics: Sendable, Hashable {
 }
 
 extension Upstream {
-    /// Asks every loop; returns when all have answered.
+    /// Collects the state of all event loops.
     public func reading() async -> UpstreamStatistics {
         await withTaskGroup { tasks in
             for loop in loops {

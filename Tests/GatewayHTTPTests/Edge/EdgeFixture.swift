@@ -7,18 +7,19 @@ import NIOPosix
 
 @testable import GatewayHTTP
 
-/// A real listener before a gateway whose backend is scripted: bytes on a socket at one end, the backend's requests at the other.
+/// A real listener in front of a gateway with a scripted backend. Tests send bytes to the socket and inspect the
+/// requests of the backend.
 struct EdgeFixture {
     static let group = MultiThreadedEventLoopGroup.singleton
-    /// A credential of alice's.
+    /// The `Authorization` field of the user alice.
     static let token = "Authorization: Bearer alices-token\r\n"
-    /// The rest of a send, from its length on.
+    /// The rest of a send request, from `Content-Length` on.
     static let message = "Content-Length: 4\r\n\r\n\"hi\""
 
     let gateway: TestGateway
     let listener: Listener
 
-    /// Runs the body. There are no limits of calls, unless `adjust` sets some.
+    /// Runs the body. No rate limit applies unless `adjust` sets one.
     static func run(
         configure: (inout ListenerConfiguration) -> Void = { _ in },
         adjust: @escaping (inout CompiledConfiguration) -> Void = { _ in }, _ body: (EdgeFixture) async throws -> Void
@@ -40,11 +41,11 @@ struct EdgeFixture {
         await listener.close()
     }
 
-    /// What came back on a connection until it was closed.
+    /// The responses on one connection until it was closed.
     struct Answers {
         let text: String
 
-        /// The statuses, in order; interim ones are none.
+        /// The final statuses, in order.
         var statuses: [Int] {
             text.components(separatedBy: "HTTP/1.1 ").dropFirst().compactMap { Int($0.prefix(3)) }.filter { $0 >= 200 }
         }
@@ -54,17 +55,17 @@ struct EdgeFixture {
             text.components(separatedBy: "urn:notify-gateway:problem:").last?.components(separatedBy: "\"").first
         }
 
-        /// The value of a field, of the last answer that has it.
+        /// Returns the value of a field in the last response that contains it.
         func field(_ name: String) -> String? {
             text.components(separatedBy: "\r\n").last { $0.lowercased().hasPrefix("\(name.lowercased()): ") }
                 .map { String($0.dropFirst(name.count + 2)) }
         }
     }
 
-    /// Sends bytes on a connection of its own, in one piece, and reads until the gateway closes it.
+    /// Sends bytes in one piece on a new connection and reads until the gateway closes it.
     func exchange(_ bytes: [UInt8], to address: SocketAddress? = nil) async throws -> Answers {
         let client = try await RawClient.connect(to: address ?? listener.localAddress, group: Self.group)
-        // A connection that is closed on the way has been answered all the same.
+        // A write may fail because the gateway has already responded and closed the connection.
         try? await client.channel.writeAndFlush(ByteBuffer(bytes: bytes))
         let text = await client.receiveToEnd()
         try? await client.channel.close()
@@ -73,7 +74,7 @@ struct EdgeFixture {
 
     func exchange(_ text: String) async throws -> Answers { try await exchange(Array(text.utf8)) }
 
-    /// A whole send of alice's to bob, after which the connection ends.
+    /// Returns a complete send request from alice to bob, which closes the connection.
     static func send(_ more: String = "") -> String {
         "POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\r\nHost: gateway.test\r\n\(token)Connection: close\r\n\(more)"
             + "Content-Type: application/json\r\n\(message)"

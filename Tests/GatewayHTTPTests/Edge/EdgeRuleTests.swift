@@ -7,7 +7,8 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// The rules of the edge, each as raw bytes on a socket: what the client is told, and that the backend hears nothing of it.
+/// The syntax rules for requests, tested with raw bytes on a socket. Each test checks the response and that the
+/// backend receives no request.
 @Suite(.timeLimit(.minutes(2)))
 struct EdgeRuleTests {
     struct Case: Sendable, CustomTestStringConvertible {
@@ -42,7 +43,7 @@ struct EdgeRuleTests {
         return Array(request("PUT /api/register/\(id)", head).utf8) + body
     }
 
-    /// One route table, matched byte for byte; targets in one form.
+    /// The routes match byte for byte, and targets have a single form.
     static let routes: [Case] = unsound + unknown + others + queries
 
     private static let unsound: [Case] =
@@ -89,7 +90,7 @@ struct EdgeRuleTests {
             "?pns=apns&&to_tag=bob", "?pns=apns&to_tag",
         ].map { Case("query \($0)", send("/api/notifications\($0)"), 400, "malformed-request") }
 
-    /// Strict JSON, and no other way to say the same twice.
+    /// The JSON parser is strict, and each value has a single form.
     static let bodies: [Case] = texts + encodings
 
     private static let deep = String(repeating: "[", count: 100)
@@ -114,7 +115,8 @@ struct EdgeRuleTests {
             Case("a body in UTF-16", bytes: put([0xFF, 0xFE, 0x7B, 0x00, 0x7D, 0x00]), 400, "malformed-request"),
         ]
 
-    @Test(arguments: routes + bodies) func isRefusedAndTheBackendHearsNothing(_ example: Case) async throws {
+    @Test("The gateway rejects an invalid request and the backend receives nothing", arguments: routes + bodies)
+    func theGatewayRejectsAnInvalidRequestAndTheBackendReceivesNothing(_ example: Case) async throws {
         try await EdgeFixture.run { bench in
             let answers = try await bench.exchange(example.bytes)
             #expect(answers.statuses == [example.status])
@@ -124,7 +126,7 @@ struct EdgeRuleTests {
         }
     }
 
-    @Test func whatIsGoodIsCarriedOut() async throws {
+    @Test("The gateway forwards a valid request") func theGatewayForwardsAValidRequest() async throws {
         try await EdgeFixture.run { bench in
             for target in [
                 "/api/notifications?pns=apns&to_tag=bob", "http://GATEWAY.test/api/notifications?PNS=apns&To_Tag=b%6fb",
@@ -138,11 +140,12 @@ struct EdgeRuleTests {
         }
     }
 
-    /// One answer, then the end, and nothing behind the fault is interpreted: not with it, and not later.
+    /// The connection gets one response and closes. No byte after the fault is interpreted.
     @Test(
+        "A framing fault closes the connection",
         arguments: FramingErrorTests.requestLines + FramingErrorTests.fields + FramingErrorTests.chunks
             + FramingErrorTests.limits)
-    func aFramingFaultEndsTheConnection(_ fault: FramingErrorTests.Case) async throws {
+    func aFramingFaultClosesTheConnection(_ fault: FramingErrorTests.Case) async throws {
         let status = [
             RejectionCode.malformedRequest: 400, .uriTooLong: 414, .headersTooLarge: 431, .payloadTooLarge: 413,
             .expectationFailed: 417,
@@ -153,7 +156,7 @@ struct EdgeRuleTests {
             #expect(answers.statuses == [status])
             #expect(answers.problem == fault.code.rawValue)
             #expect(answers.field("Connection") == "close")
-            // Behind a good request, which has its answer first.
+            // After a valid request, which gets its response first.
             let keep = EdgeFixture.send().replacing("Connection: close\r\n", with: "")
             let behind = try await bench.exchange(keep + fault.bytes + smuggled)
             #expect(behind.statuses == [200, status])
@@ -161,15 +164,18 @@ struct EdgeRuleTests {
         }
     }
 
-    /// Forwarded fields decide nothing, unless the peer is listed: neither who the client is, nor whether it came by https.
-    @Test(arguments: [
-        "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "X-Forwarded-Proto: https\r\n",
-        "Forwarded: for=192.0.2.1;proto=https\r\n", "X-Real-IP: 192.0.2.1\r\n", "X-Forwarded-Host: evil\r\n",
-        "X-Forwarded-Ssl: on\r\nFront-End-Https: on\r\n", "X-Forwarded-Scheme: https\r\n", "X-Forwarded-Port: 443\r\n",
-        "CF-Connecting-IP: 192.0.2.1\r\n", "True-Client-IP: 192.0.2.1\r\n", "Via: 1.1 evil\r\n",
-        "X-Original-URL: /health/live\r\n", "X-Rewrite-URL: /health/live\r\n", "X-HTTP-Method-Override: DELETE\r\n",
-    ])
-    func forwardedFieldsDecideNothing(_ fields: String) async throws {
+    /// Forwarding fields of an untrusted peer change neither the client address nor the scheme.
+    @Test(
+        "Forwarding fields of an untrusted peer have no effect",
+        arguments: [
+            "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "X-Forwarded-Proto: https\r\n",
+            "Forwarded: for=192.0.2.1;proto=https\r\n", "X-Real-IP: 192.0.2.1\r\n", "X-Forwarded-Host: evil\r\n",
+            "X-Forwarded-Ssl: on\r\nFront-End-Https: on\r\n", "X-Forwarded-Scheme: https\r\n",
+            "X-Forwarded-Port: 443\r\n",
+            "CF-Connecting-IP: 192.0.2.1\r\n", "True-Client-IP: 192.0.2.1\r\n", "Via: 1.1 evil\r\n",
+            "X-Original-URL: /health/live\r\n", "X-Rewrite-URL: /health/live\r\n", "X-HTTP-Method-Override: DELETE\r\n",
+        ])
+    func forwardingFieldsOfAnUntrustedPeerHaveNoEffect(_ fields: String) async throws {
         for listed in [[], ["192.0.2.0/24", "127.0.0.2", "unix"]] {
             let configure: (inout ListenerConfiguration) -> Void = {
                 $0.address = .tcp(host: "0.0.0.0", port: 0)
@@ -190,8 +196,8 @@ struct EdgeRuleTests {
         }
     }
 
-    /// A listed proxy that says https is believed, and whom it names is who is recorded.
-    @Test func aListedProxyIsBelieved() async throws {
+    /// The scheme and the client address from a trusted proxy apply, and the journal records that address.
+    @Test("The gateway trusts a listed proxy") func theGatewayTrustsAListedProxy() async throws {
         let configure: (inout ListenerConfiguration) -> Void = {
             $0.address = .tcp(host: "0.0.0.0", port: 0)
             $0.trust = TrustedProxies(proxies: ["127.0.0.1"].compactMap(AddressRange.init))
@@ -211,14 +217,16 @@ struct EdgeRuleTests {
         }
     }
 
-    /// A 401 has a challenge for each scheme, and no answer has internal text, or may be stored.
-    @Test(arguments: [
-        ("", "credentials-missing"), ("Authorization: Basic YTpi\r\n", "credentials-rejected"),
-        ("Authorization: Bearer x\r\n", "credentials-rejected"),
-        ("Authorization: Negotiate x\r\n", "credentials-rejected"),
-        ("Authorization:\r\n", "credentials-rejected"), ("Authorization: Basic !!!\r\n", "credentials-rejected"),
-    ])
-    func refusedCredentialsAreChallenged(_ field: String, _ code: String) async throws {
+    /// A 401 response has a challenge for each scheme. No response contains internal text or may be stored.
+    @Test(
+        "Rejected credentials get a challenge",
+        arguments: [
+            ("", "credentials-missing"), ("Authorization: Basic YTpi\r\n", "credentials-rejected"),
+            ("Authorization: Bearer x\r\n", "credentials-rejected"),
+            ("Authorization: Negotiate x\r\n", "credentials-rejected"),
+            ("Authorization:\r\n", "credentials-rejected"), ("Authorization: Basic !!!\r\n", "credentials-rejected"),
+        ])
+    func rejectedCredentialsGetAChallenge(_ field: String, _ code: String) async throws {
         try await EdgeFixture.run { bench in
             let text = EdgeFixture.send().replacing(EdgeFixture.token, with: field)
             let answers = try await bench.exchange(text)
@@ -235,7 +243,8 @@ struct EdgeRuleTests {
         }
     }
 
-    @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
+    @Test("Pipelined requests get their responses in order")
+    func pipelinedRequestsGetTheirResponsesInOrder() async throws {
         try await EdgeFixture.run { bench in
             let keep = EdgeFixture.send().replacing("Connection: close\r\n", with: "")
             let missing = "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -246,7 +255,8 @@ struct EdgeRuleTests {
         }
     }
 
-    @Test func leaveToSendABodyIsGivenOnce() async throws {
+    @Test("A client that expects 100-continue gets it once")
+    func aClientThatExpects100ContinueGetsItOnce() async throws {
         try await EdgeFixture.run { bench in
             let text = EdgeFixture.send("Expect: 100-continue\r\n")
             let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeFixture.group)

@@ -7,11 +7,11 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Clients that try to say themselves what the gateway says to the backend: not one byte of theirs arrives, and ours is there
-/// exactly once.
+/// Clients that send the fields which the gateway itself sends to the backend. No byte of theirs reaches the backend,
+/// and each field of the gateway is present exactly once.
 @Suite(.timeLimit(.minutes(2)))
 struct SpoofedFieldTests {
-    /// What the gateway sends, and what a client would like it to be.
+    /// The fields that the gateway sends, with the values that a client tries to set.
     static let names: [(name: String, evil: String)] = [
         ("Host", "evil.test"), ("Authorization", "Basic ZXZpbDpldmls"), ("Accept", "evil/evil"),
         ("X-Request-Id", "evil-evil-evil"), ("Content-Type", "text/evil"), ("Content-Length", "77"),
@@ -19,7 +19,7 @@ struct SpoofedFieldTests {
         ("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), ("Tracestate", "evil=1"),
     ]
 
-    /// The ways to say it, as what stands among the fields of a good request.
+    /// The variants of a spoofed field within the fields of a valid request.
     enum Way: String, CaseIterable {
         case asItIs, inSmallLetters, inCapitals, inBoth, withLowLines, withLowLineBefore, withLowLineBehind
         case withoutHyphens, withDots, withTwoHyphens, twice, twiceInTwoCases, withSpaceBehind, withSpaceBefore
@@ -58,7 +58,7 @@ struct SpoofedFieldTests {
         }
     }
 
-    /// The same over HTTP/2, as far as there is such a thing.
+    /// The variants that exist in HTTP/2.
     enum StreamWay: String, CaseIterable {
         case asItIs, inCapitals, withLowLines, withoutHyphens, twice, withSpaceBehind, withLineBehind, asNameWithLine
         case asPseudoField, namedInConnection
@@ -92,7 +92,7 @@ struct SpoofedFieldTests {
         .header(userField: "X-Gateway-User", secretField: "X-Gateway-Secret", secret: Secret("shared secret".utf8)),
     ]
 
-    /// What the backend must have been told, by the names' letters and digits alone.
+    /// The fields that the backend must receive, compared by the letters and digits of their names.
     private func expected(_ credential: UpstreamCredential, call: String) -> [String: String] {
         var expected = [
             "host": "backend.test", "accept": "application/json", "xrequestid": call,
@@ -118,7 +118,7 @@ struct SpoofedFieldTests {
         for field in request.fields {
             said[field.name.lowercased().filter { $0.isLetter || $0.isNumber }, default: []].append(field.value)
         }
-        // A trace of the gateway's own making is another one for each call.
+        // The gateway generates a new trace for each call.
         let traces = said.removeValue(forKey: "traceparent")
         #expect(traces?.count == 1, "\(comment)")
         var expected = expected(credential, call: try #require(call, "\(comment)"))
@@ -126,7 +126,8 @@ struct SpoofedFieldTests {
         #expect(said == expected.mapValues { [$0] }, "\(comment)")
     }
 
-    @Test func noneArrivesByHTTP1() async throws {
+    @Test("No spoofed field reaches the backend over HTTP/1.1")
+    func noSpoofedFieldReachesTheBackendOverHTTP11() async throws {
         var tried = 0
         for credential in Self.credentials {
             try await EdgeFixture.run { _ in
@@ -154,7 +155,8 @@ struct SpoofedFieldTests {
         #expect(tried >= 400)
     }
 
-    /// One answer at the most says 200, and then exactly one request has reached the backend, as the gateway writes it.
+    /// At most one response has status 200. In that case the backend has received exactly one request, in the gateway's
+    /// form.
     private func spoof(
         _ bench: EdgeFixture, _ credential: UpstreamCredential, _ text: String, _ comment: String
     ) async throws {
@@ -167,7 +169,8 @@ struct SpoofedFieldTests {
         #expect(bench.gateway.backend.unreadable.isEmpty)
     }
 
-    @Test func noneArrivesByHTTP2() async throws {
+    @Test("No spoofed field reaches the backend over HTTP/2")
+    func noSpoofedFieldReachesTheBackendOverHTTP2() async throws {
         for credential in Self.credentials {
             try await EdgeFixture.run {
                 $0.speaksHTTP2 = true

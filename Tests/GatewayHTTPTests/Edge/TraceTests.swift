@@ -6,21 +6,21 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Which trace the backend is told a call belongs to: that of a peer that is believed, else one of the gateway's own. From the
-/// client's socket to the backend's request, by both protocols.
+/// The trace context of requests to the backend: that of a trusted peer, or a new one. Tested from the client's socket
+/// to the backend's request, for both protocols.
 @Suite(.timeLimit(.minutes(1)))
 struct TraceTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let span = "b7ad6b7169203331"
     private static let valid = "00-\(trace)-\(span)-01"
 
-    /// Who the peer is to the listener.
+    /// The relation of the peer to the listener.
     enum Trust: CaseIterable {
-        /// Listed, and speaks for others by `X-Forwarded-For`.
+        /// A trusted proxy that uses `X-Forwarded-For`.
         case listed
-        /// The same, by `Forwarded`.
+        /// A trusted proxy that uses `Forwarded`.
         case listedByTheStandard
-        /// A client that is announced by a proxy, and listed itself.
+        /// A trusted client that a proxy reports through the PROXY protocol.
         case announcedAndListed
         case unknown, announced, announcedAsUnknown, announcedAsNobody
 
@@ -33,7 +33,7 @@ struct TraceTests {
 
         func configure(_ configuration: inout ListenerConfiguration) {
             configuration.speaksHTTP2 = true
-            // How the clients came is not what this is about.
+            // Encryption is not part of this test.
             configuration.plaintextCredentials = true
             let proxies = self == .unknown ? ["192.0.2.0/24"] : ["127.0.0.1", "10.0.0.0/8"]
             configuration.trust.proxies = proxies.compactMap(AddressRange.init)
@@ -45,7 +45,7 @@ struct TraceTests {
                 }
         }
 
-        /// What comes first on a connection.
+        /// The bytes that are sent first on a connection.
         var announcement: [UInt8] {
             switch self {
             case .listed, .listedByTheStandard, .unknown: []
@@ -59,7 +59,7 @@ struct TraceTests {
 
     enum Spoken: CaseIterable { case http1, http2 }
 
-    /// What the backend was told by a call that is answered 200.
+    /// Returns the trace context that the backend received with a call of status 200.
     private func told(
         _ bench: EdgeFixture, _ status: Trust, _ spoken: Spoken, _ fields: [(String, String)]
     ) async throws -> (trace: String, span: String, flags: String, state: [String], call: String) {
@@ -101,8 +101,8 @@ struct TraceTests {
         }
     }
 
-    @Test(arguments: Trust.allCases, Spoken.allCases)
-    func thatOfWhoIsBelievedGoesOn(_ status: Trust, _ spoken: Spoken) async throws {
+    @Test("Only a trusted peer sets the trace context", arguments: Trust.allCases, Spoken.allCases)
+    func onlyATrustedPeerSetsTheTraceContext(_ status: Trust, _ spoken: Spoken) async throws {
         try await run(status) { bench in
             let fields = [
                 ("traceparent", Self.valid), ("tracestate", "rojo=1"), ("tracestate", "congo=t61 , lila=3"),
@@ -122,9 +122,9 @@ struct TraceTests {
         }
     }
 
-    /// What is no trace is none, whoever says it: the call begins its own, and nothing is passed on beside that.
-    @Test(arguments: Spoken.allCases)
-    func whatIsNoTraceIsReplaced(_ spoken: Spoken) async throws {
+    /// An invalid trace context is ignored for every peer. The call starts a new trace.
+    @Test("An invalid trace context starts a new trace", arguments: Spoken.allCases)
+    func anInvalidTraceContextStartsANewTrace(_ spoken: Spoken) async throws {
         let hostile: [[String]] = [
             [], [""], [String(Self.valid.dropLast())], ["\(Self.valid)1"], ["\(Self.valid)-01"],
             ["00-\(String(repeating: "0", count: 32))-\(Self.span)-01"],
@@ -144,9 +144,9 @@ struct TraceTests {
         }
     }
 
-    /// A bad list takes nothing along but itself.
-    @Test(arguments: Spoken.allCases)
-    func aStateThatIsNoneIsDropped(_ spoken: Spoken) async throws {
+    /// Only the invalid list is dropped; `traceparent` stays.
+    @Test("An invalid tracestate is dropped alone", arguments: Spoken.allCases)
+    func anInvalidTracestateIsDroppedAlone(_ spoken: Spoken) async throws {
         let hostile: [[String]] = [
             [""], ["rojo"], ["Rojo=1"], ["rojo=1", "rojo=2"], ["rojo=1", "x"], ["rojo=\u{E9}"],
             (0..<33).map { "k\($0)=1" },
@@ -163,8 +163,9 @@ struct TraceTests {
         }
     }
 
-    /// A request says nothing of the trace of the next one.
-    @Test func theTraceOfTheLastRequestIsForgotten() async throws {
+    /// A trace context does not affect the next request on the connection.
+    @Test("The trace context of one request does not apply to the next")
+    func theTraceContextOfOneRequestDoesNotApplyToTheNext() async throws {
         try await run(.listed) { bench in
             let first = EdgeFixture.send("traceparent: \(Self.valid)\r\ntracestate: rojo=1\r\n")
                 .replacing("Connection: close\r\n", with: "")

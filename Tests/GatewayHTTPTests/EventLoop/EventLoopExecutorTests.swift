@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// The executor, the timer and the ids of a loop.
+/// Tests of the executor, the deadline timer and the call ids of a loop.
 @Suite struct EventLoopExecutorTests {
-    @Test func tasksRunOnTheLoopAfterEveryWait() async throws {
+    @Test("A task runs on the loop after every suspension") func aTaskRunsOnTheLoopAfterEverySuspension() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let executor = try await loop.submit { EventLoopExecutor(on: loop) }.get()
         let places = await Task(executorPreference: executor) {
@@ -16,7 +16,7 @@ import Testing
             for _ in 0..<3 {
                 await Task.yield()
                 places.append(loop.inEventLoop)
-                // A wait of another kind: its end comes from a thread of the system's.
+                // A suspension that a thread of the system ends.
                 try? await Task.sleep(nanoseconds: 1)
                 places.append(loop.inEventLoop)
             }
@@ -25,20 +25,22 @@ import Testing
         #expect(places == Array(repeating: true, count: 7))
     }
 
-    @Test func tasksThatWakeEachOtherDoNotKeepTheLoop() async throws {
+    @Test("Tasks that wake each other do not block the loop")
+    func tasksThatWakeEachOtherDoNotBlockTheLoop() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let executor = try await loop.submit { EventLoopExecutor(on: loop) }.get()
-        // It would never end if its turns ran within one turn of the loop.
+        // This would never end if all iterations ran within one tick of the loop.
         let task = Task(executorPreference: executor) { while !Task.isCancelled { await Task.yield() } }
         try await loop.scheduleTask(in: .milliseconds(1)) { task.cancel() }.futureResult.get()
         await task.value
     }
 
-    @Test func turnsAreCountedOnTheLoopsOfAGroupThatWasMadeForIt() async throws {
+    @Test("The loops of a group with tick counters count their ticks")
+    func theLoopsOfAGroupWithTickCountersCountTheirTicks() async throws {
         let group = try await EventLoopScheduler.makeGroup(threads: 2)
         for loop in group.makeIterator() {
             let before = try await loop.submit { EventLoopTick.current?.ended }.get()
-            // A task that comes from elsewhere may find the loop in the turn of the one before.
+            // A task from another thread may run in the same tick as the previous one.
             var after = before
             for _ in 0..<1000 where after == before {
                 after = try await loop.submit { EventLoopTick.current?.ended }.get()
@@ -51,7 +53,7 @@ import Testing
         #expect(others)
     }
 
-    @Test func aDeadlineThatMovesOnPassesOnce() {
+    @Test("A deadline that is postponed expires once") func aDeadlineThatIsPostponedExpiresOnce() {
         let loop = EmbeddedEventLoop()
         var passed: [NIODeadline] = []
         let timer = DeadlineTimer(on: loop)
@@ -68,7 +70,8 @@ import Testing
         #expect(passed.count == 1)
     }
 
-    @Test func aDeadlineThatMovesAheadPassesInTime() {
+    @Test("A deadline that is moved to an earlier time expires in time")
+    func aDeadlineThatIsMovedToAnEarlierTimeExpiresInTime() {
         let loop = EmbeddedEventLoop()
         var passed = 0
         let timer = DeadlineTimer(on: loop)
@@ -86,7 +89,7 @@ import Testing
         #expect(passed == 1)
     }
 
-    @Test func idsOfTwoLoopsNeverMeet() {
+    @Test("The ids of two loops differ") func theIdsOfTwoLoopsDiffer() {
         var (left, right) = (CallIDGenerator(), CallIDGenerator())
         var ids: Set<CallID> = []
         for _ in 0..<1000 {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-@Suite("What calls wait by")
+@Suite("Scheduler of calls on event loops")
 struct EventLoopSchedulerTests {
     private func withLoops(
         _ body: (EventLoopScheduler, any EventLoop, EventLoopExecutor) async throws -> Void
@@ -17,7 +17,7 @@ struct EventLoopSchedulerTests {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
         do {
             let scheduler = try await EventLoopScheduler.start(group: group)
-            // The last one, which nothing takes for want of another.
+            // The last loop, which is never used as a fallback.
             let loop = Array(group.makeIterator())[2]
             try await body(scheduler, loop, try await loop.submit { EventLoopExecutor(on: loop) }.get())
             try await group.shutdownGracefully()
@@ -27,7 +27,7 @@ struct EventLoopSchedulerTests {
         }
     }
 
-    @Test("A timer rings on the loop that set it, and not once it is cancelled")
+    @Test("A timer fires on the loop that set it unless it is cancelled")
     func timers() async throws {
         try await withLoops { scheduler, loop, executor in
             let isThere = await Task(executorPreference: executor) {
@@ -41,7 +41,7 @@ struct EventLoopSchedulerTests {
         }
     }
 
-    @Test("A task begins within the call, and is on the loop after every wait")
+    @Test("A task starts synchronously and stays on its loop after every suspension")
     func tasks() async throws {
         try await withLoops { scheduler, loop, executor in
             let places = Places()
@@ -51,13 +51,13 @@ struct EventLoopSchedulerTests {
                     places.add(loop.inEventLoop)
                     await withCheckedContinuation { continuation in gate.withLock { $0 = continuation } }
                     places.add(loop.inEventLoop)
-                    // A wait of another kind: its end comes from a thread of the system's.
+                    // A suspension that a thread of the system ends.
                     for _ in 0..<2 {
                         try? await Task.sleep(nanoseconds: 1)
                         places.add(loop.inEventLoop)
                     }
                 }
-                // It waits at the gate, or has not begun: nothing else is possible before the gate is opened.
+                // The task waits at the gate or has not started; it cannot pass before the gate opens.
                 let atOnce = places.all
                 guard let opened = gate.withLock({ $0 }) else { return atOnce }
                 DispatchQueue.global().async { opened.resume() }
@@ -69,7 +69,7 @@ struct EventLoopSchedulerTests {
         }
     }
 
-    @Test("The whole way of a call stays on its loop, whatever authentication waits for")
+    @Test("The request pipeline stays on its loop during authentication")
     func wholeCall() async throws {
         try await withLoops { scheduler, loop, executor in
             let late = LateAuthenticator()
@@ -91,7 +91,7 @@ struct EventLoopSchedulerTests {
                 return (answer.status, loop.inEventLoop)
             }
             await late.untilWaiting(1)
-            // Resumed from a thread of the test: the call must go back to its loop all the same.
+            // A thread of the test resumes the call, which must return to its loop.
             late.respond(.rejected(.wrong))
             let (status, isThere) = await call.value
             #expect(status == 401 && isThere)
@@ -111,7 +111,7 @@ struct EventLoopSchedulerTests {
             let timeline = Timeline()
             let backend = ScriptedBackend(timeline: timeline) { _ in
                 places.add(loop.inEventLoop)
-                // Answered from elsewhere, as by a connection: the send must go on on its loop all the same.
+                // Another thread responds, as a connection would. The send must continue on its loop.
                 await withCheckedContinuation { continuation in
                     DispatchQueue.global().async { continuation.resume() }
                 }
@@ -133,7 +133,7 @@ struct EventLoopSchedulerTests {
         }
     }
 
-    @Test("A call that nobody answers ends at its deadline, on its loop")
+    @Test("A call without a result ends at its deadline on its loop")
     func deadline() async throws {
         try await withLoops { scheduler, loop, executor in
             let late = LateAuthenticator()
@@ -161,7 +161,7 @@ struct EventLoopSchedulerTests {
         }
     }
 
-    @Test("Calls of several loops that wait for one answer each go on on their own loop")
+    @Test("Calls of several loops that wait for one result each continue on their own loop")
     func sharedAnswer() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 3)
         let late = LateAuthenticator()

@@ -8,14 +8,14 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Newcomers where there are as many connections as there may be. The listener has several event loops.
+/// Tests of new connections when the limit is reached or nearly reached. The listener has several event loops.
 @Suite(.timeLimit(.minutes(1)))
 struct EvictionTests {
     private static let group = MultiThreadedEventLoopGroup.singleton
 
     private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
 
-    /// Runs a listener with places for so many connections.
+    /// Runs a listener with the given connection limit.
     private func run(
         total: Int, tls: TestCertificate? = nil, http2: Bool = false,
         _ serving: any RequestResponder = ClosureResponder.echo,
@@ -42,11 +42,14 @@ struct EvictionTests {
         return try await RawClient.connect(to: listener.localAddress, offering: TLSOffer(), group: Self.group).client
     }
 
-    @Test(arguments: [TestCertificate?.none, .one], [false, true])
-    func anIdleConnectionIsClosedForANewcomer(_ tls: TestCertificate?, _ http2: Bool) async throws {
+    @Test(
+        "A new connection closes an idle one when the limit is reached", arguments: [TestCertificate?.none, .one],
+        [false, true])
+    func aNewConnectionClosesAnIdleOneWhenTheLimitIsReached(_ tls: TestCertificate?, _ http2: Bool) async throws {
         try await run(total: 1, tls: tls, http2: http2) { listener, caps in
             var before: RawClient?
-            // Each is on the next event loop, so the idle one is on the newcomer's own and on another one.
+            // Each connection is on the next event loop, so that the idle one is first on the same loop and then on
+            // another.
             for number in 0..<8 {
                 let client = try await connect(listener, tls: tls)
                 try await client.send(Self.get("/\(number)"))
@@ -59,8 +62,8 @@ struct EvictionTests {
         }
     }
 
-    @Test(arguments: [TestCertificate?.none, .one])
-    func anIdleConnectionOfHTTP2GetsGoAway(_ tls: TestCertificate?) async throws {
+    @Test("An idle HTTP/2 connection gets GOAWAY", arguments: [TestCertificate?.none, .one])
+    func anIdleHTTP2ConnectionGetsGOAWAY(_ tls: TestCertificate?) async throws {
         try await run(total: 1, tls: tls, http2: true) { listener, caps in
             let bench = HTTP2Fixture(listener: listener)
             func connect() async throws -> FrameClient {
@@ -77,8 +80,8 @@ struct EvictionTests {
         }
     }
 
-    @Test(arguments: [false, true])
-    func aConnectionWithACallIsNotClosedForANewcomer(_ http2: Bool) async throws {
+    @Test("A connection with a call in progress is not closed for a new one", arguments: [false, true])
+    func aConnectionWithACallInProgressIsNotClosedForANewOne(_ http2: Bool) async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let serving = ClosureResponder { _ in
             arrived.raise()
@@ -104,7 +107,8 @@ struct EvictionTests {
         }
     }
 
-    @Test func aConnectionThatWasJustAcceptedIsNotClosedForANewcomer() async throws {
+    @Test("A connection that was just accepted is not closed for a new one")
+    func aConnectionThatWasJustAcceptedIsNotClosedForANewOne() async throws {
         try await run(total: 1) { listener, caps in
             let first = try await connect(listener, tls: nil)
             #expect(await (try connect(listener, tls: nil)).receiveToEnd() == "")
@@ -114,7 +118,8 @@ struct EvictionTests {
         }
     }
 
-    @Test func aPeerThatHasAllItMayHaveClosesNobodyElsesConnection() {
+    @Test("A peer at its own limit does not close the connections of others")
+    func aPeerAtItsOwnLimitDoesNotCloseTheConnectionsOfOthers() {
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 1
         limits.total = 1
@@ -125,7 +130,7 @@ struct EvictionTests {
         #expect(caps.admit(Peer(address: .v4(2), text: "")) == .full)
     }
 
-    @Test func aPlaceThatIsBeingFreedCountsAsFree() {
+    @Test("A connection that is being closed counts as free") func aConnectionThatIsBeingClosedCountsAsFree() {
         var limits = ListenerConfiguration.Connections()
         limits.total = 10
         let caps = ConnectionLimit(limits)
@@ -145,7 +150,8 @@ struct EvictionTests {
         #expect(!caps.isNearlyFull)
     }
 
-    @Test func anIdleConnectionHasAQuarterOfTheTimeWhereThereAreNearlyTooMany() throws {
+    @Test("The idle time is a quarter while the limit is nearly reached")
+    func theIdleTimeIsAQuarterWhileTheLimitIsNearlyReached() throws {
         var limits = ListenerConfiguration.Connections()
         limits.total = 1
         let caps = ConnectionLimit(limits)

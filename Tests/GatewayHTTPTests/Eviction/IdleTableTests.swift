@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Which connection is closed when room is needed.
+/// Tests of the selection of the connection to close.
 @Suite struct IdleTableTests {
     private var table = IdleTable<String>()
     private var indexes: [String: Int32] = [:]
@@ -24,48 +24,52 @@ import Testing
         table.takeCandidate(now: Self.time(seconds)) { unsent.contains($0) }
     }
 
-    @Test mutating func theLongestIdleIsTaken() throws {
+    @Test("The longest idle connection is selected") mutating func theLongestIdleConnectionIsSelected() throws {
         #expect(take() == nil)
         for (name, network) in [("a", UInt32(1)), ("b", 2), ("c", 3)] {
             try addUsed(name, network, idleSince: Int64(network))
         }
-        // It has made another call since.
+        // It has served another call in the meantime.
         table.markBusy(try #require(indexes["a"]))
         table.markIdle(try #require(indexes["a"]), since: Self.time(4), wasUsed: true)
         #expect([take(), take(), take(), take()] == ["b", "c", "a", nil])
     }
 
-    @Test mutating func theNetworkWithMostIdleConnectionsComesFirst() throws {
+    @Test("The network with the most idle connections comes first")
+    mutating func theNetworkWithTheMostIdleConnectionsComesFirst() throws {
         try addUsed("honest", 1, idleSince: 1)
         for number in 2...4 { try addUsed("a\(number)", 2, idleSince: Int64(number)) }
         for number in 5...6 { try addUsed("b\(number)", 3, idleSince: Int64(number)) }
-        // Now each network has two or fewer; at last each has one, and the longest idle is taken.
+        // Now each network has at most two. In the end each has one, and the longest idle one is selected.
         #expect(take() == "a2")
         #expect([take(), take()].sorted { $0 ?? "" < $1 ?? "" } == ["a3", "b5"])
         #expect(take() == "honest")
         #expect([take(), take(), take()].contains("a4"))
     }
 
-    @Test mutating func aBusyOrRemovedConnectionIsNeverTaken() throws {
+    @Test("A busy or removed connection is never selected")
+    mutating func aBusyOrRemovedConnectionIsNeverSelected() throws {
         add("new", 1)
         for number in 1...3 { try addUsed("\(number)", 1, idleSince: Int64(number)) }
         table.markBusy(try #require(indexes["1"]))
         table.remove(try #require(indexes["2"]))
         #expect([take(), take()] == ["3", nil])
         for name in ["new", "1", "3"] { table.remove(try #require(indexes[name])) }
-        // The places are used again.
+        // The entries are reused.
         try addUsed("4", 1, idleSince: 1)
         #expect([take(), take()] == ["4", nil])
     }
 
-    @Test mutating func aConnectionWithoutACallIsSparedForAMoment() throws {
+    @Test("A connection without a call is protected for a short time")
+    mutating func aConnectionWithoutACallIsProtectedForAShortTime() throws {
         add("fresh", 1)
         table.markIdle(try #require(indexes["fresh"]), since: Self.time(100), wasUsed: false)
         #expect(take(at: 101) == nil)
         #expect(take(at: 102) == "fresh")
     }
 
-    @Test mutating func anAnswerThatIsOnItsWaySparesItsConnectionForAMoment() throws {
+    @Test("An unread response protects its connection for a short time")
+    mutating func anUnreadResponseProtectsItsConnectionForAShortTime() throws {
         try addUsed("reads slowly", 1, idleSince: 100)
         try addUsed("has read", 1, idleSince: 101)
         #expect(take(at: 101, unsent: ["reads slowly"]) == "has read")
@@ -73,14 +77,14 @@ import Testing
         #expect(take(at: 102, unsent: ["reads slowly"]) == "reads slowly")
     }
 
-    @Test mutating func proxiesComeLast() throws {
+    @Test("Connections without a network come last") mutating func proxiesComeLast() throws {
         for number in 1...3 { try addUsed("proxy \(number)", nil, idleSince: Int64(number)) }
         try addUsed("client", 1, idleSince: 50)
         #expect([take(), take(), take(), take(), take()] == ["client", "proxy 1", "proxy 2", "proxy 3", nil])
     }
 
-    /// The table against a plain list, over many random changes.
-    @Test mutating func agreesWithAPlainList() throws {
+    /// Compares the table with a plain list over many random changes.
+    @Test("The table agrees with a plain list") mutating func theTableAgreesWithAPlainList() throws {
         struct Idle { var name: String, network: UInt32, order: Int }
         var generator = SplitMix(state: 7)
         var idle: [Idle] = []
@@ -116,7 +120,7 @@ import Testing
     }
 }
 
-/// Random numbers that are the same each time.
+/// A random number generator with a fixed sequence.
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

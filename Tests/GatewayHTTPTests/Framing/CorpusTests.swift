@@ -5,13 +5,13 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// The request fixtures of llhttp's tests: nothing traps, nothing depends on splitting, and what they call invalid is no
-/// request here either. Skipped where the fixtures are not at hand (`NOTIFY_GATEWAY_CORPORA` says where they are).
+/// Tests with the request fixtures of llhttp: nothing traps, the result does not depend on splitting, and every invalid
+/// fixture is rejected. Skipped without the fixtures; `NOTIFY_GATEWAY_CORPORA` is their directory.
 @Suite struct CorpusTests {
     struct Fixture: Sendable, CustomTestStringConvertible {
         var name: String
         var bytes: [UInt8]
-        /// Whether the strict parser of the fixtures refuses it.
+        /// Whether the strict parser of llhttp rejects the fixture.
         var isInvalid: Bool
 
         var testDescription: String { name }
@@ -19,15 +19,17 @@ import Testing
 
     private static let folder = TestData.corpus("llhttp/request")
 
-    @Test(.enabled(if: CorpusTests.folder != nil, "no llhttp fixtures: set NOTIFY_GATEWAY_CORPORA"))
-    func fixturesAreFramedOrRefused() throws {
+    @Test(
+        "The framer rejects every invalid fixture",
+        .enabled(if: CorpusTests.folder != nil, "no llhttp fixtures: set NOTIFY_GATEWAY_CORPORA"))
+    func theFramerRejectsEveryInvalidFixture() throws {
         let fixtures = try Self.fixtures()
         #expect(fixtures.count > 50)
         for fixture in fixtures {
             let whole = frame([fixture.bytes[...]])
             #expect(frame(fixture.bytes.indices.map { fixture.bytes[$0...$0] }) == whole, "\(fixture.name)")
             if fixture.isInvalid {
-                // Refused, or not yet complete: never taken for requests to the end.
+                // A fault or an incomplete request; never only complete requests.
                 let endsInAFault = whole.last?.code != nil
                 let isUnfinished = whole.isEmpty
                 #expect(endsInAFault || isUnfinished, "\(fixture.name): \(whole)")
@@ -35,14 +37,16 @@ import Testing
         }
     }
 
-    /// The same on sockets, before a whole gateway: whatever is invalid is refused, and nothing of any of them reaches the backend.
-    @Test(.enabled(if: CorpusTests.folder != nil, "no llhttp fixtures: set NOTIFY_GATEWAY_CORPORA"))
-    func fixturesReachNoBackend() async throws {
+    /// The same fixtures on a socket in front of a complete gateway. No request reaches the backend.
+    @Test(
+        "No fixture reaches the backend",
+        .enabled(if: CorpusTests.folder != nil, "no llhttp fixtures: set NOTIFY_GATEWAY_CORPORA"))
+    func noFixtureReachesTheBackend() async throws {
         let fixtures = try Self.fixtures()
         try await EdgeFixture.run { bench in
             for fixture in fixtures {
                 let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeFixture.group)
-                // Cut off by a fault, or complete and answered: after the end of the input the gateway closes.
+                // The gateway closes the connection after a fault, or after the end of the input.
                 try? await client.channel.writeAndFlush(ByteBuffer(bytes: fixture.bytes))
                 try? await client.closeOutput()
                 let answers = EdgeFixture.Answers(text: await client.receiveToEnd())
@@ -50,7 +54,7 @@ import Testing
                 #expect(answers.statuses.allSatisfy { $0 >= 400 }, "\(fixture.name): \(answers.text)")
                 let framed = frame([fixture.bytes[...]])
                 let most = framed.count { if case .continueExpected = $0 { false } else { true } }
-                // Fewer where one of them asked for the end of the connection.
+                // There are fewer responses if a request asks to close the connection.
                 #expect(answers.statuses.count <= most, "\(fixture.name): \(answers.text)")
                 if fixture.isInvalid, most == 1, framed.last?.code != nil {
                     #expect(answers.statuses.count == 1, "\(fixture.name)")
@@ -73,7 +77,8 @@ import Testing
         return fixtures
     }
 
-    /// A heading, a comment with the kind of parser, the bytes in a fence, and the parser's events in another.
+    /// Matches a heading, a comment with the kind of parser, the bytes in a fence, and the parser's events in another
+    /// fence.
     private static func read(_ text: String, file: String) -> [Fixture] {
         var fixtures: [Fixture] = []
         var (heading, meta, fence, content) = ("", "", String?.none, [Substring]())
@@ -104,13 +109,13 @@ import Testing
         return fixtures
     }
 
-    // The connection ends there, which is not for the framer to know; pauses are no errors; and a method that the fixtures'
-    // parser does not have is one without a route here.
+    // The end of the connection is not visible to the framer. A pause is not an error. A method that llhttp does not
+    // know is a method without a route here.
     private static func isNoFault(_ line: Substring) -> Bool {
         line.contains("after `Connection: close`") || line.contains("Pause") || line.contains("Invalid method")
     }
 
-    // Line ends stand for CRLF, but for escaped ones; escapes stand for their bytes.
+    // Unescaped line endings stand for CRLF. Escapes stand for their bytes.
     private static func unescape(_ lines: [Substring]) -> [UInt8] {
         var text = lines.joined(separator: "\r\n").replacingOccurrences(of: "\\\r\n", with: "")
         for (escape, byte) in [("\\r", "\r"), ("\\n", "\n"), ("\\t", "\t"), ("\\f", "\u{C}"), ("\\0", "\0")] {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Every rule of framing, as the bytes that break it.
+/// One test for each framing rule, with bytes that violate it.
 @Suite struct FramingErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
@@ -192,9 +192,11 @@ import Testing
         "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: b\r\n", count: count - 1) + "\r\n"
     }
 
-    @Test(arguments: requestLines + fields + chunks + limits)
-    func oneFaultAndNothingAfterIt(_ example: Case) {
-        // A complete request behind the fault must not be seen, whether it comes with it or later.
+    @Test(
+        "A violation yields one fault and nothing after it",
+        arguments: requestLines + fields + chunks + limits)
+    func aViolationYieldsOneFaultAndNothingAfterIt(_ example: Case) {
+        // A complete request after the fault must not be parsed, whether it arrives with the fault or later.
         let bytes = Array(example.bytes.utf8)[...]
         let smuggled = Array("\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n".utf8)[...]
         let apart = frame([bytes, smuggled])
@@ -206,14 +208,14 @@ import Testing
         #expect(!together.contains { "\($0)".contains("smuggled") })
     }
 
-    @Test(arguments: requestLines + fields + chunks + limits)
-    func theFaultDoesNotDependOnHowBytesAreSplit(_ example: Case) {
+    @Test("The fault does not depend on how the bytes are split", arguments: requestLines + fields + chunks + limits)
+    func theFaultDoesNotDependOnHowTheBytesAreSplit(_ example: Case) {
         let bytes = Array(example.bytes.utf8)
         let whole = frame([bytes[...]])
         #expect(frame(bytes.indices.map { bytes[$0...$0] }) == whole)
     }
 
-    @Test func aFramerStaysFaulted() {
+    @Test("A framer stays faulted") func aFramerStaysFaulted() {
         var framer = RequestFramer(limits: .init())
         for _ in 0..<3 {
             framer.feed(.init(string: "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"))

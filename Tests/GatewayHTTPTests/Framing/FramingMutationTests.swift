@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Random damage: nothing traps, and what comes out never depends on how the bytes were split.
+/// Tests with random mutations: nothing traps, and the result never depends on how the bytes are split.
 @Suite struct FramingMutationTests {
     private static let seeds: [[UInt8]] = [
         "GET /api/register?handle=abc HTTP/1.1\r\nHost: localhost:8080\r\nAuthorization: Basic YWxpY2U6YWxpY2U=\r\n\r\n",
@@ -14,7 +14,8 @@ import Testing
     ].map { Array($0.utf8) }
     private static let interesting: [UInt8] = Array("\r\n \t:;,0123456789afxCTHh/?#*\0\u{7F}\"-_".utf8) + [0x80, 0xFF]
 
-    @Test func randomMutationsAreFramedAlikeHoweverTheyAreSplit() {
+    @Test("Random mutations give the same result however they are split")
+    func randomMutationsGiveTheSameResultHoweverTheyAreSplit() {
         var generator = SeededGenerator(seed: 20_261_121)
         var requests = 0
         var faults = 0
@@ -37,7 +38,7 @@ import Testing
                 return
             }
         }
-        // Both happen often, or the mutations would show nothing.
+        // Both results must be frequent, or the mutations would prove nothing.
         #expect(requests > 1000)
         #expect(faults > 1000)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// What is a request, and what is kept of it.
+/// Tests of valid requests and of the values that the framer stores.
 @Suite struct FramingTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var bytes: String
@@ -99,14 +99,14 @@ import Testing
         ),
     ]
 
-    @Test(arguments: accepted)
+    @Test("The framer accepts a valid request", arguments: accepted)
     func isFramed(_ example: Case) {
         #expect(frame(example.bytes).map(\.description) == example.framed)
     }
 
-    /// The result depends on the bytes alone, never on where they were cut.
-    @Test(arguments: accepted)
-    func isFramedAlikeHoweverItIsSplit(_ example: Case) {
+    /// The result depends only on the bytes, never on how they are split.
+    @Test("The result does not depend on how the bytes are split", arguments: accepted)
+    func theResultDoesNotDependOnHowTheBytesAreSplit(_ example: Case) {
         let bytes = Array(example.bytes.utf8)
         for cut in bytes.indices {
             #expect(frame([bytes[..<cut], bytes[cut...]]).map(\.description) == example.framed, "cut at \(cut)")
@@ -114,14 +114,14 @@ import Testing
         #expect(frame(bytes.indices.map { bytes[$0...$0] }).map(\.description) == example.framed)
     }
 
-    @Test func fieldsThatMatterAreKept() {
+    @Test("The framer stores the fields that the gateway uses") func theFramerStoresTheFieldsThatTheGatewayUses() {
         let framed = frame(
             "POST / HTTP/1.1\r\nHost: a\r\nauthorization:  Basic YQ== \r\nContent-Type: text/plain\r\n"
                 + "Content-Encoding: gzip\r\nContent-Encoding: br\r\n\r\n")
         #expect(framed.map(\.description) == ["request POST|/|-|Basic YQ==|text/plain|repeated|keep|"])
     }
 
-    @Test func whatIsAtTheLimitIsFramed() {
+    @Test("A request at the limits is accepted") func aRequestAtTheLimitsIsAccepted() {
         #expect(frame(FramingErrorTests.longLine(8192)).map(\.code) == [nil])
         #expect(frame(FramingErrorTests.longHeader(16_384)).map(\.code) == [nil])
         #expect(frame(FramingErrorTests.manyFields(100)).map(\.code) == [nil])
@@ -131,7 +131,8 @@ import Testing
         #expect(frame("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\(chunk)").map(\.code) == [nil])
     }
 
-    @Test func aClientThatAlwaysLeavesHalfARequestGainsNoMemory() {
+    @Test("A client that always leaves an incomplete request does not increase the memory")
+    func aClientThatAlwaysLeavesAnIncompleteRequestDoesNotIncreaseTheMemory() {
         var framer = RequestFramer(limits: .init())
         let (start, rest) = ("GET / HTT", "P/1.1\r\nHost: a\r\n\r\n")
         framer.feed(ByteBuffer(string: start))
@@ -144,7 +145,7 @@ import Testing
         #expect(framer.bufferCapacity <= 4096)
     }
 
-    @Test func progressTellsTheDeadlines() {
+    @Test("The progress selects the deadline") func theProgressSelectsTheDeadline() {
         var framer = RequestFramer(limits: .init())
         func feed(_ text: String) -> RequestFramer.Progress {
             framer.feed(.init(string: text))

@@ -2,20 +2,20 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Where plain text ends is found eight bytes at a time: each byte at each place among eight has to be seen.
+/// Tests of the functions that process eight bytes at a time: each byte value must be found at each of eight positions.
 @Suite struct PlainTextTests {
     private func end(_ bytes: [UInt8], from start: Int, before end: Int) -> Int {
         bytes.span.endOfPlainText(from: start, before: end)
     }
 
-    // A span cannot be what an expectation is about.
+    // An expectation cannot capture a span.
     private func fieldText(_ bytes: [UInt8]) -> FieldText { bytes.span.fieldText }
     private func isLowercaseToken(_ bytes: [UInt8]) -> Bool { bytes.span.isLowercaseToken }
     private func alphanumericCount(_ bytes: [UInt8], in range: Range<Int>) -> Int {
         bytes.span.alphanumericCount(in: range)
     }
 
-    @Test("each byte at each place, among the least and the greatest", arguments: [0x20, 0x7E] as [UInt8])
+    @Test("Each byte value is found at each position", arguments: [0x20, 0x7E] as [UInt8])
     func eachByte(plain: UInt8) {
         for byte in UInt8.min ... .max {
             for place in 0..<20 {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("two bytes that are not plain: the first counts")
+    @Test("The first of two bytes that are not plain text counts")
     func two() {
         let pairs: [(UInt8, UInt8)] = [(0x1F, 0x7F), (0x00, 0xFF), (0xFF, 0x00), (0x0D, 0x0A), (0x80, 0x1F)]
         for (first, second) in pairs {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("what is before the start or behind the end is not looked at")
+    @Test("Bytes before the start and after the end are not examined")
     func bounds() {
         let bytes: [UInt8] = [0x00] + [UInt8](repeating: 0x61, count: 17) + [0x00]
         for start in 1...18 {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("field values: each byte at each place", arguments: [0x20, 0x7E, 0xFF] as [UInt8])
+    @Test("Each byte value is classified at each position of a field value", arguments: [0x20, 0x7E, 0xFF] as [UInt8])
     func fieldText(other: UInt8) {
         for byte in UInt8.min ... .max {
             for place in 0..<20 {
@@ -62,7 +62,7 @@ import Testing
         #expect(fieldText([]) == .ascii)
     }
 
-    @Test("field names of HTTP/2: each byte at each place", arguments: ["!", "a", "~"])
+    @Test("Each byte value is classified at each position of an HTTP/2 field name", arguments: ["!", "a", "~"])
     func lowercaseToken(other: Character) {
         for byte in UInt8.min ... .max {
             for place in 0..<20 {
@@ -75,7 +75,7 @@ import Testing
         #expect(!isLowercaseToken([]))
     }
 
-    @Test("letters and digits are counted within the range alone")
+    @Test("Only the letters and digits within the range are counted")
     func alphanumericCount() {
         for byte in UInt8.min ... .max {
             for place in 0..<20 {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Most of a request line is read in strides: its limits and its faults must lie where they lie for one byte at a time.
+/// Tests that compare the fast paths of the request line parser with parsing one byte at a time.
 @Suite struct RequestLineTests {
     private func limits(requestLine: Int) -> ListenerConfiguration.Limits {
         var limits = ListenerConfiguration.Limits()
@@ -19,7 +19,7 @@ import Testing
         frame(bytes.indices.map { bytes[$0...$0] }, limits: limits)
     }
 
-    @Test("a line up to the limit is read, one more byte is too long", arguments: ["", "\r\n", "\r\n\r\n"])
+    @Test("A line up to the limit is accepted and a longer one is rejected", arguments: ["", "\r\n", "\r\n\r\n"])
     func limit(lead: String) {
         for line in ["GET / HTTP/1.1", "GET /a?b HTTP/1.0", "DELETE /api/register/1-2-3?x HTTP/1.1"] {
             let request = Array((lead + line + "\r\nHost: a\r\n\r\n").utf8)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("any byte at any place of the line means the same, whole or one at a time")
+    @Test("Each byte at each position has the same result in one piece and one byte at a time")
     func anyByte() {
         let request = Array("GET /a?b HTTP/1.1\r\nHost: a\r\nA: b\r\n\r\n".utf8)
         for place in request.indices {
@@ -62,7 +62,7 @@ import Testing
                 #expect(!reads(changed), "\(other) at \(place)")
             }
         }
-        // Within more, from any place on.
+        // Within a longer buffer, from any position.
         for lead in 0..<9 {
             let text = [UInt8](repeating: 0x7A, count: lead) + bytes + [0x7A]
             #expect(reads(text, lead..<(lead + bytes.count)))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-@Suite("What a client of HTTP/2 may cost")
+@Suite("HTTP/2 frame rate limit")
 struct FrameRateLimiterTests {
     typealias Frame = FrameClient.Frame
 
@@ -15,7 +15,7 @@ struct FrameRateLimiterTests {
         return meter
     }
 
-    /// Whether the client may go on after these bytes.
+    /// Returns whether the client may continue after these bytes.
     private func process(
         _ bytes: some Sequence<UInt8>, _ meter: inout FrameRateLimiter, at time: NIODeadline? = nil
     ) -> Bool {
@@ -23,7 +23,7 @@ struct FrameRateLimiterTests {
         return meter.process(ByteBuffer(bytes: bytes).readableBytesView, frames: &frames, now: time ?? start) != nil
     }
 
-    /// How many of so many frames are taken before the meter says no.
+    /// Returns how many of the given frames are accepted before the allowance is exhausted.
     private func taken(
         _ frame: Frame, _ count: Int, _ meter: inout FrameRateLimiter, at time: NIODeadline? = nil
     ) -> Int {
@@ -34,7 +34,7 @@ struct FrameRateLimiterTests {
         return count
     }
 
-    @Test("Bytes count the same however they are split")
+    @Test("The count does not depend on how the bytes are split")
     func splits() {
         let frames = [Frame.ping, .settings, .data(1, "x", end: false), .headers(1, HTTP2Fixture.get("/"))]
         let bytes = FrameClient.preface + (0..<100).flatMap { _ in frames }.flatMap(\.bytes)
@@ -45,14 +45,14 @@ struct FrameRateLimiterTests {
                 guard process(bytes[from..<min(from + size, bytes.count)], &meter) else { break }
                 taken = from + size
             }
-            // Three frames of four cost one each.
+            // Three of the four frames cost one unit each.
             let perRound = frames.flatMap(\.bytes).count
             let rounds = (taken - FrameClient.preface.count) / perRound
             #expect(abs(rounds - FrameRateLimiter.allowance / 3) <= 1 + size / perRound, "\(size)")
         }
     }
 
-    @Test("The allowance comes back by and by, and by calls that are answered")
+    @Test("The allowance refills over time and with completed calls")
     func comesBack() {
         var meter = meter()
         let (first, most) = (taken(.ping, 300, &meter), FrameRateLimiter.allowance)
@@ -63,7 +63,7 @@ struct FrameRateLimiterTests {
         meter.served()
         let afterCall = taken(.ping, 10, &meter, at: start + .nanoseconds(step))
         #expect(afterCall == 4)
-        // After a long time all of it is there, and no more than that.
+        // After a long time the allowance is complete but not larger.
         let atLast = taken(.ping, 300, &meter, at: start + .hours(10))
         #expect(atLast == most)
     }
@@ -83,7 +83,7 @@ struct FrameRateLimiterTests {
         #expect(pings == FrameRateLimiter.allowance)
     }
 
-    @Test("It knows what is to be completed in the time of a head")
+    @Test("An incomplete header block or control frame is detected")
     func withinHead() {
         var meter = meter()
         func feed(_ bytes: [UInt8]) { _ = process(bytes, &meter) }
@@ -99,8 +99,8 @@ struct FrameRateLimiterTests {
         #expect(!meter.isWithinHeadOrControl)
     }
 
-    @Test("It reads no further than the frames that it is told to", arguments: [1, 2, 9, 10, 1000])
-    func framesAtATime(_ size: Int) {
+    @Test("Parsing stops at the given number of frames", arguments: [1, 2, 9, 10, 1000])
+    func parsingStopsAtTheGivenNumberOfFrames(_ size: Int) {
         let frames: [Frame] = [
             .headers(1, HTTP2Fixture.post("/"), end: false), .data(1, String(repeating: "x", count: 64)), .settings,
             .headers(3, HTTP2Fixture.get("/")), .data(1, ""),

@@ -6,13 +6,13 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// How the HTTP/2 connections of one event loop share its time.
+/// Tests of the scheduler that shares an event loop among HTTP/2 connections.
 @Suite struct FrameSchedulerTests {
     typealias Frame = FrameClient.Frame
 
     private static let most = (turn: FrameScheduler.framesPerTurn, tick: FrameScheduler.framesPerTick)
 
-    /// Requests on streams of their own, from the given one on.
+    /// Returns requests on separate streams, starting with the given one.
     private static func gets(_ streams: Range<UInt32>, by client: String = "") -> [UInt8] {
         streams.flatMap { Frame.headers(2 * $0 + 1, HTTP2Fixture.get("/\(client)\($0)")).bytes }
     }
@@ -21,7 +21,7 @@ import Testing
         try connection.written().filter { $0.hasPrefix("200") }
     }
 
-    /// Counts the requests that were taken up.
+    /// Counts the requests that were started.
     private final class Calls: Sendable {
         private let paths = Mutex<[String]>([])
 
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Of what has been read, a connection handles a few frames; the rest follows in order, and nothing is lost")
+    @Test("A connection processes a few frames at once and the rest later, in order")
     func oneConnection() throws {
         let calls = Calls()
         let connection = try EmbeddedHTTP2Connection(calls.serving)
@@ -53,7 +53,7 @@ import Testing
         #expect(connection.shared.frames.waitingBytes == 0)
     }
 
-    @Test("However bytes are split, all requests are answered in order", arguments: [1, 7, 61, 500])
+    @Test("All requests get their responses in order, however the bytes are split", arguments: [1, 7, 61, 500])
     func splits(_ size: Int) throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
@@ -64,7 +64,7 @@ import Testing
         #expect(try Self.statuses(connection) == (0..<60).map { "200 on \(2 * $0 + 1)" })
     }
 
-    @Test("Connections take turns, and together they handle a bounded number of frames a tick")
+    @Test("Connections take turns and share the frames of a tick")
     func manyConnections() throws {
         let (calls, turn) = (Calls(), EventLoopTick())
         func endTick() { turn.end(at: .now(), tasksBegan: .now()) }
@@ -80,7 +80,7 @@ import Testing
         #expect(calls.process().count == Self.most.turn)
         first.loop.run()
         #expect(calls.process().count == Self.most.tick - Self.most.turn)
-        // The tick has not ended, and its tasks are run again.
+        // The tick is not complete; its tasks run again.
         first.loop.advanceTime(by: FrameScheduler.pause)
         #expect(calls.process().isEmpty)
         var ticks: [[String]] = []
@@ -91,14 +91,14 @@ import Testing
         }
         #expect(ticks.allSatisfy { $0.count <= Self.most.tick })
         #expect(ticks.joined().count == 20 * 40 - Self.most.tick)
-        // The last one had its first turn before the first one had its third.
+        // The last connection has its first turn before the first one has its third.
         let firstTurn = ticks.firstIndex { $0.contains("/19-0") }
         let thirdTurn = ticks.firstIndex { $0.contains("/0-\(2 * Self.most.turn)") }
         #expect(try #require(firstTurn) < #require(thirdTurn))
         for connection in [first] + others { #expect(try Self.statuses(connection).count == 40) }
     }
 
-    @Test("While others wait for their turn, a connection of HTTP/1.1 on the same loop is answered")
+    @Test("An HTTP/1.1 connection on the same loop is served while others wait for their turn")
     func otherCalls() throws {
         let turn = EventLoopTick()
         let first = try EmbeddedHTTP2Connection(turn: turn)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// Counts what is asked of the socket.
+    /// Counts the reads from the socket.
     private final class Reads: ChannelOutboundHandler {
         typealias OutboundIn = IOData
 
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("While frames wait, the socket is not read, and the end of the input waits behind them")
+    @Test("While frames wait, the socket is not read and the end of the input is held back")
     func readsAndEnd() throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
@@ -144,11 +144,11 @@ import Testing
         #expect(reads.count == before)
         #expect(try Self.statuses(connection).count == 40)
         #expect(reads.count == before + 1)
-        // GOAWAY came behind the last answer, and the connection ends: nothing was refused.
+        // GOAWAY follows the last response and the connection closes. No stream was refused.
         #expect(!connection.isOpen || connection.shared.frames.waitingBytes == 0)
     }
 
-    @Test("A connection that ends while its frames wait leaves nothing behind, and the others go on")
+    @Test("A connection that closes while its frames wait is removed and the others continue")
     func end() throws {
         let first = try EmbeddedHTTP2Connection()
         let second = try EmbeddedHTTP2Connection(beside: first)
@@ -163,7 +163,7 @@ import Testing
         #expect(first.shared.reading.connections == 1)
     }
 
-    @Test("Where too many bytes wait, connections handle at once what they receive")
+    @Test("Connections process input at once while too many bytes wait")
     func tooManyBytes() throws {
         let calls = Calls()
         let connection = try EmbeddedHTTP2Connection(calls.serving)
@@ -174,11 +174,11 @@ import Testing
         connection.shared.frames.addWaiting(bytes: -FrameScheduler.waitingBytesLimit)
     }
 
-    @Test("A client that refers to a long token by one byte in each of thousands of requests is served")
+    @Test("The gateway serves thousands of requests that each refer to a long token by one byte")
     func indexedRequests() throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
-        // GET, http, `/`; then an authority and a token that the table takes, of which the last is its first entry.
+        // GET, http and `/`, then an authority and a token that enter the table. The token is the newest table entry.
         let fields: [UInt8] = [0x82, 0x86, 0x84]
         let token = Array("Bearer ".utf8) + [UInt8](repeating: UInt8(ascii: "t"), count: 1000)
         let length: [UInt8] = [0x7F, UInt8((token.count - 127) & 0x7F | 0x80), UInt8((token.count - 127) >> 7)]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Clients of HTTP/2 that take their time. That bytes come now and then puts no deadline off.
+/// Tests of slow HTTP/2 clients. A slow trickle of bytes does not extend a deadline.
 @Suite(.timeLimit(.minutes(1)))
 struct HTTP2DeadlineTests {
     typealias Frame = FrameClient.Frame
@@ -21,7 +21,7 @@ struct HTTP2DeadlineTests {
         }
     }
 
-    @Test func whoAsksNothingIsCut() async throws {
+    @Test("A connection without a request is closed") func aConnectionWithoutARequestIsClosed() async throws {
         try await run {
             $0.head = .milliseconds(100)
         } _: { client in
@@ -29,7 +29,8 @@ struct HTTP2DeadlineTests {
         }
     }
 
-    @Test func whoAsksNothingMoreIsCut() async throws {
+    @Test("A connection without a further request is closed")
+    func aConnectionWithoutAFurtherRequestIsClosed() async throws {
         try await run {
             $0.idle = .milliseconds(100)
         } _: { client in
@@ -39,8 +40,10 @@ struct HTTP2DeadlineTests {
         }
     }
 
-    @Test(arguments: ["half a frame", "half a head", "half a frame's header"])
-    func aHeadThatIsNeverCompleteIsCut(_ kind: String) async throws {
+    @Test(
+        "A connection with an incomplete frame or head is closed",
+        arguments: ["half a frame", "half a head", "half a frame's header"])
+    func aConnectionWithAnIncompleteFrameOrHeadIsClosed(_ kind: String) async throws {
         try await run {
             $0.head = .milliseconds(300)
         } _: { client in
@@ -56,7 +59,7 @@ struct HTTP2DeadlineTests {
         }
     }
 
-    @Test func aBodyThatIsNeverCompleteIsAnswered() async throws {
+    @Test("An incomplete body gets a response") func anIncompleteBodyGetsAResponse() async throws {
         try await run {
             $0.body = .milliseconds(300)
         } _: { client in
@@ -67,11 +70,12 @@ struct HTTP2DeadlineTests {
         }
     }
 
-    @Test func anAnswerThatIsNeverTakenIsGivenUp() async throws {
+    @Test("A response that the client never reads is dropped")
+    func aResponseThatTheClientNeverReadsIsDropped() async throws {
         try await run {
             $0.body = .milliseconds(300)
         } _: { client in
-            // A window of nothing for each stream.
+            // The window of each stream is zero.
             try await client.send(.setting(4, 0), .headers(1, HTTP2Fixture.get("/")))
             let reset = await client.frame { $0.type == 3 }
             #expect(reset?.stream == 1)

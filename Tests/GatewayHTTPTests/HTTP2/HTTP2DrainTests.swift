@@ -6,12 +6,12 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// How connections of HTTP/2 end with their listener: what was begun is answered, what comes later is not looked at, and the client
-/// is told which is which (RFC 9113, section 6.8).
+/// Tests of draining HTTP/2 connections: open streams get their responses, later streams are not processed, and GOAWAY
+/// tells the client which is which (RFC 9113, section 6.8).
 @Suite struct HTTP2DrainTests {
     typealias Frame = FrameClient.Frame
 
-    /// Holds what is asked for `/slow`, and counts what is asked at all.
+    /// Holds requests for `/slow` and counts all requests.
     private final class Slow {
         let gate = Gate()
 
@@ -23,7 +23,8 @@ import Testing
         }
     }
 
-    @Test func whatIsUnderWayIsAnsweredAndThenTheConnectionCloses() throws {
+    @Test("Calls in progress complete and then the connection closes")
+    func callsInProgressCompleteAndThenTheConnectionCloses() throws {
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
@@ -40,8 +41,8 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    /// Whatever a client that has not read the GOAWAY yet does with streams that are none takes nothing from those that are.
-    @Test func whatIsBegunAfterwardsIsNotLookedAt() throws {
+    /// Later streams, valid or not, do not affect the open ones.
+    @Test("Streams opened after GOAWAY are not processed") func streamsOpenedAfterGOAWAYAreNotProcessed() throws {
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
@@ -62,7 +63,7 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func aBodyThatIsOnItsWayIsWaitedFor() throws {
+    @Test("An incomplete body is awaited") func anIncompleteBodyIsAwaited() throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
         try connection.send(.headers(1, HTTP2Fixture.post("/body"), end: false), .data(1, "a", end: false))
@@ -73,8 +74,8 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test(arguments: ["idle", "resetting"])
-    func aConnectionWithoutStreamsClosesAtOnce(_ kind: String) throws {
+    @Test("A connection without open streams closes at once", arguments: ["idle", "resetting"])
+    func aConnectionWithoutOpenStreamsClosesAtOnce(_ kind: String) throws {
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
@@ -87,16 +88,16 @@ import Testing
         connection.shared.announceEnd()
         #expect(try connection.written() == ["goaway after 1 by 0"])
         #expect(!connection.isOpen)
-        // A call that nobody waits for any more goes on to its end all the same.
+        // A call whose client has left completes nevertheless.
         #expect(connection.shared.callsInFlight == (kind == "idle" ? 0 : 1))
         if kind != "idle" { slow.gate.open() }
         connection.loop.run()
         #expect(connection.shared.callsInFlight == 0)
     }
 
-    /// A new connection was made for a request, which may be on its way: it has its one, whenever it was announced to it.
-    @Test(arguments: ["before the preface", "before the first stream"])
-    func aNewConnectionHasItsFirstRequest(_ moment: String) throws {
+    /// A new connection may have a request on its way, so it may send one request after any announcement.
+    @Test("A new connection may send one request", arguments: ["before the preface", "before the first stream"])
+    func aNewConnectionMaySendOneRequest(_ moment: String) throws {
         let connection = try EmbeddedHTTP2Connection()
         if moment == "before the preface" { connection.shared.announceEnd() }
         try connection.begin()
@@ -109,7 +110,8 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func aNewConnectionIsNotWaitedForInTheEnd() throws {
+    @Test("A drain closes a new connection without a request")
+    func aDrainClosesANewConnectionWithoutARequest() throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
         connection.shared.announceEnd()
@@ -120,7 +122,7 @@ import Testing
         try drained.wait()
     }
 
-    @Test func itIsSaidOnce() throws {
+    @Test("GOAWAY is sent once") func goawayIsSentOnce() throws {
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
@@ -135,7 +137,8 @@ import Testing
         try drained.wait()
     }
 
-    @Test func whatIsNotAnsweredByTheDeadlineIsCut() throws {
+    @Test("A call that exceeds the deadline loses its connection")
+    func aCallThatExceedsTheDeadlineLosesItsConnection() throws {
         let slow = Slow()
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()

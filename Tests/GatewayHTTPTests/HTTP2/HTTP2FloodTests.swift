@@ -7,16 +7,16 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Clients of HTTP/2 that cost more than they are worth: each is cut within 250 events, and nobody else notices.
+/// Tests of abusive HTTP/2 clients: each connection is closed within 250 events, and other clients are not affected.
 @Suite(.timeLimit(.minutes(1)))
 struct HTTP2FloodTests {
     typealias Frame = FrameClient.Frame
 
     struct Flood: Sendable, CustomTestStringConvertible {
         var name: String
-        /// What goes before.
+        /// The frames before the flood.
         var start: [Frame] = []
-        /// The frames of one event, which is counted from 0.
+        /// The frames of one event, numbered from 0.
         var event: @Sendable (UInt32) -> [Frame]
 
         var testDescription: String { name }
@@ -76,7 +76,8 @@ struct HTTP2FloodTests {
         Flood(name: "GOAWAY") { _ in [Frame(type: 7, payload: [0, 0, 0, 0, 0, 0, 0, 0])] },
     ]
 
-    @Test(arguments: floods) func isCutWithin250Events(_ flood: Flood) async throws {
+    @Test("A flood is stopped within 250 events", arguments: floods)
+    func aFloodIsStoppedWithin250Events(_ flood: Flood) async throws {
         try await HTTP2Fixture.run { bench in
             let honest = try await bench.connect()
             try await honest.send(.headers(1, HTTP2Fixture.get("/before")))
@@ -84,9 +85,9 @@ struct HTTP2FloodTests {
 
             let attacker = try await bench.connect()
             let events = flood.start + (0..<250).flatMap(flood.event)
-            // It is cut on the way, and then there is nothing to write to.
+            // A write fails once the connection is closed.
             try? await attacker.send(events)
-            // A client that is not cut hears of it after this.
+            // A client that is not disconnected gets a response to this request.
             try? await attacker.send(.headers(9999, HTTP2Fixture.get("/after")))
             _ = await attacker.goAwayAtEnd()
             #expect(await attacker.answer(on: 9999).status == nil)
@@ -96,13 +97,13 @@ struct HTTP2FloodTests {
         }
     }
 
-    @Test func aBusyClientIsNotCut() async throws {
+    @Test("A busy client is not disconnected") func aBusyClientIsNotDisconnected() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             for number in 0..<600 {
                 let stream = UInt32(2 * number + 1)
                 try await client.send(.headers(stream, HTTP2Fixture.post("/"), end: false), .data(stream, "x"))
-                // What libraries do after an answer.
+                // HTTP libraries send these frames after a response.
                 try await client.send(.windowUpdate(0, 20))
                 if number % 10 == 0 { try await client.send(.ping) }
                 #expect(await client.answer(on: stream).status == 200)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// From the fields of a stream to a request: the rules of HTTP/1.1, and those of RFC 9113.
+/// Tests of the conversion of HTTP/2 fields to a request: the rules of HTTP/1.1 and of RFC 9113.
 @Suite struct HTTP2RequestTests {
     private static let good = HTTP2Fixture.post("/api/notifications?pns=apns")
 
@@ -28,7 +28,8 @@ import Testing
         }
     }
 
-    @Test func whatIsReadIsWhatWasSent() throws {
+    @Test("The converted request equals the one that was sent")
+    func theConvertedRequestEqualsTheOneThatWasSent() throws {
         let reader = try HTTP2RequestReader(
             HPACKHeaders(
                 Self.with(
@@ -56,9 +57,10 @@ import Testing
         with(("x", "")),
     ]
 
-    @Test(arguments: taken) func isTaken(_ fields: [(String, String)]) { #expect(code(fields) == nil) }
+    @Test("A valid request is accepted", arguments: taken)
+    func isTaken(_ fields: [(String, String)]) { #expect(code(fields) == nil) }
 
-    @Test func theHostMayStandForTheAuthority() {
+    @Test("Host is accepted in place of the authority") func hostIsAcceptedInPlaceOfTheAuthority() {
         var fields = Self.changed(":authority", to: nil)
         fields.append(("host", "a"))
         #expect(code(fields) == nil)
@@ -86,15 +88,16 @@ import Testing
         with(("x", "a\nb")), with(("authorization", "é")), with(("author-ization", "Basic x")), with(("h-ost", "a")),
     ]
 
-    @Test(arguments: pseudo) func isMalformed(_ fields: [(String, String)]) {
+    @Test("Invalid pseudo-header fields are rejected", arguments: pseudo)
+    func isMalformed(_ fields: [(String, String)]) {
         #expect(code(fields) == .malformedRequest)
     }
 
-    @Test(arguments: regular) func isMalformedToo(_ fields: [(String, String)]) {
+    @Test("Invalid fields are rejected", arguments: regular) func isMalformedToo(_ fields: [(String, String)]) {
         #expect(code(fields) == .malformedRequest)
     }
 
-    @Test("Fields in trailers are checked as those of a request, and there are no pseudo-header fields among them")
+    @Test("Trailers have the same field rules and no pseudo-header fields")
     func trailers() {
         func isTaken(_ fields: [(String, String)]) -> Bool {
             (try? HTTP2RequestReader.check(trailers: HPACKHeaders(fields))) != nil
@@ -128,7 +131,7 @@ import Testing
         #expect(try connection.written().first == "200 on \(stream)")
     }
 
-    @Test func theLimitsAreThoseOfTheOlderProtocol() {
+    @Test("The limits equal those of HTTP/1.1") func theLimitsEqualThoseOfHTTP11() {
         #expect(code(Self.with(("expect", "200-ok"))) == .expectationFailed)
         #expect(code(Self.with(("content-length", "16385"))) == .payloadTooLarge)
         #expect(code(Self.with(("content-length", "16384"))) == nil)
@@ -139,12 +142,12 @@ import Testing
         func path(_ length: Int) -> [(String, String)] {
             Self.changed(":path", to: "/" + String(repeating: "p", count: length - 1))
         }
-        // POST, two spaces and HTTP/1.1 belong to the line.
+        // The line also contains POST, two spaces and HTTP/1.1.
         #expect(code(path(8192 - 14)) == nil)
         #expect(code(path(8192 - 13)) == .uriTooLong)
     }
 
-    @Test func everyFieldListThatWasMutatedIsTakenOrRefused() {
+    @Test("Mutated field lists never trap") func mutatedFieldListsNeverTrap() {
         var random = SeededGenerator(seed: 42)
         let bytes: [UInt8] = [0, 9, 10, 13, 32, 35, 58, 63, 65, 97, 127, 128, 255]
         for _ in 0..<5000 {
@@ -157,7 +160,7 @@ import Testing
                 at: Int.random(in: 0...text.count, using: &random))
             let changed = String(decoding: text, as: UTF8.self)
             if isName { fields[index].0 = changed } else { fields[index].1 = changed }
-            // Nothing traps; what is taken has a path that begins with a slash and no control character.
+            // An accepted request has a path that begins with a slash and contains no control character.
             if let reader = try? HTTP2RequestReader(HPACKHeaders(fields), limits: .init()) {
                 let path = reader.bytes.getBytes(at: reader.head.path.lowerBound, length: reader.head.path.count) ?? []
                 #expect(path.first == UInt8(ascii: "/") && path.allSatisfy { (0x21...0x7E).contains($0) })

@@ -9,12 +9,12 @@ import Testing
 @testable import Gateway
 @testable import GatewayHTTP
 
-/// HTTP/2 over loopback sockets, frame by frame.
+/// Tests of HTTP/2 over loopback sockets, frame by frame.
 @Suite(.timeLimit(.minutes(1)))
 struct ListenerHTTP2Tests {
     typealias Frame = FrameClient.Frame
 
-    @Test func aRequestIsAnsweredInTheClear() async throws {
+    @Test("A request without TLS gets a response") func aRequestWithoutTLSGetsAResponse() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             try await client.send(.headers(1, HTTP2Fixture.get("/one")))
@@ -28,7 +28,7 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func aRequestIsAnsweredBehindTLS() async throws {
+    @Test("A request over TLS gets a response") func aRequestOverTLSGetsAResponse() async throws {
         try await HTTP2Fixture.run(tls: .one) { bench in
             let client = try await bench.connectByTLS(protocols: ["h2", "http/1.1"])
             try await client.send(.headers(1, HTTP2Fixture.get("/one")))
@@ -36,8 +36,8 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test(arguments: [TestCertificate?.none, .one])
-    func theOlderProtocolIsSpokenBesideIt(_ certificate: TestCertificate?) async throws {
+    @Test("HTTP/1.1 is supported on the same listener", arguments: [TestCertificate?.none, .one])
+    func http11IsSupportedOnTheSameListener(_ certificate: TestCertificate?) async throws {
         try await HTTP2Fixture.run(tls: certificate) { bench in
             let client: RawClient
             if certificate == nil {
@@ -54,7 +54,8 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func theOlderProtocolAloneIsSpokenWhereNothingElseIsConfigured() async throws {
+    @Test("Only HTTP/1.1 is supported unless configured otherwise")
+    func onlyHTTP11IsSupportedUnlessConfiguredOtherwise() async throws {
         try await HTTP2Fixture.run(speaksHTTP2: false) { bench in
             let client = try await RawClient.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
             try await client.send(String(decoding: FrameClient.preface, as: UTF8.self))
@@ -62,7 +63,7 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func thePrefaceMayComeInPieces() async throws {
+    @Test("The preface may arrive in pieces") func thePrefaceMayArriveInPieces() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await FrameClient.connect(
                 to: bench.listener.localAddress, group: HTTP2Fixture.group, saysPreface: false)
@@ -73,9 +74,9 @@ struct ListenerHTTP2Tests {
     }
 
     @Test(
-        "A connection that closes behind bytes that are no frames harms nobody",
+        "A connection that closes after invalid frames does not affect others",
         arguments: [TestCertificate?.none, .one])
-    func abruptEndBehindNoFrames(_ certificate: TestCertificate?) async throws {
+    func aConnectionThatClosesAfterInvalidFramesDoesNotAffectOthers(_ certificate: TestCertificate?) async throws {
         try await HTTP2Fixture.run(tls: certificate) { bench in
             func connect() async throws -> FrameClient {
                 if certificate == nil { return try await bench.connect() }
@@ -92,7 +93,8 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func bodiesArriveWholeAndStreamsAreIndependent() async throws {
+    @Test("Bodies arrive complete and streams are independent")
+    func bodiesArriveCompleteAndStreamsAreIndependent() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             try await client.send(.headers(1, HTTP2Fixture.post("/slow"), end: false))
@@ -104,8 +106,9 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func manyBodiesGoThroughTheConnectionsWindow() async throws {
-        // Nothing comes back that would need a window of the client's.
+    @Test("Many bodies pass through the connection's flow-control window")
+    func manyBodiesPassThroughTheConnectionsFlowControlWindow() async throws {
+        // The responses are small enough for the client's window.
         try await HTTP2Fixture.run(ClosureResponder { _ in Response(status: 200) }) { bench in
             let client = try await bench.connect()
             let body = String(repeating: "x", count: 16_000)
@@ -117,7 +120,7 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func trailersDecideNothing() async throws {
+    @Test("Trailers have no effect") func trailersDecideNothing() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             try await client.send(
@@ -127,7 +130,7 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func aClientThatAsksIsToldToGoOn() async throws {
+    @Test("A client that expects 100-continue gets it") func aClientThatExpects100ContinueGetsIt() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             try await client.send(.headers(1, HTTP2Fixture.post("/") + [("expect", "100-continue")], end: false))
@@ -138,7 +141,7 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func answersToHEADHaveNoBody() async throws {
+    @Test("Responses to HEAD have no body") func responsesToHEADHaveNoBody() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
             try await client.send(.headers(1, [(":method", "HEAD")] + HTTP2Fixture.get("/").dropFirst()))
@@ -149,10 +152,11 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func whatIsTooMuchIsRefusedOnItsStreamAlone() async throws {
+    @Test("A request that exceeds a limit is rejected on its stream only")
+    func aRequestThatExceedsALimitIsRejectedOnItsStreamOnly() async throws {
         try await HTTP2Fixture.run { bench in
             let client = try await bench.connect()
-            // Settings count from when they are acknowledged.
+            // Settings apply once they are acknowledged.
             _ = await client.frame { $0.type == 4 && $0.flags == 0 }
             try await client.send(.settingsAck)
             let long = String(repeating: "x", count: 17_000)
@@ -177,7 +181,7 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func onlySoManyStreamsAreOpenAtOnce() async throws {
+    @Test("The number of open streams is limited") func theNumberOfOpenStreamsIsLimited() async throws {
         let mayAnswer = Signal()
         let serving = ClosureResponder { _ in
             await mayAnswer.wait()
@@ -186,14 +190,14 @@ struct ListenerHTTP2Tests {
         try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
             for number in 0..<101 { try await client.send(.headers(UInt32(2 * number + 1), HTTP2Fixture.get("/"))) }
-            // REFUSED_STREAM, or the end of a connection that is told about the bound and goes beyond it.
+            // REFUSED_STREAM, or GOAWAY for a client that knows the limit and exceeds it.
             let answer = await client.answer(on: 201)
             #expect(answer.status == nil)
             mayAnswer.raise()
         }
     }
 
-    @Test func aStreamThatIsResetTellsItsCall() async throws {
+    @Test("A stream reset signals its call") func aStreamResetSignalsItsCall() async throws {
         let (arrived, told) = (Signal(), Signal())
         let wasCancelled = Mutex(false)
         let serving = ClosureResponder { request in
@@ -217,7 +221,7 @@ struct ListenerHTTP2Tests {
         #expect(!wasCancelled.withLock { $0 })
     }
 
-    @Test func aLostConnectionTellsItsCalls() async throws {
+    @Test("A lost connection signals its calls") func aLostConnectionSignalsItsCalls() async throws {
         let (arrived, told) = (Signal(), Signal())
         let serving = ClosureResponder { request in
             request.clientDisconnect?.watch { told.raise() }
@@ -234,7 +238,8 @@ struct ListenerHTTP2Tests {
         }
     }
 
-    @Test func drainSaysSoAndAnswersWhatIsUnderWay() async throws {
+    @Test("A drain sends GOAWAY and completes calls in progress")
+    func aDrainSendsGOAWAYAndCompletesCallsInProgress() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let serving = ClosureResponder { request in
             if String(buffer: request.path) == "/slow" {
@@ -250,7 +255,7 @@ struct ListenerHTTP2Tests {
             async let drained: Void = bench.listener.drain(deadline: .now() + .seconds(30))
             let goAway = await client.frame { $0.type == 7 }
             #expect(goAway?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
-            // What was opened before the client could know is not looked at, and may be sent again elsewhere.
+            // Streams opened before the client reads GOAWAY are not processed and may be repeated elsewhere.
             try await client.send(.headers(3, HTTP2Fixture.get("/late")))
             mayAnswer.raise()
             #expect(await client.answer(on: 1).body == "/slow")

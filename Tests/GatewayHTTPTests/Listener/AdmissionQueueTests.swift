@@ -5,8 +5,8 @@ import Testing
 
 @testable import GatewayHTTP
 
-@Suite("Calls that wait for a place") final class AdmissionQueueTests {
-    /// Calls by number, and what became of them.
+@Suite("Queue of calls that wait for admission") final class AdmissionQueueTests {
+    /// Calls by number, with their results.
     private final class Record {
         var events: [String] = []
         var gone: Set<Int> = []
@@ -40,12 +40,12 @@ import Testing
         return record.events
     }
 
-    @Test func placesGoToThoseThatWaitInTurn() {
+    @Test("Queued calls are admitted in order") func queuedCallsAreAdmittedInOrder() {
         for number in 1...5 { arrive(number) }
         #expect(taken() == ["1 begins", "2 begins"])
         end()
         #expect(taken() == ["3 begins"])
-        // Who comes now does not overtake.
+        // A new call does not overtake.
         end()
         arrive(6)
         #expect(taken() == ["4 begins"])
@@ -58,7 +58,8 @@ import Testing
         #expect(taken() == ["7 begins"])
     }
 
-    @Test func newcomersAreTurnedAwayWhereTheFirstHasWaitedForLong() {
+    @Test("New calls are rejected while the first has waited too long")
+    func newCallsAreRejectedWhileTheFirstHasWaitedTooLong() {
         for number in 1...4 { arrive(number) }
         loop.advanceTime(by: .milliseconds(499))
         arrive(5)
@@ -66,7 +67,7 @@ import Testing
         loop.advanceTime(by: .milliseconds(1))
         arrive(6)
         #expect(taken() == ["6 refused"])
-        // The next of those that wait has waited for as long, the one after it has not.
+        // The next call in the queue has waited equally long, the one after it has not.
         end()
         arrive(7)
         end()
@@ -77,20 +78,21 @@ import Testing
         #expect(taken() == ["5 begins", "8 begins"])
     }
 
-    /// Under full load refusals would else take the time in which calls are served.
-    @Test func noMoreAreTurnedAwayThanTakeLittleTime() {
+    /// Under full load, rejections would otherwise take the time in which calls are served.
+    @Test("The number of rejections within an interval is limited")
+    func theNumberOfRejectionsWithinAnIntervalIsLimited() {
         for number in 1...3 { arrive(number) }
         loop.advanceTime(by: .milliseconds(500))
-        for number in 0..<2 * AdmissionQueue.turnedAwayAtOnce { arrive(10 + number) }
-        #expect(taken().count { $0.hasSuffix("refused") } == AdmissionQueue.turnedAwayAtOnce)
-        #expect(waiting.count == 1 + AdmissionQueue.turnedAwayAtOnce)
+        for number in 0..<2 * AdmissionQueue.maximumRejections { arrive(10 + number) }
+        #expect(taken().count { $0.hasSuffix("refused") } == AdmissionQueue.maximumRejections)
+        #expect(waiting.count == 1 + AdmissionQueue.maximumRejections)
         loop.advanceTime(by: .milliseconds(50))
         arrive(4)
         #expect(taken() == ["4 refused"])
     }
 
-    /// Calls that wait for a moment, again and again, do not make the looks at the queue more frequent.
-    @Test func theQueueIsLookedAtOnceInFiftyMilliseconds() {
+    /// Calls that repeatedly wait for a short time do not make the checks of the queue more frequent.
+    @Test("The queue is checked once in fifty milliseconds") func theQueueIsCheckedOnceInFiftyMilliseconds() {
         arrive(0)
         arrive(1)
         for number in 2...6 {
@@ -98,21 +100,22 @@ import Testing
             end()
             loop.advanceTime(by: .milliseconds(7))
         }
-        // The first look is due in 15 ms; every 50 ms after it there is another.
+        // The first check is due in 15 ms, and further ones every 50 ms.
         for number in 7...8 { arrive(number) }
         loop.advanceTime(by: .milliseconds(515))
         _ = taken()
         var refused: [Int] = []
         for round in 0..<10 {
-            for number in 0..<2 * AdmissionQueue.turnedAwayAtOnce { arrive(1000 * (round + 1) + number) }
+            for number in 0..<2 * AdmissionQueue.maximumRejections { arrive(1000 * (round + 1) + number) }
             refused.append(taken().count { $0.hasSuffix("refused") })
             loop.advanceTime(by: .milliseconds(5))
         }
-        #expect(refused == [AdmissionQueue.turnedAwayAtOnce] + Array(repeating: 0, count: 9))
+        #expect(refused == [AdmissionQueue.maximumRejections] + Array(repeating: 0, count: 9))
     }
 
-    /// A connection's next request may come within the look that begins the one before.
-    @Test func whatComesWithinALookBeginsNoOther() {
+    /// A connection's next request may arrive within the check that starts the previous one.
+    @Test("A call that arrives within a check does not schedule another check")
+    func aCallThatArrivesWithinACheckDoesNotScheduleAnotherCheck() {
         arrive(0)
         arrive(1)
         var looks = 0
@@ -134,7 +137,8 @@ import Testing
         #expect(looks == 5)
     }
 
-    @Test func nobodyWaitsForLongerThanASecondAndNobodyAtAllWhereThatWasInVain() {
+    @Test("A call waits for at most one second and then further calls are rejected at once")
+    func aCallWaitsForAtMostOneSecondAndThenFurtherCallsAreRejectedAtOnce() {
         for number in 1...4 { arrive(number) }
         loop.advanceTime(by: .milliseconds(999))
         #expect(taken() == ["1 begins", "2 begins"])
@@ -142,7 +146,7 @@ import Testing
         #expect(taken() == ["3 refused", "4 refused"])
         arrive(5)
         #expect(taken() == ["5 refused"])
-        // A call ends after all.
+        // A call completes after all.
         end()
         arrive(6)
         arrive(7)
@@ -150,7 +154,7 @@ import Testing
         #expect(waiting.count == 1)
     }
 
-    @Test func placesThatOtherLoopsLeaveAreFound() {
+    @Test("Places that other loops release are found") func placesThatOtherLoopsReleaseAreFound() {
         #expect(places.admit() && places.admit())
         arrive(1)
         places.leave()
@@ -159,21 +163,21 @@ import Testing
         #expect(taken() == ["1 begins"])
     }
 
-    @Test func whoseClientHasLeftIsNotBegun() {
+    @Test("A call whose client has left is not started") func aCallWhoseClientHasLeftIsNotStarted() {
         for number in 1...5 { arrive(number) }
         record.gone = [3]
         end()
         #expect(taken() == ["1 begins", "2 begins", "3 refused", "4 begins"])
     }
 
-    @Test func noMoreWaitThanThereIsRoomFor() {
+    @Test("The length of the queue is limited") func theLengthOfTheQueueIsLimited() {
         for number in 0..<2 + AdmissionQueue.most + 1 { arrive(number) }
         #expect(taken() == ["0 begins", "1 begins", "\(2 + AdmissionQueue.most) refused"])
         #expect(waiting.count == AdmissionQueue.most)
     }
 
-    /// Calls that end as soon as they begin: many of them are a loop, and no recursion that would end with the stack.
-    @Test func callsThatEndAtOnce() {
+    /// Calls that complete as soon as they start must not recurse.
+    @Test("Calls that complete at once do not recurse") func callsThatCompleteAtOnceDoNotRecurse() {
         arrive(0)
         arrive(1)
         var begun = 0
@@ -191,9 +195,9 @@ import Testing
         #expect(places.inFlight == 1)
     }
 
-    // MARK: With a window
+    // MARK: With an adaptive limit
 
-    @Test("What does not fit in the window waits, and begins when a call has ended or when the window has opened")
+    @Test("A call beyond the adaptive limit waits until a call completes or the limit increases")
     func theWindow() {
         let tick = EventLoopTick()
         let waiting = AdmissionQueue(for: InFlightLimit(most: 200), on: loop, tick: tick)
@@ -210,10 +214,10 @@ import Testing
         waiting.leave()
         waiting.beginNext()
         #expect(begun == 1 && waiting.count == 9)
-        // The turn goes on: a timer that rings in it changes nothing.
+        // The tick continues, so a timer within it changes nothing.
         loop.advanceTime(by: .milliseconds(3))
         #expect(begun == 1)
-        // Others end, in which next to nothing was done.
+        // Further ticks complete with almost no work.
         for turns in 1...4 {
             tick.end(at: loop.now, tasksBegan: loop.now)
             loop.advanceTime(by: .milliseconds(1))
@@ -230,7 +234,7 @@ import Testing
 
     private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
 
-    @Test func aConnectionWaitsWithoutBeingRead() throws {
+    @Test("A connection with a queued call is not read") func aConnectionWithAQueuedCallIsNotRead() throws {
         let gate = Gate()
         let serving = ClosureResponder { request in
             await gate.pass()
@@ -244,7 +248,7 @@ import Testing
         connection.shared.configuration.calls.leave()
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(connection.shared.callsInFlight == 1)
-        // The second begins when the first has ended.
+        // The second call starts when the first has completed.
         for _ in 0..<2 {
             gate.open()
             connection.loop.run()
@@ -253,7 +257,7 @@ import Testing
         #expect(connection.shared.configuration.calls.inFlight == 0)
     }
 
-    @Test("While calls for the backend have every place, what needs none is answered, as far as its own places go")
+    @Test("While backend calls have all places, other calls use the reserve")
     func reserve() throws {
         let gate = Gate()
         let serving = ClosureResponder { request in
@@ -265,7 +269,7 @@ import Testing
         #expect(calls.admit())
         for _ in 0..<3 { try connection.send(Self.get("/own")) }
         #expect(try connection.answers() == ["200 /own", "200 /own", "200 /own"])
-        // Neither a call for the backend nor, with no place left, another of its own.
+        // No place is left for a backend call, and the reserve is exhausted.
         for _ in 0..<calls.reserve { #expect(calls.admitToReserve()) }
         #expect(!calls.admitToReserve() && !calls.admit())
         try connection.send(Self.get("/own"))
@@ -276,7 +280,7 @@ import Testing
         #expect(calls.inFlight == 0)
     }
 
-    @Test("An overload lasts as long as calls are refused for want of a place, and ends after five seconds without")
+    @Test("An overload lasts until five seconds pass without a rejection")
     func overload() {
         let calls = InFlightLimit(most: 1)
         func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1) + .seconds(seconds) }
@@ -288,7 +292,8 @@ import Testing
         #expect(calls.overloaded(now: at(61)) == .zero)
     }
 
-    @Test func aConnectionThatWaitedInVainIsToldAndStays() throws {
+    @Test("A connection whose queued call is rejected gets a response and stays open")
+    func aConnectionWhoseQueuedCallIsRejectedGetsAResponseAndStaysOpen() throws {
         let connection = try EmbeddedConnection { $0.calls = InFlightLimit(most: 1) }
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/1"))
@@ -297,7 +302,7 @@ import Testing
         connection.shared.configuration.calls.leave()
         try connection.send(Self.get("/2"))
         #expect(try connection.answers() == ["200 /2"])
-        // What waits when its client leaves is never begun, and holds nothing up.
+        // A call whose client leaves while it waits is never started and blocks nothing.
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/3"))
         connection.channel.close(promise: nil)
@@ -306,7 +311,7 @@ import Testing
         #expect(connection.shared.waiting.count == 0 && connection.shared.configuration.calls.inFlight == 0)
     }
 
-    @Test func aStreamWaitsAndMayLeave() throws {
+    @Test("A queued HTTP/2 stream may be reset") func aQueuedHTTP2StreamMayBeReset() throws {
         let connection = try EmbeddedHTTP2Connection { $0.calls = InFlightLimit(most: 1) }
         let calls = connection.shared.configuration.calls
         #expect(calls.admit())

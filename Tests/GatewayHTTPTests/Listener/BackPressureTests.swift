@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// A client that sends faster than it is answered, or does not read its answers, is not read from.
+/// Tests of clients that send faster than they are served, or that do not read their responses.
 @Suite struct BackPressureTests {
     private static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -20,7 +20,8 @@ import Testing
         }
     }
 
-    @Test func nothingIsReadWhileACallIsServedAndMoreHasCome() throws {
+    @Test("The socket is not read while a call is in progress and bytes are buffered")
+    func theSocketIsNotReadWhileACallIsInProgressAndBytesAreBuffered() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
             ClosureResponder { _ in
@@ -30,7 +31,7 @@ import Testing
         let counter = ReadCounter()
         try connection.channel.pipeline.syncOperations.addHandler(counter, position: .first)
         try connection.send(Self.get)
-        // The end of the connection must be seen, so one read is let through.
+        // One read passes so that the end of the connection is detected.
         connection.channel.read()
         #expect(counter.reads == 1)
         try connection.send(Self.get)
@@ -39,7 +40,7 @@ import Testing
         #expect(counter.reads == 1)
         gate.open()
         connection.loop.run()
-        // The second call is served now and nothing is left of what came: the read that was held is made up for, once.
+        // The second call is in progress and no byte is buffered, so the deferred read happens once.
         #expect(counter.reads == 2)
         gate.open()
         connection.loop.run()
@@ -47,7 +48,8 @@ import Testing
         #expect(counter.reads == 2)
     }
 
-    @Test func aClientThatDoesNotReadItsAnswersGetsNoMore() throws {
+    @Test("No request is served while the client does not read its responses")
+    func noRequestIsServedWhileTheClientDoesNotReadItsResponses() throws {
         let connection = try EmbeddedConnection()
         let counter = ReadCounter()
         try connection.channel.pipeline.syncOperations.addHandler(counter, position: .first)
@@ -62,7 +64,8 @@ import Testing
         #expect(counter.reads == 1)
     }
 
-    @Test func aClientThatNeverReadsItsAnswersIsClosed() throws {
+    @Test("A client that never reads its responses is disconnected")
+    func aClientThatNeverReadsItsResponsesIsDisconnected() throws {
         let connection = try EmbeddedConnection()
         connection.channel.isWritable = false
         try connection.send(Self.get)

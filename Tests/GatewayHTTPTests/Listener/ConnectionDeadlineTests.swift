@@ -5,12 +5,13 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// The time that a peer has, on a clock that the test moves.
+/// Tests of the deadlines of a connection with a manual clock.
 @Suite struct ConnectionDeadlineTests {
     private static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
     private static let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n"
 
-    @Test func aConnectionWithoutAByteIsClosedSilently() throws {
+    @Test("A connection without a byte is closed without a response")
+    func aConnectionWithoutAByteIsClosedWithoutAResponse() throws {
         let connection = try EmbeddedConnection()
         connection.loop.advanceTime(by: .milliseconds(9999))
         #expect(connection.isOpen)
@@ -19,7 +20,8 @@ import Testing
         #expect(try connection.written() == "")
     }
 
-    @Test func aHeadHasTenSecondsHoweverItDribbles() throws {
+    @Test("A head has ten seconds, however slowly its bytes arrive")
+    func aHeadHasTenSecondsHoweverSlowlyItsBytesArrive() throws {
         let connection = try EmbeddedConnection()
         connection.loop.advanceTime(by: .seconds(5))
         for byte in Self.get.prefix(9) {
@@ -32,7 +34,8 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func aBodyHasThirtySecondsHoweverItDribbles() throws {
+    @Test("A body has thirty seconds, however slowly its bytes arrive")
+    func aBodyHasThirtySecondsHoweverSlowlyItsBytesArrive() throws {
         let connection = try EmbeddedConnection()
         try connection.send(Self.post)
         for _ in 0..<29 {
@@ -45,7 +48,8 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func anIdleConnectionHasSixtySecondsEachTime() throws {
+    @Test("A connection may be idle for sixty seconds each time")
+    func aConnectionMayBeIdleForSixtySecondsEachTime() throws {
         let connection = try EmbeddedConnection()
         for _ in 0..<3 {
             try connection.send(Self.get)
@@ -58,7 +62,7 @@ import Testing
         #expect(try connection.written() == "")
     }
 
-    @Test func theHeadOfALaterRequestHasTenSecondsToo() throws {
+    @Test("The head of a later request has ten seconds") func theHeadOfALaterRequestHasTenSeconds() throws {
         let connection = try EmbeddedConnection()
         try connection.send(Self.get)
         connection.loop.advanceTime(by: .seconds(30))
@@ -67,7 +71,7 @@ import Testing
         #expect(try connection.answers() == ["200 /a", "408 request-timeout close"])
     }
 
-    @Test func aServedCallHasNoDeadlineHere() throws {
+    @Test("A call in progress has no deadline here") func aCallInProgressHasNoDeadlineHere() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
             ClosureResponder { _ in
@@ -80,12 +84,13 @@ import Testing
         gate.open()
         connection.loop.run()
         #expect(try connection.answers() == ["200 "])
-        // The next head began while its connection was not read; its time starts now.
+        // The next head began while the connection was not read; its deadline starts now.
         connection.loop.advanceTime(by: .seconds(10))
         #expect(try connection.answers() == ["408 request-timeout close"])
     }
 
-    @Test func bytesBeforeALateAnswerDoNotExtendAHead() throws {
+    @Test("Bytes before a late response do not extend the deadline of a head")
+    func bytesBeforeALateResponseDoNotExtendTheDeadlineOfAHead() throws {
         let connection = try EmbeddedConnection()
         try connection.send("\r\n")
         connection.loop.advanceTime(by: .seconds(10))

@@ -6,11 +6,11 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// One connection, without sockets: order, persistence, leave to continue, drain.
+/// Tests of one connection without sockets: order, persistence, 100-continue and draining.
 @Suite struct ConnectionTests {
     private static let get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    @Test func anAnswerIsWrittenWhole() throws {
+    @Test("A response is written completely") func aResponseIsWrittenCompletely() throws {
         let connection = try EmbeddedConnection(
             ClosureResponder { _ in
                 Response(
@@ -29,7 +29,7 @@ import Testing
         #expect(connection.isOpen)
     }
 
-    @Test func theIDIsThatOfTheCall() throws {
+    @Test("X-Request-Id is the id of the call") func xRequestIdIsTheIdOfTheCall() throws {
         let connection = try EmbeddedConnection(
             ClosureResponder { request in Response(status: 200, body: Array(request.id.text.utf8)) })
         try connection.send(Self.get + Self.get)
@@ -42,7 +42,7 @@ import Testing
         #expect(Set(answers.map { $0.prefix(32) }).count == 2)
     }
 
-    @Test func requestsAreAnsweredOneAtATimeInOrder() throws {
+    @Test("Requests are served one at a time in order") func requestsAreServedOneAtATimeInOrder() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
             ClosureResponder { request in
@@ -64,21 +64,23 @@ import Testing
         #expect(try connection.answers() == ["200 /3"])
     }
 
-    @Test func manyPipelinedRequestsNeedNoStack() throws {
+    @Test("Many pipelined requests do not recurse") func manyPipelinedRequestsDoNotRecurse() throws {
         let connection = try EmbeddedConnection()
         try connection.send(String(repeating: Self.get, count: 20_000))
         #expect(try connection.answers().count == 20_000)
     }
 
-    @Test(arguments: [
-        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", nil, true),
-        ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "close", false),
-        ("GET / HTTP/1.0\r\nHost: a\r\n\r\n", "close", false),
-        ("GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", "keep-alive", true),
-    ])
-    func theConnectionStaysWhereTheClientWantsIt(_ request: String, _ field: String?, _ stays: Bool) throws {
+    @Test(
+        "A connection closes if the request asks for it",
+        arguments: [
+            ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", nil, true),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "close", false),
+            ("GET / HTTP/1.0\r\nHost: a\r\n\r\n", "close", false),
+            ("GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", "keep-alive", true),
+        ])
+    func aConnectionClosesIfTheRequestAsksForIt(_ request: String, _ field: String?, _ stays: Bool) throws {
         let connection = try EmbeddedConnection()
-        // What follows a closing request is not looked at.
+        // Bytes after a request that closes the connection are ignored.
         try connection.send(request + "GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
         let written = try connection.written()
         #expect(written.contains("\r\nConnection: \(field ?? "")") == (field != nil))
@@ -86,7 +88,7 @@ import Testing
         #expect(connection.isOpen == stays)
     }
 
-    @Test func headIsAnsweredWithoutABody() throws {
+    @Test("The response to HEAD has no body") func theResponseToHEADHasNoBody() throws {
         let connection = try EmbeddedConnection()
         try connection.send("HEAD /abc HTTP/1.1\r\nHost: a\r\n\r\n")
         let written = try connection.written()
@@ -97,8 +99,8 @@ import Testing
         #expect(refused.hasPrefix("HTTP/1.1 400 ") && refused.hasSuffix("\r\n\r\n"))
     }
 
-    @Test(arguments: [204, 304])
-    func statusesWithoutABodyHaveNoLength(_ status: Int) throws {
+    @Test("A status without a body has no Content-Length", arguments: [204, 304])
+    func aStatusWithoutABodyHasNoContentLength(_ status: Int) throws {
         let connection = try EmbeddedConnection(ClosureResponder { _ in Response(status: status, body: [1]) })
         try connection.send(Self.get)
         let written = try connection.written()
@@ -106,7 +108,7 @@ import Testing
         #expect(written.hasSuffix("\r\n\r\n"))
     }
 
-    @Test func leaveToContinueIsGivenOnce() throws {
+    @Test("100-continue is sent once") func leaveToContinueIsGivenOnce() throws {
         let connection = try EmbeddedConnection()
         try connection.send("POST /b HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
         #expect(try connection.written() == "HTTP/1.1 100 Continue\r\n\r\n")
@@ -116,14 +118,16 @@ import Testing
         #expect(try connection.answers() == ["200 /b"])
     }
 
-    @Test func oneAnswerToAFaultAndThenTheEnd() throws {
+    @Test("A fault gets one response and closes the connection")
+    func aFaultGetsOneResponseAndClosesTheConnection() throws {
         let connection = try EmbeddedConnection()
         try connection.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\nHost: a\r\n\r\nGET /3 HTTP/1.1\r\n")
         #expect(try connection.answers() == ["200 /1", "400 malformed-request close"])
         #expect(!connection.isOpen)
     }
 
-    @Test func theRequestSaysWhoAndHow() throws {
+    @Test("The request contains the peer and the connection's security")
+    func theRequestContainsThePeerAndTheConnectionsSecurity() throws {
         for allowsCredentials in [true, false] {
             let connection = try EmbeddedConnection(
                 ClosureResponder { request in
@@ -134,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func drainClosesAnIdleConnectionAtOnce() throws {
+    @Test("A drain closes an idle connection at once") func aDrainClosesAnIdleConnectionAtOnce() throws {
         let connection = try EmbeddedConnection()
         try connection.send(Self.get)
         let drained = connection.shared.drain(until: .distantFuture)
@@ -143,7 +147,8 @@ import Testing
         try drained.wait()
     }
 
-    @Test func drainWaitsALittleForTheRequestOfANewConnection() throws {
+    @Test("A drain waits briefly for the first request of a new connection")
+    func aDrainWaitsBrieflyForTheFirstRequestOfANewConnection() throws {
         let used = try EmbeddedConnection()
         let drained = used.shared.drain(until: .distantFuture)
         used.loop.run()
@@ -162,7 +167,7 @@ import Testing
         try cut.wait()
     }
 
-    @Test func anAnnouncedEndComesWithTheNextAnswer() throws {
+    @Test("An announced close comes with the next response") func anAnnouncedCloseComesWithTheNextResponse() throws {
         let connection = try EmbeddedConnection()
         try connection.send(Self.get)
         #expect(try connection.answers() == ["200 /a"])
@@ -173,7 +178,8 @@ import Testing
         #expect(!connection.isOpen)
     }
 
-    @Test func drainLetsARequestThatHasBegunBeAnswered() throws {
+    @Test("A drain completes a request that has begun to arrive")
+    func aDrainCompletesARequestThatHasBegunToArrive() throws {
         let connection = try EmbeddedConnection()
         try connection.send("GET /late HT")
         let drained = connection.shared.drain(until: .distantFuture)
@@ -185,7 +191,7 @@ import Testing
         try drained.wait()
     }
 
-    @Test func drainWaitsForACallWhoseClientLeft() throws {
+    @Test("A drain waits for a call whose client has left") func aDrainWaitsForACallWhoseClientHasLeft() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
             ClosureResponder { _ in
@@ -204,7 +210,8 @@ import Testing
         #expect(connection.shared.callsInFlight == 0)
     }
 
-    @Test func drainCutsWhatIsLeftAtTheDeadline() throws {
+    @Test("A drain closes the remaining connections at the deadline")
+    func aDrainClosesTheRemainingConnectionsAtTheDeadline() throws {
         let gate = Gate()
         let connection = try EmbeddedConnection(
             ClosureResponder { _ in
@@ -224,7 +231,7 @@ import Testing
         connection.loop.run()
     }
 
-    @Test func aSecondDrainMayCutSooner() throws {
+    @Test("A second drain may have an earlier deadline") func aSecondDrainMayHaveAnEarlierDeadline() throws {
         let connection = try EmbeddedConnection()
         try connection.send("GET /half")
         let first = connection.shared.drain(until: .distantFuture)

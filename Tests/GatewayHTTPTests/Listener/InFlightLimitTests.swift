@@ -6,8 +6,8 @@ import Testing
 
 @testable import GatewayHTTP
 
-@Suite("Calls in flight", .timeLimit(.minutes(1))) struct InFlightLimitTests {
-    @Test("One too many is answered at once on a connection that stays, in its turn")
+@Suite("Limit on calls in flight", .timeLimit(.minutes(1))) struct InFlightLimitTests {
+    @Test("A call beyond the limit is rejected in order on a connection that stays open")
     func oneTooMany() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let serving = ClosureResponder { request in
@@ -30,7 +30,7 @@ import Testing
             let refused = await second.receive(endingWith: "\r\n\r\noverloaded")
             #expect(!refused.contains("Connection:"))
         }
-        // A hundred at once on one connection, each answered in its turn.
+        // A hundred pipelined requests on one connection get their responses in order.
         try await second.send(String(repeating: "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n", count: 100))
         _ = await second.receive { $0.split(separator: "HTTP/1.1 ").count == 100 && $0.hasSuffix("overloaded") }
         #expect(calls.inFlight == 1)

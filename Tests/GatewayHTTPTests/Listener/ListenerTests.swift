@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// The listener over loopback sockets.
+/// Tests of the listener over loopback sockets.
 @Suite(.timeLimit(.minutes(1)))
 struct ListenerTests {
     private static let group = MultiThreadedEventLoopGroup.singleton
@@ -39,7 +39,7 @@ struct ListenerTests {
         "GET \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"
     }
 
-    @Test func aConnectionIsKeptForFurtherRequests() async throws {
+    @Test("A connection stays open for further requests") func aConnectionStaysOpenForFurtherRequests() async throws {
         try await withListener { listener in
             #expect((listener.port ?? 0) > 0)
             let client = try await connect(listener)
@@ -55,7 +55,7 @@ struct ListenerTests {
         }
     }
 
-    @Test func aHalfClosedClientGetsAllItsAnswers() async throws {
+    @Test("A half-closed client gets all its responses") func aHalfClosedClientGetsAllItsResponses() async throws {
         try await withListener { listener in
             let client = try await connect(listener)
             try await client.send(Self.get("/1") + Self.get("/2") + "GET /3")
@@ -66,7 +66,8 @@ struct ListenerTests {
         }
     }
 
-    @Test func aFaultIsAnsweredOnceThoughTheClientGoesOnSending() async throws {
+    @Test("A fault gets one response even if the client continues to send")
+    func aFaultGetsOneResponseEvenIfTheClientContinuesToSend() async throws {
         try await withListener { listener in
             let client = try await connect(listener)
             let rest = String(repeating: "x", count: 100_000)
@@ -77,7 +78,7 @@ struct ListenerTests {
         }
     }
 
-    @Test func aLargeBodyInPiecesArrivesWhole() async throws {
+    @Test("A large body in pieces arrives completely") func aLargeBodyInPiecesArrivesCompletely() async throws {
         let serving = ClosureResponder { Response(status: 200, body: Array($0.body.readableBytesView)) }
         try await withListener(serving) { listener in
             let client = try await connect(listener)
@@ -90,7 +91,8 @@ struct ListenerTests {
         }
     }
 
-    @Test func serveStaysOnTheLoopOfItsConnection() async throws {
+    @Test("The request pipeline stays on the loop of its connection")
+    func theRequestPipelineStaysOnTheLoopOfItsConnection() async throws {
         let wrong = Mutex<[String]>([])
         let serving = ClosureResponder { request in
             guard let loop = MultiThreadedEventLoopGroup.currentEventLoop else {
@@ -115,7 +117,7 @@ struct ListenerTests {
         #expect(wrong.withLock { $0 } == [])
     }
 
-    @Test func aClientThatLeavesChangesNothingForItsCall() async throws {
+    @Test("A call completes after its client has left") func aCallCompletesAfterItsClientHasLeft() async throws {
         let (arrived, left, ended) = (Signal(), Signal(), Signal())
         let wasCancelled = Mutex(false)
         let serving = ClosureResponder { _ in
@@ -136,7 +138,8 @@ struct ListenerTests {
         #expect(!wasCancelled.withLock { $0 })
     }
 
-    @Test func oneConnectionTooManyOfAnAddressIsClosedAtOnce() async throws {
+    @Test("A connection beyond the limit of an address is closed at once")
+    func aConnectionBeyondTheLimitOfAnAddressIsClosedAtOnce() async throws {
         let configure: (inout ListenerConfiguration) -> Void = { $0.connections.perPeer = 2 }
         try await withListener(configure: configure) { listener in
             let clients = [try await connect(listener), try await connect(listener)]
@@ -146,7 +149,7 @@ struct ListenerTests {
             }
             let refused = try await connect(listener)
             #expect(await refused.receiveToEnd() == "")
-            // A place that becomes free can be taken.
+            // A released place can be used again.
             try await clients[0].send(Self.get("/last", Self.close))
             _ = await clients[0].receiveToEnd()
             try await clients[0].channel.close()
@@ -158,7 +161,8 @@ struct ListenerTests {
         }
     }
 
-    @Test func drainAnswersWhatIsInFlightAndEndsTheRest() async throws {
+    @Test("A drain completes calls in progress and closes other connections")
+    func aDrainCompletesCallsInProgressAndClosesOtherConnections() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let serving = ClosureResponder { request in
             if String(buffer: request.path) == "/slow" {
@@ -184,7 +188,8 @@ struct ListenerTests {
         }
     }
 
-    @Test func theEndOfCallsThatWereCutCanBeAwaited() async throws {
+    @Test("The end of calls without a connection can be awaited")
+    func theEndOfCallsWithoutAConnectionCanBeAwaited() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let hasEnded = Mutex(false)
         let serving = ClosureResponder { _ in
@@ -208,10 +213,14 @@ struct ListenerTests {
         }
     }
 
-    @Test(arguments: [
-        ("127.0.0.1", false, true), ("0.0.0.0", false, false), ("0.0.0.0", true, true), ("::1", false, true),
-    ])
-    func credentialsTravelOnThisMachineOnly(_ host: String, _ allowed: Bool, _ expected: Bool) async throws {
+    @Test(
+        "Credentials are accepted without TLS only on this machine",
+        arguments: [
+            ("127.0.0.1", false, true), ("0.0.0.0", false, false), ("0.0.0.0", true, true), ("::1", false, true),
+        ])
+    func credentialsAreAcceptedWithoutTLSOnlyOnThisMachine(
+        _ host: String, _ allowed: Bool, _ expected: Bool
+    ) async throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials) \($0.peer)".utf8)) }
         let configure: (inout ListenerConfiguration) -> Void = {
             $0.address = .tcp(host: host, port: 0)
@@ -226,7 +235,7 @@ struct ListenerTests {
     }
 }
 
-/// Asks again until it holds; for what another process side does in its own time. The suite's time limit ends it.
+/// Repeats a check until it succeeds. The time limit of the suite ends the loop.
 func waitUntil(_ holds: () async throws -> Bool) async throws {
     while !(try await holds()) { await Task.yield() }
 }

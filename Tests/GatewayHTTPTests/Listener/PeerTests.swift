@@ -5,16 +5,18 @@ import Testing
 @testable import GatewayHTTP
 
 @Suite struct PeerTests {
-    @Test(arguments: [
-        ("192.0.2.1", Peer.Address.v4(0xC000_0201), "192.0.2.1", false),
-        ("127.9.9.9", .v4(0x7F09_0909), "127.9.9.9", true),
-        ("::1", .v6(0, 1), "::1", true),
-        ("::", .v6(0, 0), "::", false),
-        ("2001:db8::1:2", .v6(0x2001_0DB8_0000_0000, 0x0001_0002), "2001:db8::1:2", false),
-        ("::ffff:127.0.0.1", .v4(0x7F00_0001), "127.0.0.1", true),
-        ("::ffff:192.0.2.1", .v4(0xC000_0201), "192.0.2.1", false),
-    ])
-    func isMadeOfASocketAddress(
+    @Test(
+        "A socket address becomes a peer",
+        arguments: [
+            ("192.0.2.1", Peer.Address.v4(0xC000_0201), "192.0.2.1", false),
+            ("127.9.9.9", .v4(0x7F09_0909), "127.9.9.9", true),
+            ("::1", .v6(0, 1), "::1", true),
+            ("::", .v6(0, 0), "::", false),
+            ("2001:db8::1:2", .v6(0x2001_0DB8_0000_0000, 0x0001_0002), "2001:db8::1:2", false),
+            ("::ffff:127.0.0.1", .v4(0x7F00_0001), "127.0.0.1", true),
+            ("::ffff:192.0.2.1", .v4(0xC000_0201), "192.0.2.1", false),
+        ])
+    func aSocketAddressBecomesAPeer(
         _ text: String, _ address: Peer.Address, _ shown: String, _ isThisMachine: Bool
     ) throws {
         let peer = try #require(Peer(SocketAddress(ipAddress: text, port: 1)))
@@ -23,12 +25,12 @@ import Testing
         #expect(peer.isThisMachine == isThisMachine)
     }
 
-    @Test func aUnixSocketIsThisMachine() throws {
+    @Test("A Unix socket counts as this machine") func aUnixSocketCountsAsThisMachine() throws {
         let peer = try #require(Peer(SocketAddress(unixDomainSocketPath: "/tmp/x")))
         #expect(peer.address == .local && peer.isThisMachine)
     }
 
-    @Test func capsCountByAddressAndNetwork() {
+    @Test("Connections count by address and network") func connectionsCountByAddressAndNetwork() {
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 1
         limits.total = 4
@@ -44,7 +46,8 @@ import Testing
         #expect(caps.admit(sameNetwork) == .admittedNearlyFull)
     }
 
-    @Test func anIPv6NetworkHasAsManyConnectionsAsFourPeers() {
+    @Test("An IPv6 network may have as many connections as four peers")
+    func anIPv6NetworkMayHaveAsManyConnectionsAsFourPeers() {
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 2
         let caps = ConnectionLimit(limits)

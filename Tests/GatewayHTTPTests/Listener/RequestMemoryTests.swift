@@ -8,11 +8,11 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// The bound on what clients hold by requests that are not complete.
+/// Tests of the memory limit for incomplete requests.
 @Suite struct RequestMemoryTests {
     typealias Frame = FrameClient.Frame
 
-    @Test("A connection may hold a part of what is free, and a proxy a larger one")
+    @Test("A connection may hold a fraction of the free memory and a proxy a larger one")
     func parts() {
         let memory = RequestMemory(limit: 257 * 1024)
         var one = RequestMemory.Account(of: memory, part: .client)
@@ -29,7 +29,7 @@ import Testing
         #expect(memory.bytes == 0)
     }
 
-    @Test("However many hold all that they may, the limit is kept; of 64 MiB the first 1,066 may hold 4 KiB")
+    @Test("The limit holds for any number of connections, and of 64 MiB the first 1,066 may hold 4 KiB each")
     func manyConnections() {
         let memory = RequestMemory(limit: 64 << 20)
         var most: [Int] = []
@@ -46,7 +46,7 @@ import Testing
         #expect(memory.bytes < 64 << 20)
     }
 
-    @Test("What has become free is returned to the system after a peak")
+    @Test("Free memory returns to the system after a peak")
     func returning() {
         var watch = PeakDetector(least: 10)
         let levels = [5, 20, 11, 10, 9, 30, 100, 80, 75, 60]
@@ -55,7 +55,7 @@ import Testing
         #expect(fallen == [10, 75])
     }
 
-    @Test("Of the fields of HTTP/2 only those in use are kept")
+    @Test("Only the used HTTP/2 fields keep their memory")
     func fieldsInUse() throws {
         let long = String(repeating: "x", count: 3900)
         let fields = HTTP2Fixture.post("/a") + (0..<4).map { ("x-\($0)", long) } + [("authorization", "Basic YTpi")]
@@ -69,7 +69,7 @@ import Testing
         #expect(request.authorization == .single(ByteBuffer(string: "Basic YTpi")))
     }
 
-    /// Streams that are held open with a long field that is used.
+    /// Returns streams that stay open with a long field that is used.
     private func held(_ streams: Range<UInt32>) -> [Frame] {
         let value = String(repeating: "x", count: 3900)
         return streams.map {
@@ -77,12 +77,12 @@ import Testing
         }
     }
 
-    @Test("Beyond its part of the memory the newest requests of HTTP/2 are refused, and those before them go on")
+    @Test("The newest HTTP/2 requests beyond the limit are rejected and older ones continue")
     func heldStreams() throws {
         let memory = RequestMemory(limit: 16 << 20)
         let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
         try connection.begin()
-        // 64 KiB: ten of these, at 4 KiB and what a stream takes beside.
+        // 64 KiB, which holds ten requests of 4 KiB and their overhead.
         for frame in held(0..<12) { try connection.send(frame) }
         #expect(memory.bytes <= (16 << 20) / 256)
         let events = try connection.written()
@@ -96,10 +96,10 @@ import Testing
         #expect(memory.bytes == 0)
     }
 
-    @Test("A request that arrives whole is served though nothing is free")
+    @Test("A request that arrives in one piece is served without free memory")
     func wholeRequests() throws {
         let memory = RequestMemory(limit: 16 << 20)
-        // Proxies that hold nearly all.
+        // Proxies that hold almost all memory.
         for _ in 0..<400 {
             var account = RequestMemory.Account(of: memory, part: .proxy)
             var bytes = 0
@@ -116,7 +116,7 @@ import Testing
         #expect(memory.refused.value == refused)
     }
 
-    @Test("A request of HTTP/1.1 that is not complete is refused with 503 where there is no memory for it")
+    @Test("An incomplete HTTP/1.1 request gets status 503 without free memory")
     func incompleteRequest() throws {
         let memory = RequestMemory(limit: 16 << 20)
         var proxies: [RequestMemory.Account] = []
@@ -134,7 +134,7 @@ import Testing
         #expect(memory.bytes == 0)
     }
 
-    @Test("The frames of a head that is not complete count, and end the connection beyond its part")
+    @Test("An incomplete header block counts and closes the connection beyond the limit")
     func incompleteHeads() throws {
         let memory = RequestMemory(limit: 16 << 20)
         let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }

@@ -6,14 +6,14 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Listening on a Unix domain socket.
+/// Tests of listening on a Unix domain socket.
 @Suite(.timeLimit(.minutes(1)))
 struct UnixSocketTests {
     private static let group = MultiThreadedEventLoopGroup.singleton
 
     private func start(_ path: String, mode: UInt32 = 0o600) async throws -> Listener {
         var configuration = ListenerConfiguration(address: .unix(path: path, mode: mode))
-        // Unix sockets are exempt.
+        // Unix sockets are exempt from the limit.
         configuration.connections.perPeer = 0
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
         return try await Listener.start(configuration: configuration, serving: serving, group: Self.group)
@@ -29,8 +29,8 @@ struct UnixSocketTests {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test(arguments: [0o600, 0o660, 0o666] as [UInt32])
-    func servesWithTheModeAskedFor(_ mode: UInt32) async throws {
+    @Test("The socket file has the configured mode", arguments: [0o600, 0o660, 0o666] as [UInt32])
+    func theSocketFileHasTheConfiguredMode(_ mode: UInt32) async throws {
         try await withTemporaryDirectory { directory in
             let path = directory + "/socket"
             let listener = try await start(path, mode: mode)
@@ -42,10 +42,10 @@ struct UnixSocketTests {
         }
     }
 
-    @Test func replacesASocketThatNobodyListensOn() async throws {
+    @Test("A stale socket file is replaced") func aStaleSocketFileIsReplaced() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory + "/socket"
-            // What a killed process leaves: the file of a socket that is closed.
+            // A killed process leaves the file of a closed socket.
             close(try UnixSocketFile.make(path: path, mode: 0o600).descriptor)
             #expect(FileManager.default.fileExists(atPath: path))
             let listener = try await start(path)
@@ -54,7 +54,8 @@ struct UnixSocketTests {
         }
     }
 
-    @Test func leavesALivingListenerAlone() async throws {
+    @Test("The socket of another listener is not replaced")
+    func theSocketOfAnotherListenerIsNotReplaced() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory + "/socket"
             let listener = try await start(path)
@@ -64,7 +65,7 @@ struct UnixSocketTests {
         }
     }
 
-    @Test func leavesAFileThatIsNoSocketAlone() async throws {
+    @Test("A file that is not a socket is not replaced") func aFileThatIsNotASocketIsNotReplaced() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory + "/file"
             try Data("precious".utf8).write(to: URL(fileURLWithPath: path))
@@ -73,7 +74,7 @@ struct UnixSocketTests {
         }
     }
 
-    @Test func doesNotRemoveASuccessorsFile() async throws {
+    @Test("The file of a successor is not removed") func theFileOfASuccessorIsNotRemoved() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory + "/socket"
             let first = try await start(path)

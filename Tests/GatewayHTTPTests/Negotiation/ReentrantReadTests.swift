@@ -6,12 +6,12 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Bytes that arrive while a handler of the opening hands the connection over: a write that fails has NIO read the rest of the
-/// socket before the write returns.
+/// Tests of bytes that arrive while one handler replaces another: if a write fails, NIO reads the rest of the socket
+/// before the write returns.
 @Suite struct ReentrantReadTests {
     typealias Frame = FrameClient.Frame
 
-    /// Reads the next piece within a flush, as NIO does with a socket whose other end is gone.
+    /// Reads the next piece within a flush, as NIO does with a socket whose other end is closed.
     private final class ReadingFlush: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Sends the first piece; the others come within the first flush after that.
+    /// Sends the first piece. The others arrive within the first flush after it.
     private func send(
         _ first: [UInt8], then pieces: [[UInt8]], closes: Bool, on connection: EmbeddedHTTP2Connection
     ) throws {
@@ -49,17 +49,17 @@ import Testing
     private static func get(_ path: String) -> [UInt8] { Array("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n".utf8) }
 
     @Test(
-        "Bytes that are no frames, read within the flush of GOAWAY, put up no second handler of HTTP/2",
+        "Invalid frames within the flush of GOAWAY do not add a second HTTP/2 handler",
         arguments: [true, false])
-    func bytesThatAreNoFrames(_ closes: Bool) throws {
+    func invalidFramesWithinTheFlushOfGOAWAYDoNotAddASecondHTTP2Handler(_ closes: Bool) throws {
         let connection = try EmbeddedHTTP2Connection()
         let rest = [UInt8](repeating: 0xFF, count: 2048)
         try send(FrameClient.preface + rest, then: [rest, rest], closes: closes, on: connection)
         #expect(!connection.isOpen)
     }
 
-    @Test("Frames that are read within a flush are handled after those before them")
-    func framesWithinAFlush() throws {
+    @Test("Frames that are read within a flush are processed after earlier ones")
+    func framesThatAreReadWithinAFlushAreProcessedAfterEarlierOnes() throws {
         let connection = try EmbeddedHTTP2Connection()
         let (one, two, three) = (
             Frame.headers(1, HTTP2Fixture.get("/1")).bytes, Frame.headers(3, HTTP2Fixture.get("/3")).bytes,
@@ -72,16 +72,16 @@ import Testing
         #expect(statuses == ["200 on 1", "200 on 3", "200 on 5"])
     }
 
-    @Test("A request of HTTP/1.1 that is read within the flush of an answer is answered")
-    func requestWithinAFlush() throws {
+    @Test("An HTTP/1.1 request that is read within the flush of a response is served")
+    func anHTTP11RequestThatIsReadWithinTheFlushOfAResponseIsServed() throws {
         let connection = try EmbeddedHTTP2Connection()
         try send(Self.get("/1"), then: [Self.get("/2"), Self.get("/3")], closes: false, on: connection)
         let text = try text(writtenOn: connection)
         for path in ["/1", "/2", "/3"] { #expect(text.contains("\r\n\r\n\(path)"), "\(path)") }
     }
 
-    @Test("A request that is read while a proxy's header is handed over is answered")
-    func requestBehindAProxyHeader() throws {
+    @Test("A request that is read while a PROXY header is processed is served")
+    func aRequestThatIsReadWhileAPROXYHeaderIsProcessedIsServed() throws {
         let connection = try EmbeddedHTTP2Connection { configuration in
             configuration.speaksHTTP2 = false
             configuration.trust = TrustedProxies(
@@ -93,8 +93,8 @@ import Testing
         for path in ["/1", "/2"] { #expect(text.contains("\r\n\r\n\(path)"), "\(path)") }
     }
 
-    @Test("A connection that ends while its bytes are handed over leaves nothing behind")
-    func endWithinAFlush() throws {
+    @Test("A connection that closes while its bytes are passed on is removed")
+    func aConnectionThatClosesWhileItsBytesArePassedOnIsRemoved() throws {
         let connection = try EmbeddedHTTP2Connection()
         try send(
             FrameClient.preface + Frame.settings.bytes + Frame.headers(1, HTTP2Fixture.get("/1")).bytes,

@@ -3,14 +3,14 @@ import Testing
 
 @testable import GatewayHTTP
 
-@Suite("Ranges of addresses")
+@Suite("Address ranges")
 struct AddressRangeTests {
     private func peer(_ text: String) throws -> Peer.Address {
         text == "unix" ? .local : try #require(Peer(ipAddress: text)).address
     }
 
     @Test(
-        "What is in a range, and what is beside it",
+        "A range contains its addresses and no others",
         arguments: [
             ("10.0.0.0/8", "10.255.255.255", "11.0.0.0"), ("192.0.2.1", "192.0.2.1", "192.0.2.2"),
             ("192.0.2.1/32", "192.0.2.1", "192.0.2.0"), ("0.0.0.0/0", "255.255.255.255", "::1"),
@@ -27,7 +27,7 @@ struct AddressRangeTests {
     }
 
     @Test(
-        "What is no range",
+        "Invalid ranges are rejected",
         arguments: [
             "", "localhost", "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/", "10.0.0.0/+8", "10.0.0.0/8/8", "10.0.0", "/8",
             "2001:db8::1/32", "::/129", "[::1]", "fe80::1%eth0", "10.0.0.0/-1", "10.0.0.0/0008", "*", "unix/8",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// For whom a listed proxy speaks, and for whom nobody else does.
+/// Tests of forwarding fields: only a trusted proxy can report a client.
 @Suite struct ForwardingTests {
     private static let proxies = ["10.0.0.0/8", "2001:db8:aaaa::/48"].compactMap(AddressRange.init)
 
@@ -22,71 +22,76 @@ import Testing
         return origin.peer.text + (origin.isEncrypted ? " https" : "")
     }
 
-    @Test(arguments: [
-        ("", "10.0.0.1"),
-        ("X-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1"),
-        ("x-forwarded-FOR: 192.0.2.1:4711\r\n", "192.0.2.1"),
-        ("X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::1"),
-        ("X-Forwarded-For: [2001:db8::1]:80\r\n", "2001:db8::1"),
-        ("X-Forwarded-For: ::ffff:192.0.2.1\r\n", "192.0.2.1"),
-        // What the client has put there is further to the left.
-        ("X-Forwarded-For: 198.51.100.9, 192.0.2.1\r\n", "192.0.2.1"),
-        ("X-Forwarded-For: 198.51.100.9\r\nX-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1"),
-        // Proxies behind proxies are walked past.
-        ("X-Forwarded-For: 198.51.100.9, 192.0.2.1, 10.0.0.2,10.9.9.9\r\n", "192.0.2.1"),
-        ("X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 2001:db8:aaaa::1, 10.0.0.2\r\n", "192.0.2.1"),
-        ("X-Forwarded-For: 10.0.0.3, 10.0.0.2\r\n", "10.0.0.3"),
-        ("X-Forwarded-For: 192.0.2.1, , \r\n", "192.0.2.1"),
-        // What is no address ends the way where it is.
-        ("X-Forwarded-For: 192.0.2.1, unknown\r\n", "10.0.0.1"),
-        ("X-Forwarded-For: 192.0.2.1, _hidden, 10.0.0.2\r\n", "10.0.0.2"),
-        ("X-Forwarded-For: 192.0.2.1:x\r\n", "10.0.0.1"),
-        ("X-Forwarded-For: [192.0.2.1\r\n", "10.0.0.1"),
-        ("X-Forwarded-For: 192.0.2.1\u{E9}\r\n", "10.0.0.1"),
-        // The other field counts for nothing, and neither do names that look alike.
-        ("Forwarded: for=192.0.2.1;proto=https\r\n", "10.0.0.1"),
-        ("X_Forwarded_For: 192.0.2.1\r\nX-ForwardedFor: 192.0.2.1\r\n", "10.0.0.1"),
-        ("X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "192.0.2.1 https"),
-        ("X-Forwarded-Proto: HTTPS\r\n", "10.0.0.1 https"),
-        ("X-Forwarded-Proto: http\r\n", "10.0.0.1"),
-        ("X-Forwarded-Proto: https, http\r\n", "10.0.0.1"),
-        ("X-Forwarded-Proto: https\r\nX-Forwarded-Proto: http\r\n", "10.0.0.1"),
-        ("X-Forwarded-Proto: httpss\r\n", "10.0.0.1"),
-        ("X_Forwarded_Proto: https\r\n", "10.0.0.1"),
-    ])
-    func theCommonFieldIsWalkedFromTheRight(_ fields: String, _ expected: String) throws {
+    @Test(
+        "X-Forwarded-For reports the client",
+        arguments: [
+            ("", "10.0.0.1"),
+            ("X-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1"),
+            ("x-forwarded-FOR: 192.0.2.1:4711\r\n", "192.0.2.1"),
+            ("X-Forwarded-For: 2001:db8::1\r\n", "2001:db8::1"),
+            ("X-Forwarded-For: [2001:db8::1]:80\r\n", "2001:db8::1"),
+            ("X-Forwarded-For: ::ffff:192.0.2.1\r\n", "192.0.2.1"),
+            // Values that the client sent are further to the left.
+            ("X-Forwarded-For: 198.51.100.9, 192.0.2.1\r\n", "192.0.2.1"),
+            ("X-Forwarded-For: 198.51.100.9\r\nX-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1"),
+            // Trusted proxies in the list are skipped.
+            ("X-Forwarded-For: 198.51.100.9, 192.0.2.1, 10.0.0.2,10.9.9.9\r\n", "192.0.2.1"),
+            ("X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-For: 2001:db8:aaaa::1, 10.0.0.2\r\n", "192.0.2.1"),
+            ("X-Forwarded-For: 10.0.0.3, 10.0.0.2\r\n", "10.0.0.3"),
+            ("X-Forwarded-For: 192.0.2.1, , \r\n", "192.0.2.1"),
+            // A value that is not an address ends the search.
+            ("X-Forwarded-For: 192.0.2.1, unknown\r\n", "10.0.0.1"),
+            ("X-Forwarded-For: 192.0.2.1, _hidden, 10.0.0.2\r\n", "10.0.0.2"),
+            ("X-Forwarded-For: 192.0.2.1:x\r\n", "10.0.0.1"),
+            ("X-Forwarded-For: [192.0.2.1\r\n", "10.0.0.1"),
+            ("X-Forwarded-For: 192.0.2.1\u{E9}\r\n", "10.0.0.1"),
+            // The other field is ignored, as are similar names.
+            ("Forwarded: for=192.0.2.1;proto=https\r\n", "10.0.0.1"),
+            ("X_Forwarded_For: 192.0.2.1\r\nX-ForwardedFor: 192.0.2.1\r\n", "10.0.0.1"),
+            ("X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "192.0.2.1 https"),
+            ("X-Forwarded-Proto: HTTPS\r\n", "10.0.0.1 https"),
+            ("X-Forwarded-Proto: http\r\n", "10.0.0.1"),
+            ("X-Forwarded-Proto: https, http\r\n", "10.0.0.1"),
+            ("X-Forwarded-Proto: https\r\nX-Forwarded-Proto: http\r\n", "10.0.0.1"),
+            ("X-Forwarded-Proto: httpss\r\n", "10.0.0.1"),
+            ("X_Forwarded_Proto: https\r\n", "10.0.0.1"),
+        ])
+    func xForwardedForReportsTheClient(_ fields: String, _ expected: String) throws {
         #expect(try origin(.xForwardedFor, fields) == expected)
     }
 
-    @Test(arguments: [
-        ("", "10.0.0.1"),
-        ("Forwarded: for=192.0.2.1\r\n", "192.0.2.1"),
-        ("Forwarded: For=192.0.2.1;Proto=https;by=10.0.0.1\r\n", "192.0.2.1 https"),
-        ("Forwarded: proto=https; for=\"[2001:db8::1]:4711\"\r\n", "2001:db8::1 https"),
-        ("Forwarded: for=198.51.100.9;proto=https, for=192.0.2.1\r\n", "192.0.2.1"),
-        ("Forwarded: for=198.51.100.9\r\nForwarded: for=192.0.2.1;proto=https\r\n", "192.0.2.1 https"),
-        ("Forwarded: for=192.0.2.1;proto=https, for=10.0.0.2;proto=http\r\n", "192.0.2.1 https"),
-        // Whatever a client leaves open swallows nothing of what a proxy has put behind it.
-        ("Forwarded: for=\"198.51.100.9, for=192.0.2.1;proto=https\r\n", "192.0.2.1 https"),
-        ("Forwarded: for=\"x\\\", for=192.0.2.1\r\n", "192.0.2.1"),
-        ("Forwarded: for=192.0.2.1, for=unknown\r\n", "10.0.0.1"),
-        ("Forwarded: for=192.0.2.1, for=_x, for=10.0.0.2\r\n", "10.0.0.2"),
-        ("Forwarded: for=192.0.2.1;for=198.51.100.9\r\n", "10.0.0.1"),
-        ("Forwarded: for=192.0.2.1;proto=https;proto=https\r\n", "10.0.0.1"),
-        ("Forwarded: 192.0.2.1\r\n", "10.0.0.1"),
-        ("Forwarded: for=\"192.0.2.1\r\n", "10.0.0.1"),
-        ("X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "10.0.0.1"),
-    ])
-    func theStandardFieldIsWalkedFromTheRight(_ fields: String, _ expected: String) throws {
+    @Test(
+        "Forwarded reports the client",
+        arguments: [
+            ("", "10.0.0.1"),
+            ("Forwarded: for=192.0.2.1\r\n", "192.0.2.1"),
+            ("Forwarded: For=192.0.2.1;Proto=https;by=10.0.0.1\r\n", "192.0.2.1 https"),
+            ("Forwarded: proto=https; for=\"[2001:db8::1]:4711\"\r\n", "2001:db8::1 https"),
+            ("Forwarded: for=198.51.100.9;proto=https, for=192.0.2.1\r\n", "192.0.2.1"),
+            ("Forwarded: for=198.51.100.9\r\nForwarded: for=192.0.2.1;proto=https\r\n", "192.0.2.1 https"),
+            ("Forwarded: for=192.0.2.1;proto=https, for=10.0.0.2;proto=http\r\n", "192.0.2.1 https"),
+            // An unbalanced quote of a client does not affect what a proxy appends.
+            ("Forwarded: for=\"198.51.100.9, for=192.0.2.1;proto=https\r\n", "192.0.2.1 https"),
+            ("Forwarded: for=\"x\\\", for=192.0.2.1\r\n", "192.0.2.1"),
+            ("Forwarded: for=192.0.2.1, for=unknown\r\n", "10.0.0.1"),
+            ("Forwarded: for=192.0.2.1, for=_x, for=10.0.0.2\r\n", "10.0.0.2"),
+            ("Forwarded: for=192.0.2.1;for=198.51.100.9\r\n", "10.0.0.1"),
+            ("Forwarded: for=192.0.2.1;proto=https;proto=https\r\n", "10.0.0.1"),
+            ("Forwarded: 192.0.2.1\r\n", "10.0.0.1"),
+            ("Forwarded: for=\"192.0.2.1\r\n", "10.0.0.1"),
+            ("X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n", "10.0.0.1"),
+        ])
+    func forwardedReportsTheClient(_ fields: String, _ expected: String) throws {
         #expect(try origin(.forwarded, fields) == expected)
     }
 
-    @Test func aWayThatIsTooLongIsNotFollowedToItsEnd() throws {
+    @Test("The number of proxies that are followed is limited")
+    func theNumberOfProxiesThatAreFollowedIsLimited() throws {
         let hops = (1...40).map { "10.0.0.\($0)" }.joined(separator: ", ")
         #expect(try origin(.xForwardedFor, "X-Forwarded-For: 192.0.2.1, \(hops)\r\n").hasPrefix("10.0.0."))
     }
 
-    @Test func mutatedFieldsAreFollowedOrNot() throws {
+    @Test("Mutated fields never trap") func mutatedFieldsNeverTrap() throws {
         var random = SeededGenerator(seed: 7)
         let bytes = Array("\"\\,;=[]: .0aF%_-\t".utf8)
         for source in [TrustedProxies.Source.xForwardedFor, .forwarded] {
@@ -100,19 +105,23 @@ import Testing
                         bytes[Int.random(in: 0..<bytes.count, using: &random)],
                         at: Int.random(in: 0...text.count, using: &random))
                 }
-                // Nothing traps, and there is always somebody.
+                // Every result has a peer.
                 #expect(try !origin(source, "\(name): \(String(decoding: text, as: UTF8.self))\r\n").isEmpty)
             }
         }
     }
 
-    /// The whole way: whether the peer is listed decides, and so does what the listener goes by.
-    @Test(arguments: [
-        (["127.0.0.1"], TrustedProxies.Source.xForwardedFor, "192.0.2.1 true"),
-        (["127.0.0.1"], .forwarded, "198.51.100.1 false"),
-        (["127.0.0.2", "10.0.0.0/8"], .xForwardedFor, "127.0.0.1 false"), ([], .xForwardedFor, "127.0.0.1 false"),
-    ])
-    func onlyAListedPeerIsBelieved(_ listed: [String], _ source: TrustedProxies.Source, _ expected: String) throws {
+    /// The complete path: the result depends on whether the peer is trusted and on the configured mechanism.
+    @Test(
+        "Only a trusted proxy reports the client",
+        arguments: [
+            (["127.0.0.1"], TrustedProxies.Source.xForwardedFor, "192.0.2.1 true"),
+            (["127.0.0.1"], .forwarded, "198.51.100.1 false"),
+            (["127.0.0.2", "10.0.0.0/8"], .xForwardedFor, "127.0.0.1 false"), ([], .xForwardedFor, "127.0.0.1 false"),
+        ])
+    func onlyATrustedProxyReportsTheClient(
+        _ listed: [String], _ source: TrustedProxies.Source, _ expected: String
+    ) throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
         let connection = try EmbeddedConnection(serving, allowsCredentials: false) {
             $0.trust = TrustedProxies(proxies: listed.compactMap(AddressRange.init), source: source)
@@ -124,7 +133,7 @@ import Testing
     }
 
     @Test(
-        "On a listener of this machine, too, a listed proxy's word decides whether credentials came in the clear",
+        "The report of a trusted proxy decides whether the client was encrypted, on this machine too",
         arguments: [
             ("", false, "false"), ("X-Forwarded-Proto: http\r\n", false, "false"),
             ("X-Forwarded-Proto: https\r\n", false, "true"), ("", true, "true"),
@@ -140,7 +149,7 @@ import Testing
         #expect(try connection.answers() == ["200 \(expected)"])
     }
 
-    @Test("Calls count by the address of the client behind a proxy, and never by a proxy's")
+    @Test("Calls count for the client behind a proxy and never for the proxy")
     func countedAddress() throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.countsByAddress)".utf8)) }
         for (listed, fields, expected) in [
@@ -157,7 +166,8 @@ import Testing
         }
     }
 
-    @Test func fieldsOfTheLastRequestAreForgotten() throws {
+    @Test("The forwarding fields of one request do not apply to the next")
+    func theForwardingFieldsOfOneRequestDoNotApplyToTheNext() throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
         let connection = try EmbeddedConnection(serving, allowsCredentials: false) {
             $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
@@ -168,7 +178,7 @@ import Testing
         #expect(try connection.answers() == ["200 192.0.2.1 true", "200 127.0.0.1 false"])
     }
 
-    @Test func trailersSayNothing() throws {
+    @Test("Forwarding fields in trailers are ignored") func trailersSayNothing() throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer)".utf8)) }
         let connection = try EmbeddedConnection(serving) {
             $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))

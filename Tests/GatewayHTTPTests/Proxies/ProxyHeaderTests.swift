@@ -4,17 +4,17 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// The header of the PROXY protocol, both versions, byte by byte.
+/// Tests of both versions of the PROXY protocol header, byte by byte.
 @Suite struct ProxyHeaderTests {
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
 
-    /// A header of version 2.
+    /// Returns a header of version 2.
     static func binary(_ family: UInt8, _ rest: [UInt8], kind: UInt8 = 0x21, length: Int? = nil) -> [UInt8] {
         let length = length ?? rest.count
         return signature + [kind, family, UInt8(length >> 8), UInt8(length & 0xFF)] + rest
     }
 
-    /// A header of version 1.
+    /// Returns a header of version 1.
     private static func line(_ text: String) -> [UInt8] { Array("\(text)\r\n".utf8) }
 
     static let v4: [UInt8] = [192, 0, 2, 1, 10, 0, 0, 1, 0x12, 0x34, 0x01, 0xBB]
@@ -49,7 +49,7 @@ import Testing
         (binary(0x11, encrypted, kind: 0x20), "itself"), (binary(0x00, []), "itself"), (binary(0x31, path), "unix"),
     ]
 
-    @Test(arguments: good)
+    @Test("A valid header is parsed", arguments: good)
     func isRead(_ bytes: [UInt8], _ expected: String) {
         let (words, left) = read(bytes + Array("GET".utf8))
         #expect(words == expected)
@@ -71,10 +71,10 @@ import Testing
         binary(0x11, v4 + [0x20]), binary(0x31, v4), binary(0x11, v4, length: 2049), binary(0x99, v4),
     ]
 
-    @Test(arguments: bad)
+    @Test("A malformed header is rejected", arguments: bad)
     func isRejected(_ bytes: [UInt8]) { #expect(read(bytes).words == "malformed") }
 
-    @Test func nothingTraps() {
+    @Test("Random bytes never trap") func nothingTraps() {
         var random = SeededGenerator(seed: 3)
         for base in [Self.binary(0x11, Self.v4 + Self.ssl), Array("PROXY TCP4 192.0.2.1 10.0.0.1 4711 443\r\n".utf8)] {
             for _ in 0..<5000 {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// A listener for proxies that announce their clients, over loopback sockets.
+/// Tests of a listener with the PROXY protocol over loopback sockets.
 @Suite(.timeLimit(.minutes(1)))
 struct ProxyProtocolTests {
     private static let group = MultiThreadedEventLoopGroup.singleton
@@ -40,7 +40,7 @@ struct ProxyProtocolTests {
         return try await RawClient.connect(to: address, group: Self.group)
     }
 
-    @Test func aListedProxyAnnouncesItsClient() async throws {
+    @Test("A trusted proxy reports its client") func aTrustedProxyReportsItsClient() async throws {
         try await run { listener in
             for pieces in [
                 [Self.header + Self.request], [Self.header, Self.request],
@@ -53,7 +53,7 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test("On a listener of this machine, too, a client is not encrypted unless the proxy says so")
+    @Test("A client on this machine counts as unencrypted unless the proxy reports encryption")
     func localListener() async throws {
         let local: (inout ListenerConfiguration) -> Void = { $0.address = .tcp(host: "127.0.0.1", port: 0) }
         try await run(configure: local) { listener in
@@ -70,7 +70,8 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func oneThatSaysThatItsClientIsEncryptedIsBelieved() async throws {
+    @Test("A proxy's report that the client is encrypted is trusted")
+    func aProxysReportThatTheClientIsEncryptedIsTrusted() async throws {
         try await run { listener in
             let client = try await connect(listener)
             let header = ProxyHeaderTests.binary(0x11, ProxyHeaderTests.v4 + ProxyHeaderTests.ssl)
@@ -80,7 +81,7 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func nobodyElseIsHeard() async throws {
+    @Test("A peer that is not trusted is disconnected") func aPeerThatIsNotTrustedIsDisconnected() async throws {
         try await run(listed: "192.0.2.0/24") { listener in
             for text in [Self.header + Self.request, Self.request] {
                 let client = try await connect(listener)
@@ -90,7 +91,7 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func aConnectionWithoutAHeaderIsClosed() async throws {
+    @Test("A connection without a header is closed") func aConnectionWithoutAHeaderIsClosed() async throws {
         try await run { listener in
             let client = try await connect(listener)
             try await client.send(Self.request)
@@ -98,7 +99,8 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func aHeaderThatDoesNotComeIsNotWaitedFor() async throws {
+    @Test("A connection whose header does not arrive is closed")
+    func aConnectionWhoseHeaderDoesNotArriveIsClosed() async throws {
         try await run {
             $0.deadlines.head = .milliseconds(100)
         } _: { listener in
@@ -108,7 +110,7 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func itStandsBeforeTLSAndHTTP2() async throws {
+    @Test("The header precedes TLS and HTTP/2") func theHeaderPrecedesTLSAndHTTP2() async throws {
         try await run {
             $0.tls = try? ServerTLS(TestCertificate.one.identity())
             $0.speaksHTTP2 = true
@@ -126,8 +128,9 @@ struct ProxyProtocolTests {
         }
     }
 
-    /// The connections are the announced client's, not the proxy's.
-    @Test func theCapCountsTheClientThatWasAnnounced() async throws {
+    /// The connections count for the reported client, not for the proxy.
+    @Test("The connection limit counts the reported client")
+    func theConnectionLimitCountsTheReportedClient() async throws {
         try await run {
             $0.connections.perPeer = 1
         } _: { listener in
@@ -150,7 +153,8 @@ struct ProxyProtocolTests {
         }
     }
 
-    @Test func aListedProxyMayHaveMoreConnectionsThanAnAddressMay() async throws {
+    @Test("A trusted proxy may have more connections than an address")
+    func aTrustedProxyMayHaveMoreConnectionsThanAnAddress() async throws {
         try await run {
             $0.connections.perPeer = 1
             $0.trust.source = .xForwardedFor
@@ -164,7 +168,7 @@ struct ProxyProtocolTests {
     }
 }
 
-/// Says the header before anything else goes out.
+/// Sends the header before any other byte.
 private final class ProxyAnnouncement: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -2,20 +2,20 @@ import Gateway
 import GatewayCore
 import NIOCore
 
-/// Answers requests with what a closure says, and refusals with their code as the body.
+/// A request pipeline that responds with the result of a closure. A rejection has its code as the body.
 struct ClosureResponder: RequestResponder {
     var answer: @Sendable (ReceivedRequest) async -> Response
 
     init(_ answer: @escaping @Sendable (ReceivedRequest) async -> Response) { self.answer = answer }
 
-    /// Answers with the path.
+    /// Responds with the path.
     static let echo = ClosureResponder { request in
         Response(status: 200, contentType: "text/plain", body: Array(request.path.readableBytesView))
     }
 
     func serve(_ request: ReceivedRequest) async -> Response { await answer(request) }
 
-    /// What the gateway would answer by itself begins with `/own`.
+    /// Paths that begin with `/own` need no backend.
     func needsBackend(_ path: ByteBuffer) -> Bool { !path.readableBytesView.starts(with: "/own".utf8) }
 
     func reject(_ rejection: Rejection, id: CallID) -> Response {

@@ -5,8 +5,8 @@ import NIOEmbedded
 
 @testable import GatewayHTTP
 
-/// A connection without a socket and with a clock of its own. For synchronous tests: all of it lives on one thread, and ends when
-/// the test lets go of it.
+/// A connection without a socket, with a manual clock. For synchronous tests: it stays on one thread and ends with the
+/// test.
 final class EmbeddedConnection {
     let loop = EmbeddedEventLoop()
     let shared: ListenerLoop
@@ -38,14 +38,14 @@ final class EmbeddedConnection {
 
     func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
 
-    /// Everything that was written since the last look.
+    /// Returns all bytes written since the last call.
     func written() throws -> String {
         var text = ""
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
         return text
     }
 
-    /// The statuses and bodies of everything that was written since the last look.
+    /// Returns the statuses and bodies of all responses since the last call.
     func answers() throws -> [String] {
         try written().components(separatedBy: "HTTP/1.1 ").dropFirst().map { answer in
             let parts = answer.components(separatedBy: "\r\n\r\n")
@@ -68,11 +68,11 @@ extension String {
 }
 
 extension EmbeddedEventLoop {
-    /// Does what is left to be done now, and cancels what was for later; without it the loop would keep itself by its timers.
+    /// Runs the remaining tasks and cancels the scheduled ones, whose timers would otherwise keep the loop alive.
     func end() { try? syncShutdownGracefully() }
 }
 
-/// Holds calls until the test lets them go; for one thread, as embedded channels are.
+/// A request pipeline that holds calls until the test releases them. For one thread, like embedded channels.
 final class Gate: @unchecked Sendable {
     // Unchecked: an embedded event loop runs everything on the thread of the test.
     private var held: [CheckedContinuation<Void, Never>] = []
@@ -83,6 +83,6 @@ final class Gate: @unchecked Sendable {
         await withCheckedContinuation { held.append($0) }
     }
 
-    /// Lets the first call that waits go on.
+    /// Releases the first held call.
     func open() { held.removeFirst().resume() }
 }

@@ -6,8 +6,8 @@ import NIOHPACK
 
 @testable import GatewayHTTP
 
-/// A connection of HTTP/2 without a socket and with a clock of its own, from the moment it is accepted. For synchronous tests: all
-/// of it lives on one thread, and ends when the test lets go of it.
+/// An HTTP/2 connection without a socket, with a manual clock, from its acceptance. For synchronous tests: it stays on
+/// one thread and ends with the test.
 final class EmbeddedHTTP2Connection {
     typealias Frame = FrameClient.Frame
 
@@ -17,9 +17,8 @@ final class EmbeddedHTTP2Connection {
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
     private let ownsLoop: Bool
 
-    /// Accepts it; nothing has come on it yet.
-    ///
-    /// - Parameter turn: Counts the ticks of the loop, which the test ends.
+    /// Accepts a connection without any bytes.
+    /// | - Parameter turn: The tick counter of the loop. The test completes its ticks.
     convenience init(
         _ serving: any RequestResponder = ClosureResponder.echo, turn: EventLoopTick? = nil,
         configure: (inout ListenerConfiguration) -> Void = { _ in }
@@ -35,7 +34,7 @@ final class EmbeddedHTTP2Connection {
         try self.init(loop, shared, ownsLoop: true)
     }
 
-    /// Accepts one more connection of the same listener on the same loop. The other one has to outlive it.
+    /// Accepts another connection of the same listener on the same loop. The first connection must outlive it.
     convenience init(beside other: EmbeddedHTTP2Connection) throws {
         try self.init(other.loop, other.shared, ownsLoop: false)
     }
@@ -56,22 +55,22 @@ final class EmbeddedHTTP2Connection {
     /// Whether the gateway has not closed the connection.
     var isOpen: Bool { channel.isActive }
 
-    /// Says the preface.
+    /// Sends the client preface.
     func begin() throws { try send(bytes: FrameClient.preface + Frame.settings.bytes) }
 
     func send(_ frames: Frame...) throws { try send(bytes: frames.flatMap(\.bytes)) }
 
-    /// Sends bytes, and runs the loop's tasks.
+    /// Sends bytes and runs the tasks of the loop.
     func send(bytes: [UInt8]) throws {
         try receive(bytes)
         loop.run()
     }
 
-    /// Sends bytes that the loop has read, and runs no task of the loop.
+    /// Delivers bytes without running the tasks of the loop.
     func receive(_ bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
 
-    /// What was written since the last look, but for what keeps the connection itself going: `200 on 1`, `text on 1`,
-    /// `reset 1 by 8`, `goaway after 1 by 0`.
+    /// Returns the frames written since the last call, except those that maintain the connection: `200 on 1`, `text on
+    /// 1`, `reset 1 by 8`, `goaway after 1 by 0`.
     func written() throws -> [String] {
         loop.run()
         var bytes: [UInt8] = []

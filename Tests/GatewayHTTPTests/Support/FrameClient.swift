@@ -2,7 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOPosix
 
-/// A client of HTTP/2 that sends frames as a test makes them, well or badly, and hands over what comes back.
+/// An HTTP/2 client that sends arbitrary frames and returns the received ones.
 final class FrameClient: Sendable {
     /// A frame (RFC 9113, section 4.1).
     struct Frame: Sendable, Equatable {
@@ -21,7 +21,7 @@ final class FrameClient: Sendable {
             (self.type, self.flags, self.stream, self.payload) = (type, flags, stream, payload)
         }
 
-        /// Takes the first frame off the front of the bytes; nil where it is not complete.
+        /// Removes and returns the first frame of the bytes; nil if it is incomplete.
         init?(takenFrom bytes: inout [UInt8]) {
             guard bytes.count >= 9 else { return nil }
             let length = Int(Self.number(bytes[..<3]))
@@ -36,7 +36,7 @@ final class FrameClient: Sendable {
 
         static func number(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
 
-        /// Fields of a stream, in one frame.
+        /// Returns a HEADERS frame.
         static func headers(
             _ stream: UInt32, _ fields: [(String, String)], end: Bool = true, endsHead: Bool = true
         ) -> Frame {
@@ -62,7 +62,8 @@ final class FrameClient: Sendable {
             Frame(type: 9, flags: endsHead ? 4 : 0, stream: stream, payload: literal(fields))
         }
 
-        /// Field lines that are not indexed and not compressed (RFC 7541, section 6.2.2): any byte goes as it is.
+        /// Encodes field lines without indexing and compression (RFC 7541, section 6.2.2), so that any byte is
+        /// possible.
         static func literal(_ fields: [(String, String)]) -> [UInt8] {
             fields.flatMap { name, value in [0] + text(name) + text(value) }
         }
@@ -79,12 +80,12 @@ final class FrameClient: Sendable {
         }
     }
 
-    /// What became of a stream.
+    /// The result of a stream.
     struct Response: Sendable, Equatable {
         var status: Int?
         var fields: [String: String] = [:]
         var body = ""
-        /// The code of its reset; nil where there was none.
+        /// The error code of its reset; nil if it was not reset.
         var reset: UInt32?
     }
 
@@ -98,7 +99,7 @@ final class FrameClient: Sendable {
         self.inbox = inbox
     }
 
-    /// Connects, and says the preface unless it is told not to.
+    /// Connects and sends the client preface unless told otherwise.
     static func connect(
         to address: SocketAddress, group: any EventLoopGroup, saysPreface: Bool = true,
         through prepare: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void = { _ in }
@@ -123,17 +124,17 @@ final class FrameClient: Sendable {
 
     func send(bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
-    /// The answer on a stream, complete or cut off by the end of the connection.
+    /// Returns the response on a stream; it is incomplete if the connection has closed.
     func answer(on stream: UInt32) async -> Response { await inbox.answer(on: stream) }
 
-    /// The next frame that fits, or nil at the end of the connection. Frames before it are forgotten.
+    /// Returns the next frame that matches; nil at the end of the connection. Earlier frames are discarded.
     func frame(_ fits: @escaping @Sendable (Frame) -> Bool) async -> Frame? { await inbox.frame(fits) }
 
-    /// Waits for the end of the connection; the code of the GOAWAY that came before, nil for none.
+    /// Waits until the connection closes. Returns the error code of GOAWAY; nil without GOAWAY.
     func goAwayAtEnd() async -> UInt32? { await inbox.goAwayAtEnd() }
 }
 
-/// What has come in, for whoever waits for it.
+/// The received frames, which tests can await.
 private actor Inbox {
     private var rest: [UInt8] = []
     private var frames: [FrameClient.Frame] = []
@@ -219,7 +220,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     init(inbox: Inbox) {
         let (stream, events) = AsyncStream.makeStream(of: [UInt8]?.self)
         self.events = events
-        // One task keeps the order of what comes.
+        // A single task keeps the order of the frames.
         Task {
             for await event in stream {
                 if let event { await inbox.add(event) } else { await inbox.end() }

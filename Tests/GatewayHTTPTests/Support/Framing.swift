@@ -4,7 +4,7 @@ import NIOCore
 
 @testable import GatewayHTTP
 
-/// What a framer made of bytes, in words that two runs can be compared by.
+/// The events of a framer in a form that two runs can be compared by.
 enum Framed: Equatable, CustomStringConvertible {
     case request(String)
     case continueExpected
@@ -23,7 +23,7 @@ enum Framed: Equatable, CustomStringConvertible {
     }
 }
 
-/// Feeds the pieces in order and returns everything that came out.
+/// Feeds the pieces in order and returns all events.
 func frame(_ pieces: [ArraySlice<UInt8>], limits: ListenerConfiguration.Limits = .init()) -> [Framed] {
     var framer = RequestFramer(limits: limits)
     var framed: [Framed] = []
@@ -36,7 +36,7 @@ func frame(_ pieces: [ArraySlice<UInt8>], limits: ListenerConfiguration.Limits =
             case .request(let request): framed.append(.request(describe(request)))
             case .fault(let fault):
                 framed.append(.fault(fault.code, fault.detail))
-                // Nothing after a fault may be interpreted: further feeding changes nothing.
+                // Bytes after a fault must have no effect.
                 return framed
             }
         }
@@ -68,7 +68,7 @@ private func describe(_ value: ReceivedRequest.FieldValue) -> String {
     }
 }
 
-/// A generator whose numbers are the same in every run, so that a failure can be repeated.
+/// A random number generator with a fixed sequence, so that a failure can be repeated.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -7,7 +7,7 @@ import NIOSSL
 
 @testable import GatewayHTTP
 
-/// A listener that speaks HTTP/2, for the time of one test. Unless told otherwise it answers with what it was asked.
+/// A listener with HTTP/2 for one test. By default it responds with the request.
 struct HTTP2Fixture {
     static let group = MultiThreadedEventLoopGroup.singleton
 
@@ -31,7 +31,7 @@ struct HTTP2Fixture {
         await listener.close()
     }
 
-    /// Method, path, query and body.
+    /// Returns method, path, query and body.
     static let echo = ClosureResponder { request in
         let parts = [
             request.method?.rawValue ?? "-", String(buffer: request.path),

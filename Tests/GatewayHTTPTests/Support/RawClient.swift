@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A client that sends bytes as they are and hands over what comes back.
+/// A client that sends arbitrary bytes and returns the received ones.
 final class RawClient: Sendable {
     let channel: any Channel
     private let incoming: Incoming
@@ -33,19 +33,19 @@ final class RawClient: Sendable {
 
     func closeOutput() async throws { try await channel.close(mode: .output) }
 
-    /// Waits until what has come so far satisfies the condition, and takes it.
+    /// Waits until the received bytes satisfy the condition, and removes them.
     func receive(until isEnough: @Sendable @escaping (String) -> Bool) async -> String {
         await incoming.take { isEnough($0) || $1 }
     }
 
-    /// Waits for one answer with a body of a given end.
+    /// Waits for one response with a body that ends with the given text.
     func receive(endingWith suffix: String) async -> String { await receive { $0.hasSuffix(suffix) } }
 
-    /// Waits until the other side has closed; what came before.
+    /// Waits until the peer has closed the connection. Returns the bytes received before that.
     func receiveToEnd() async -> String { await incoming.take { $1 } }
 }
 
-/// What has come in, for whoever waits for it.
+/// The received bytes, which tests can await.
 private actor Incoming {
     private var text = ""
     private var hasEnded = false
@@ -84,7 +84,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     init(incoming: Incoming) {
         let (stream, events) = AsyncStream.makeStream(of: String?.self)
         self.events = events
-        // One task keeps the order of what comes.
+        // A single task keeps the order of the bytes.
         Task {
             for await event in stream {
                 if let event { await incoming.add(event) } else { await incoming.end() }
@@ -102,7 +102,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
 
     func channelInactive(context: ChannelHandlerContext) { events.yield(nil) }
 
-    // At the end of a connection that never was one, too.
+    // This also covers a connection that was never established.
     func handlerRemoved(context: ChannelHandlerContext) { events.finish() }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

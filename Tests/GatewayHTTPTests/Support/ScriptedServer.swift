@@ -3,22 +3,22 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server that answers requests without a body as a closure says, byte by byte, and counts what it saw.
+/// A server that responds to requests without a body with the steps that a closure returns, and counts its requests.
 final class ScriptedServer: Sendable {
-    /// One step of an answer.
+    /// One step of a response.
     enum Step: Sendable {
         case write(String)
         case wait(Signal)
         case close
     }
 
-    /// Where a request stands among the others.
+    /// The position of a request.
     struct Seen: Sendable, Equatable {
-        /// Of which connection, counted from 1.
+        /// The number of the connection, from 1.
         var connection: Int
-        /// Which request of that connection, counted from 1.
+        /// The number of the request on that connection, from 1.
         var request: Int
-        /// The request line's target.
+        /// The target of the request line.
         var target: String
     }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets one side of a test wait, without a clock, until another side has got somewhere. Holds once raised.
+/// A signal that one part of a test raises and another awaits. It stays raised.
 final class Signal: Sendable {
     private enum State {
         case lowered([CheckedContinuation<Void, Never>])

@@ -7,15 +7,15 @@ import Synchronization
 
 @testable import GatewayHTTP
 
-/// What a TLS client of a test asks for.
+/// The handshake parameters of a TLS client.
 struct TLSOffer: Sendable {
     var protocols = ["http/1.1"]
-    /// The one version; nil for whatever both sides like best.
+    /// The only version; nil for the best common one.
     var version: TLSVersion?
-    /// The authority that signed whoever the client talks to.
+    /// The authority that has signed the server's certificate.
     var authority = TestCertificate.authority
 
-    /// What came of the handshake.
+    /// The result of the handshake.
     struct Agreement: Sendable {
         let protocolName: String?
         let certificate: NIOSSLCertificate?
@@ -34,7 +34,7 @@ struct TLSOffer: Sendable {
 }
 
 extension RawClient {
-    /// Connects, and shakes hands; throws what went wrong with that.
+    /// Connects and performs the handshake. Throws the error of the handshake.
     static func connect(
         to address: SocketAddress, offering offer: TLSOffer, group: any EventLoopGroup
     ) async throws -> (client: RawClient, agreement: TLSOffer.Agreement) {
@@ -76,9 +76,9 @@ extension RawClient {
 }
 
 extension TestCertificate {
-    /// The certificate and its key, as listeners take them.
+    /// The certificate and its key in the form of a listener.
     func identity() throws -> TLSIdentity { try TLSIdentity(certificates: certificate, key: key) }
 
-    /// The certificate as the other side sees it.
+    /// The certificate in the form of its verifier.
     func presented() throws -> NIOSSLCertificate? { try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).first }
 }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Which protocols a TLS client offers, read from its first message.
+/// Tests of reading the offered protocols from the first message of a TLS client.
 @Suite struct ClientHelloTests {
-    /// The first bytes of a client of NIOSSL.
+    /// Returns the first bytes of a NIOSSL client.
     private func hello(_ protocols: [String]) throws -> ByteBuffer {
         let handler = try NIOSSLClientHandler(
             context: TLSOffer(protocols: protocols).context(), serverHostname: "localhost")
@@ -24,15 +24,15 @@ import Testing
         (["h2"], false), (["http/1.0"], false), (["http/1.1x", "ttp/1.1"], false),
     ]
 
-    @Test("A client without a protocol of the listener is found, however its bytes are split", arguments: offers)
+    @Test("A client without a common protocol is detected however its bytes are split", arguments: offers)
     func offersAreRead(_ offered: [String], _ isAcceptable: Bool) throws {
         let hello = try hello(offered)
         for count in 0..<hello.readableBytes {
             let part = try #require(hello.getSlice(at: hello.readerIndex, length: count))
-            #expect(ClientHello.reading(of: part, spoken: ["http/1.1"]) == .incomplete, "\(count)")
+            #expect(ClientHello.reading(of: part, supported: ["http/1.1"]) == .incomplete, "\(count)")
         }
         let expected = isAcceptable ? ClientHello.Reading.acceptable : .noCommonProtocol
-        #expect(ClientHello.reading(of: hello, spoken: ["http/1.1"]) == expected)
+        #expect(ClientHello.reading(of: hello, supported: ["http/1.1"]) == expected)
     }
 
     @Test("A message in several records is read as one")
@@ -48,19 +48,19 @@ import Testing
             pieces.writeInteger(UInt16(piece.readableBytes))
             pieces.writeImmutableBuffer(piece)
         }
-        #expect(ClientHello.reading(of: pieces, spoken: ["http/1.1"]) == .noCommonProtocol)
-        #expect(ClientHello.reading(of: pieces, spoken: ["http/1.0"]) == .acceptable)
+        #expect(ClientHello.reading(of: pieces, supported: ["http/1.1"]) == .noCommonProtocol)
+        #expect(ClientHello.reading(of: pieces, supported: ["http/1.0"]) == .acceptable)
     }
 
-    @Test("What is no such message is left to TLS")
+    @Test("Bytes that are not a ClientHello are left to TLS")
     func otherBytes() {
         for bytes in [
             Array("GET / HTTP/1.1".utf8), [21, 3, 3, 0, 2, 1, 0], [22, 3, 1, 0, 0], [22, 3, 1, 0, 4, 1, 0, 0, 0],
         ] {
-            #expect(ClientHello.reading(of: ByteBuffer(bytes: bytes), spoken: []) == .acceptable, "\(bytes)")
+            #expect(ClientHello.reading(of: ByteBuffer(bytes: bytes), supported: []) == .acceptable, "\(bytes)")
         }
         let long = ByteBuffer(bytes: [22, 3, 1, 64, 0] + [UInt8](repeating: 1, count: 16_384))
-        #expect(ClientHello.reading(of: long, spoken: []) == .acceptable)
+        #expect(ClientHello.reading(of: long, supported: []) == .acceptable)
     }
 
     @Test("No byte of a client traps")
@@ -72,7 +72,7 @@ import Testing
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: .min ... .max, using: &random)
             }
-            _ = ClientHello.reading(of: ByteBuffer(bytes: bytes), spoken: ["http/1.1"])
+            _ = ClientHello.reading(of: ByteBuffer(bytes: bytes), supported: ["http/1.1"])
         }
     }
 }

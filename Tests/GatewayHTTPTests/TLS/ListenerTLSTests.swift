@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Listeners behind TLS, over loopback sockets.
+/// Tests of listeners with TLS over loopback sockets.
 @Suite(.timeLimit(.minutes(1)))
 struct ListenerTLSTests {
     private static let group = MultiThreadedEventLoopGroup.singleton
@@ -43,7 +43,8 @@ struct ListenerTLSTests {
         "GET \(path) HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"
     }
 
-    @Test(arguments: [TLSVersion.tlsv12, .tlsv13]) func bothVersionsAreSpoken(_ version: TLSVersion) async throws {
+    @Test("TLS 1.2 and TLS 1.3 are supported", arguments: [TLSVersion.tlsv12, .tlsv13])
+    func tls12AndTLS13AreSupported(_ version: TLSVersion) async throws {
         try await withListener { listener, _ in
             let client = try await connect(listener, TLSOffer(version: version)).client
             for path in ["/1", "/2"] {
@@ -55,14 +56,17 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test(arguments: [TLSVersion.tlsv1, .tlsv11]) func olderVersionsAreRefused(_ version: TLSVersion) async throws {
+    @Test("Older versions are rejected", arguments: [TLSVersion.tlsv1, .tlsv11])
+    func olderVersionsAreRejected(_ version: TLSVersion) async throws {
         try await withListener { listener, _ in
             await #expect(throws: (any Error).self) { try await connect(listener, TLSOffer(version: version)) }
         }
     }
 
-    @Test(arguments: [([String](), String?.none), (["http/1.1"], "http/1.1"), (["x", "http/1.1"], "http/1.1")])
-    func theProtocolIsAgreedOn(_ offered: [String], _ expected: String?) async throws {
+    @Test(
+        "The protocol is negotiated",
+        arguments: [([String](), String?.none), (["http/1.1"], "http/1.1"), (["x", "http/1.1"], "http/1.1")])
+    func theProtocolIsNegotiated(_ offered: [String], _ expected: String?) async throws {
         try await withListener { listener, _ in
             let (client, agreement) = try await connect(listener, TLSOffer(protocols: offered))
             #expect(agreement.protocolName == expected)
@@ -72,7 +76,7 @@ struct ListenerTLSTests {
     }
 
     @Test(
-        "A client that offers no protocol of the listener gets the alert for that",
+        "A client without a common protocol gets the alert for that",
         arguments: [TLSVersion.tlsv12, .tlsv13], [false, true])
     func noCommonProtocol(_ version: TLSVersion, _ speaksHTTP2: Bool) async throws {
         let configure: (inout ListenerConfiguration) -> Void = { $0.speaksHTTP2 = speaksHTTP2 }
@@ -86,7 +90,7 @@ struct ListenerTLSTests {
         }
     }
 
-    /// How long the first request of a new connection takes at best, of as many as it takes to have one that nothing else delays.
+    /// Returns the shortest time of the first request on several new connections, so that other delays do not count.
     private func firstRequest(_ listener: Listener, noDelay: Bool) async throws -> Duration {
         var best = Duration.seconds(60)
         for _ in 0..<10 {
@@ -102,16 +106,17 @@ struct ListenerTLSTests {
     }
 
     @Test("A first request on TLS 1.3 does not wait for a delayed acknowledgement")
-    func firstRequestsAreNotDelayed() async throws {
+    func aFirstRequestOnTLS13DoesNotWaitForADelayedAcknowledgement() async throws {
         try await withListener { listener, _ in
             let control = try await firstRequest(listener, noDelay: true)
             let measured = try await firstRequest(listener, noDelay: false)
-            // The system delays an acknowledgement for 40 ms.
+            // The system delays an acknowledgement by 40 ms.
             #expect(measured < control + .milliseconds(25), "control \(control)")
         }
     }
 
-    @Test func credentialsMayTravelAnywhere() async throws {
+    @Test("Credentials are accepted over TLS from any machine")
+    func credentialsAreAcceptedOverTLSFromAnyMachine() async throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials)".utf8)) }
         let configure: (inout ListenerConfiguration) -> Void = { $0.address = .tcp(host: "0.0.0.0", port: 0) }
         try await withListener(.one, serving, configure: configure) { listener, _ in
@@ -122,7 +127,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test func plainBytesAreNoHandshake() async throws {
+    @Test("Unencrypted bytes fail the handshake") func unencryptedBytesFailTheHandshake() async throws {
         try await withListener { listener, _ in
             let client = try await RawClient.connect(to: listener.localAddress, group: Self.group)
             try await client.send(Self.get("/"))
@@ -130,7 +135,8 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test func whoDoesNotShakeHandsIsCutAtTheDeadline() async throws {
+    @Test("A client that does not complete its handshake is disconnected at the deadline")
+    func aClientThatDoesNotCompleteItsHandshakeIsDisconnectedAtTheDeadline() async throws {
         let configure: (inout ListenerConfiguration) -> Void = { $0.deadlines.head = .milliseconds(100) }
         try await withListener(configure: configure) { listener, _ in
             let client = try await RawClient.connect(to: listener.localAddress, group: Self.group)
@@ -138,7 +144,8 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test func whoHasShakenHandsAndSaysNothingIsCutToo() async throws {
+    @Test("A client without a request after the handshake is disconnected at the deadline")
+    func aClientWithoutARequestAfterTheHandshakeIsDisconnectedAtTheDeadline() async throws {
         let configure: (inout ListenerConfiguration) -> Void = { $0.deadlines.head = .seconds(2) }
         try await withListener(configure: configure) { listener, _ in
             let client = try await connect(listener).client
@@ -146,7 +153,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test func handshakesCountAsConnections() async throws {
+    @Test("Handshakes count as connections") func handshakesCountAsConnections() async throws {
         let configure: (inout ListenerConfiguration) -> Void = { $0.connections.perPeer = 1 }
         try await withListener(configure: configure) { listener, _ in
             let silent = try await RawClient.connect(to: listener.localAddress, group: Self.group)
@@ -156,7 +163,8 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test func anotherCertificateIsForNewConnectionsAlone() async throws {
+    @Test("A replaced certificate applies to new connections only")
+    func aReplacedCertificateAppliesToNewConnectionsOnly() async throws {
         try await withListener { listener, tls in
             let (before, old) = try await connect(listener)
             #expect(old.certificate == (try TestCertificate.one.presented()))
@@ -170,7 +178,8 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test func handshakesGoOnWhileTheCertificateChanges() async throws {
+    @Test("Handshakes succeed while the certificate changes")
+    func handshakesSucceedWhileTheCertificateChanges() async throws {
         try await withListener { listener, tls in
             try await withThrowingTaskGroup { group in
                 for _ in 0..<8 {
@@ -191,7 +200,8 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test func drainClosesHandshakesAndIdleConnections() async throws {
+    @Test("A drain closes handshakes and idle connections")
+    func aDrainClosesHandshakesAndIdleConnections() async throws {
         try await withListener { listener, _ in
             let silent = try await RawClient.connect(to: listener.localAddress, group: Self.group)
             let idle = try await connect(listener).client

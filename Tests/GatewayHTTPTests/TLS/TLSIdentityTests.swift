@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Certificates and their keys")
 struct TLSIdentityTests {
-    @Test("A pair is taken, with its time, and with the certificates behind its own")
+    @Test("A certificate chain with its key is accepted with its validity")
     func pair() throws {
         let one = TestCertificate.one
         #expect(try one.identity().chain.count == 1)
@@ -17,7 +17,7 @@ struct TLSIdentityTests {
     }
 
     @Test(
-        "What is no pair is refused, and why is said",
+        "An invalid pair is rejected with its reason",
         arguments: [
             (TestCertificate.one.certificate, TestCertificate.two.key, TLSConfigurationError.mismatch),
             (TestCertificate.authority + TestCertificate.one.certificate, TestCertificate.one.key, .mismatch),
@@ -35,7 +35,7 @@ struct TLSIdentityTests {
         #expect(throws: fault) { try TLSIdentity(certificates: certificates, key: key) }
     }
 
-    @Test("Authorities that are none are refused")
+    @Test("Invalid authorities are rejected")
     func authorities() {
         for text in ["", "no certificate", TestCertificate.one.key] {
             #expect(throws: TLSConfigurationError.noAuthority) { try ClientTLS.Settings(authorities: text) }

@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import GatewayHTTP
 
-/// The way to a backend behind TLS.
+/// Tests of the connection to a backend with TLS.
 @Suite(.timeLimit(.minutes(1)))
 struct UpstreamTLSTests {
     private func answer(
@@ -44,7 +44,7 @@ struct UpstreamTLSTests {
         return (answer, backend.seen.count)
     }
 
-    /// What is not verified never gets a byte of a request, and says so: `.unreachable`, not `.broken`.
+    /// A backend that is not verified never receives a byte of a request. The result is `.unreachable`, not `.broken`.
     private func isUnreachable(_ result: (answer: BackendResult, requests: Int)) -> Bool {
         if case .unreachable = result.answer { result.requests == 0 } else { false }
     }
@@ -53,32 +53,34 @@ struct UpstreamTLSTests {
         if case .answered(let response) = result.answer { response.status == 200 } else { false }
     }
 
-    @Test func aBackendOfTheRightNameIsAnswered() async throws {
+    @Test("A backend with the expected name is used") func aBackendWithTheExpectedNameIsUsed() async throws {
         #expect(isAnswered(try await answer(of: .one)))
         #expect(isAnswered(try await answer(of: .one, host: "127.0.0.1")))
         #expect(isAnswered(try await answer(of: .elsewhere, name: "elsewhere.test")))
     }
 
-    @Test func aBackendOfAnotherNameIsNot() async throws {
+    @Test("A backend with another name is rejected") func aBackendWithAnotherNameIsRejected() async throws {
         #expect(isUnreachable(try await answer(of: .elsewhere)))
         #expect(isUnreachable(try await answer(of: .elsewhere, host: "127.0.0.1")))
         #expect(isUnreachable(try await answer(of: .elsewhere, name: "gateway.test")))
     }
 
-    @Test func aBackendWhoseTimeIsOverIsNot() async throws {
+    @Test("A backend with an expired certificate is rejected")
+    func aBackendWithAnExpiredCertificateIsRejected() async throws {
         #expect(isUnreachable(try await answer(of: .expired)))
     }
 
-    @Test func onlyTheOwnAuthorityIsTrustedWhereThereIsOne() async throws {
+    @Test("Only the configured authority is trusted") func onlyTheConfiguredAuthorityIsTrusted() async throws {
         #expect(isUnreachable(try await answer(of: .one, trusting: TestCertificate.two.certificate)))
         #expect(isUnreachable(try await answer(of: .one, trusting: nil)))
     }
 
-    @Test func theGatewayShowsItsOwnCertificate() async throws {
+    @Test("The gateway sends its client certificate") func theGatewaySendsItsClientCertificate() async throws {
         #expect(isAnswered(try await answer(of: .one, as: .client, asked: true)))
     }
 
-    @Test func aBackendThatNeverShakesHandsIsUnreachable() async throws {
+    @Test("A backend that never completes its handshake is unreachable")
+    func aBackendThatNeverCompletesItsHandshakeIsUnreachable() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let silent = try await ServerBootstrap(group: group).bind(host: "127.0.0.1", port: 0).get()
         var configuration = UpstreamConfiguration(

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CircuitBreakerTests {
     private static let now = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
 
-    @Test func itOpensAfterThreeFailuresInARowAndNoSooner() {
+    @Test("The circuit opens after three consecutive failures") func theCircuitOpensAfterThreeConsecutiveFailures() {
         var circuit = CircuitBreaker()
         for _ in 0..<10 {
             circuit.failed(now: Self.now)
@@ -19,7 +19,8 @@ import Testing
         #expect(circuit.retry == Self.now + .seconds(1))
     }
 
-    @Test func eachTrialThatFailsDoublesTheTimeUpToThirtySeconds() {
+    @Test("Each failed trial doubles the open time up to thirty seconds")
+    func eachFailedTrialDoublesTheOpenTimeUpToThirtySeconds() {
         var circuit = CircuitBreaker()
         for _ in 0..<3 { circuit.failed(now: Self.now) }
         var waits: [Int64] = []
@@ -37,7 +38,7 @@ import Testing
         #expect(circuit.retry == Self.now + .seconds(1))
     }
 
-    @Test func whatFailsWhileItIsOpenChangesNothing() {
+    @Test("A failure while the circuit is open changes nothing") func aFailureWhileTheCircuitIsOpenChangesNothing() {
         var circuit = CircuitBreaker()
         for _ in 0..<3 { circuit.failed(now: Self.now) }
         circuit.failed(now: Self.now + .seconds(5))

@@ -6,12 +6,12 @@ import Testing
 @testable import Gateway
 @testable import GatewayHTTP
 
-/// Several addresses of one backend: where a request goes, and where it does not.
+/// Tests of the selection among several addresses of one backend.
 @Suite(.timeLimit(.minutes(1)))
 struct DestinationTests {
     private static let ok = ScriptedServer.ok("yes")
 
-    /// Runs the body with an upstream of these ports, on one loop.
+    /// Runs the body with a client for these ports on one loop.
     private func withUpstream(
         to ports: [Int], configure: (inout UpstreamConfiguration) -> Void = { _ in },
         _ body: (Upstream) async throws -> Void
@@ -31,7 +31,7 @@ struct DestinationTests {
         try await group.shutdownGracefully()
     }
 
-    /// A port on which nobody listens: one that was free a moment ago.
+    /// A port without a listener: it was free a moment ago.
     private func closedPort() async throws -> Int {
         let server = try await ScriptedServer.start { _ in [] }
         let port = server.port
@@ -39,7 +39,7 @@ struct DestinationTests {
         return port
     }
 
-    @Test func requestsAreSpreadOverTheAddresses() async throws {
+    @Test("Requests are distributed over the addresses") func requestsAreDistributedOverTheAddresses() async throws {
         let servers = [
             try await ScriptedServer.start { _ in [.write(Self.ok)] },
             try await ScriptedServer.start { _ in [.write(Self.ok)] },
@@ -52,7 +52,7 @@ struct DestinationTests {
         for server in servers { await server.stop() }
     }
 
-    @Test func aBusyAddressGetsLess() async throws {
+    @Test("A busy address gets fewer requests") func aBusyAddressGetsFewerRequests() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         let slow = try await ScriptedServer.start { _ in
             arrived.raise()
@@ -70,20 +70,22 @@ struct DestinationTests {
         for server in [slow, quick] { await server.stop() }
     }
 
-    @Test func whereNoConnectionIsMadeTheNextAddressIsTaken() async throws {
+    @Test("The next address is used if a connection fails")
+    func theNextAddressIsUsedIfAConnectionFails() async throws {
         let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         let closed = try await closedPort()
         try await withUpstream(to: [closed, server.port]) { upstream in
             for _ in 0..<10 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             let reading = await upstream.reading()
-            // After three failures it is left alone.
+            // After three failures the address is avoided.
             #expect(reading.failed == 3)
             #expect(reading.destinations.map(\.isAvailable) == [false, true])
         }
         await server.stop()
     }
 
-    @Test func onceAByteWasWrittenARequestGoesNowhereElse() async throws {
+    @Test("A request stays on its address once a byte is written")
+    func aRequestStaysOnItsAddressOnceAByteIsWritten() async throws {
         let dying = try await ScriptedServer.start { _ in [.close] }
         let other = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         try await withUpstream(to: [dying.port, other.port]) { upstream in
@@ -91,14 +93,15 @@ struct DestinationTests {
             for _ in 0..<12 { words.append(await UpstreamFixture.send(upstream)) }
             #expect(words.count { $0.hasPrefix("broken") } == 3)
             #expect(words.count { $0 == "200 yes" } == 9)
-            // Each was written once.
+            // Each request was written once.
             #expect(dying.seen.count + other.seen.count == 12)
             #expect(dying.seen.count == 3)
         }
         for server in [dying, other] { await server.stop() }
     }
 
-    @Test func whereNothingCanBeReachedTheAnswerIsAtOnce() async throws {
+    @Test("A request fails at once if no address is reachable")
+    func aRequestFailsAtOnceIfNoAddressIsReachable() async throws {
         let closed = try await closedPort()
         try await withUpstream(to: [closed]) { upstream in
             for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream).hasPrefix("unreachable")) }
@@ -107,7 +110,7 @@ struct DestinationTests {
         }
     }
 
-    @Test func anAddressThatComesBackIsFoundWithoutACall() async throws {
+    @Test("A recovered address is found without a call") func aRecoveredAddressIsFoundWithoutACall() async throws {
         let closed = try await closedPort()
         try await withUpstream(to: [closed]) { upstream in
             for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream).hasPrefix("unreachable")) }
@@ -122,13 +125,14 @@ struct DestinationTests {
         }
     }
 
-    @Test func anAddressThatFailsItsCheckGetsNoCalls() async throws {
+    @Test("An address that fails its health check gets no calls")
+    func anAddressThatFailsItsHealthCheckGetsNoCalls() async throws {
         let sick = try await ScriptedServer.start { seen in
             seen.target == "/health"
                 ? [.write("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")] : [.write(Self.ok)]
         }
         let well = try await ScriptedServer.start { seen in
-            // Not found is an answer.
+            // Status 404 counts as a response.
             seen.target == "/health"
                 ? [.write("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")] : [.write(Self.ok)]
         }
@@ -145,7 +149,7 @@ struct DestinationTests {
         for server in [sick, well] { await server.stop() }
     }
 
-    @Test func anOldConnectionTakesNoFurtherRequest() async throws {
+    @Test("An old connection carries no further request") func anOldConnectionCarriesNoFurtherRequest() async throws {
         let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         try await withUpstream(to: [server.port]) {
             $0.age = .nanoseconds(1)

@@ -7,10 +7,10 @@ import Testing
 @testable import Gateway
 @testable import GatewayHTTP
 
-/// Which connection a request takes, and which ones are kept for the next.
+/// Tests of the reuse of connections.
 @Suite(.timeLimit(.minutes(1)))
 struct KeptConnectionTests {
-    @Test func aConnectionIsKeptAndUsedAgain() async throws {
+    @Test("A connection is kept and reused") func aConnectionIsKeptAndReused() async throws {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
@@ -20,13 +20,15 @@ struct KeptConnectionTests {
         }
     }
 
-    @Test(arguments: [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "200 "),
-        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "200 "),
-        ("HTTP/1.1 204 No Content\r\n\r\nX", "204 "),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc", "200 a"),
-    ])
-    func aConnectionThatMustNotBeKeptIsNot(_ answer: String, _ word: String) async throws {
+    @Test(
+        "A connection that cannot be reused is closed",
+        arguments: [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", "200 "),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "200 "),
+            ("HTTP/1.1 204 No Content\r\n\r\nX", "204 "),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc", "200 a"),
+        ])
+    func aConnectionThatCannotBeReusedIsClosed(_ answer: String, _ word: String) async throws {
         try await UpstreamFixture.run { _ in
             [.write(answer)]
         } _: { upstream, server in
@@ -35,10 +37,11 @@ struct KeptConnectionTests {
         }
     }
 
-    @Test func anAnswerBeforeAllOfTheRequestIsWrittenIsTheLastOfItsConnection() async throws {
+    @Test("A response before the complete request closes the connection")
+    func aResponseBeforeTheCompleteRequestClosesTheConnection() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let connections = Atomic(0)
-        // Reads the beginning of a request, answers, and leaves the rest where it is.
+        // Reads the start of a request, responds, and leaves the rest unread.
         let server = try await ServerBootstrap(group: group)
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -52,7 +55,7 @@ struct KeptConnectionTests {
         let port = try #require(server.localAddress?.port)
         let upstream = try await Upstream.start(
             configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: port)), group: group)
-        // Of a request that the system takes as a whole nothing is left over.
+        // The system accepts this request completely, so no byte is left.
         for (length, expected) in [(64 << 20, 1), (64 << 20, 2), (100, 3), (100, 3)] {
             let request = RecordedRequest(
                 id: CallID(process: 1, number: 1), bytes: ByteBuffer(repeating: 0x61, count: length),
@@ -72,14 +75,14 @@ struct KeptConnectionTests {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             context.channel.writeAndFlush(ByteBuffer(string: UpstreamFixture.ok), promise: nil)
-            // What comes after a short request is the next one.
+            // Bytes after a short request belong to the next one.
             if unwrapInboundIn(data).readableBytes == 100 { context.read() }
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    @Test func bytesOnAnIdleConnectionEndIt() async throws {
+    @Test("Bytes on an idle connection close it") func bytesOnAnIdleConnectionCloseIt() async throws {
         let mayFollow = Signal()
         let late = ScriptedServer.ok("forged")
         try await UpstreamFixture.run { seen in
@@ -94,7 +97,8 @@ struct KeptConnectionTests {
         }
     }
 
-    @Test func aSendTakesNoConnectionThatWasIdleForLong() async throws {
+    @Test("A send uses no connection that was idle for long")
+    func aSendUsesNoConnectionThatWasIdleForLong() async throws {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
@@ -103,13 +107,14 @@ struct KeptConnectionTests {
             upstream, server in
             for _ in 0..<2 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.seen.map(\.connection) == [1, 2])
-            // What may be repeated takes any, the last used first.
+            // A repeatable request uses any connection, the most recently used first.
             #expect(await UpstreamFixture.send(upstream, repeatable: true) == "200 yes")
             #expect(server.seen.map(\.connection) == [1, 2, 2])
         }
     }
 
-    @Test func aFullPoolGivesUpAnOldConnectionForANewOne() async throws {
+    @Test("A full pool closes an old connection to open a new one")
+    func aFullPoolClosesAnOldConnectionToOpenANewOne() async throws {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
@@ -121,7 +126,8 @@ struct KeptConnectionTests {
         }
     }
 
-    @Test func anIdleConnectionIsClosedInTheEnd() async throws {
+    @Test("An idle connection is closed after its idle time")
+    func anIdleConnectionIsClosedAfterItsIdleTime() async throws {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
@@ -133,7 +139,7 @@ struct KeptConnectionTests {
         }
     }
 
-    @Test func aConnectionFoundClosedIsReplaced() async throws {
+    @Test("A closed connection is replaced") func aClosedConnectionIsReplaced() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server = try await ScriptedServer.start { seen in
             seen.connection == 1 ? [.write(UpstreamFixture.ok), .close] : [.write(UpstreamFixture.ok)]
@@ -141,7 +147,8 @@ struct KeptConnectionTests {
         let upstream = try await Upstream.start(
             configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group)
         #expect(await UpstreamFixture.send(upstream) == "200 yes")
-        // That the server has closed it does not say that the loop has read so; a send on a connection that is closed is not repeated.
+        // That the server has closed it does not say that the loop has read so; a send on a connection that is closed
+        // is not repeated.
         try await waitUntil { await upstream.reading().open == 0 }
         #expect(await UpstreamFixture.send(upstream) == "200 yes")
         #expect(server.seen.map(\.connection) == [1, 2])

@@ -3,10 +3,10 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// What becomes of a request whose connection dies, or could not be made: what may be repeated is, once; a send never.
+/// Tests of requests whose connection fails: a repeatable request is repeated once, a send never.
 @Suite(.timeLimit(.minutes(1)))
 struct RepeatedRequestTests {
-    @Test func aSendThatDiedIsNotSentAgain() async throws {
+    @Test("A send is not repeated") func aSendIsNotRepeated() async throws {
         try await UpstreamFixture.run { seen in
             seen.request == 2 ? [.close] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
@@ -17,7 +17,8 @@ struct RepeatedRequestTests {
         }
     }
 
-    @Test func whatMayBeRepeatedIsRepeatedOnceOnANewConnection() async throws {
+    @Test("A repeatable request is repeated once on a new connection")
+    func aRepeatableRequestIsRepeatedOnceOnANewConnection() async throws {
         try await UpstreamFixture.run { seen in
             seen.request == 2 ? [.close] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
@@ -27,7 +28,7 @@ struct RepeatedRequestTests {
         }
     }
 
-    @Test func aSecondDeathIsTheEnd() async throws {
+    @Test("A second failure ends the request") func aSecondFailureEndsTheRequest() async throws {
         try await UpstreamFixture.run { seen in
             seen.connection == 1 && seen.request == 1 ? [.write(UpstreamFixture.ok)] : [.close]
         } _: { upstream, server in
@@ -37,7 +38,8 @@ struct RepeatedRequestTests {
         }
     }
 
-    @Test func aNewConnectionThatDiesIsNoReasonToRepeat() async throws {
+    @Test("A request is not repeated after a failure on a new connection")
+    func aRequestIsNotRepeatedAfterAFailureOnANewConnection() async throws {
         try await UpstreamFixture.run { _ in
             [.close]
         } _: { upstream, server in
@@ -46,8 +48,8 @@ struct RepeatedRequestTests {
         }
     }
 
-    @Test(arguments: [false, true])
-    func anAnswerThatBreaksOffIsBroken(_ repeatable: Bool) async throws {
+    @Test("A response that ends early is broken", arguments: [false, true])
+    func aResponseThatEndsEarlyIsBroken(_ repeatable: Bool) async throws {
         try await UpstreamFixture.run { seen in
             seen.request == 1
                 ? [.write(UpstreamFixture.ok)] : [.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"), .close]
@@ -58,7 +60,7 @@ struct RepeatedRequestTests {
         }
     }
 
-    @Test func aRefusedConnectionIsUnreachable() async throws {
+    @Test("A refused connection is unreachable") func aRefusedConnectionIsUnreachable() async throws {
         try await UpstreamFixture.run { _ in
             []
         } _: { upstream, server in

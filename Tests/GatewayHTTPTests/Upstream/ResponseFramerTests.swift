@@ -4,11 +4,11 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// What is an answer of a backend, however it is split.
+/// Tests of the response parser, for any splitting of the bytes.
 @Suite struct ResponseFramerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var bytes: String
-        /// Status, body and whether the connection may be kept; or `needMore` or `fault`.
+        /// Status, body and reusability; or `needMore` or `fault`.
         var word: String
 
         var testDescription: String { bytes.prefix(60).debugDescription }
@@ -54,18 +54,19 @@ import Testing
         Case(bytes: String(repeating: "x", count: 8192), word: "fault"),
     ]
 
-    @Test(arguments: cases)
+    @Test("The parser gives the expected result", arguments: cases)
     func isRead(_ example: Case) {
         #expect(word([Array(example.bytes.utf8)[...]]) == example.word)
     }
 
-    @Test(arguments: cases)
-    func isReadAlikeHoweverItIsSplit(_ example: Case) {
+    @Test("The result does not depend on how the bytes are split", arguments: cases)
+    func theResultDoesNotDependOnHowTheBytesAreSplit(_ example: Case) {
         let bytes = Array(example.bytes.utf8)
         #expect(word(bytes.indices.map { bytes[$0...$0] }) == example.word)
     }
 
-    @Test func theEndOfTheConnectionIsTheEndOfSuchAnAnswer() {
+    @Test("The end of the connection completes a response without a length")
+    func theEndOfTheConnectionCompletesAResponseWithoutALength() {
         var framer = ResponseFramer(bodyLimit: 100)
         _ = framer.receive(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\nab"))
         _ = framer.receive(ByteBuffer(string: "c"))
@@ -76,7 +77,8 @@ import Testing
         #expect(String(buffer: response.body) == "abc" && !isReusable)
     }
 
-    @Test func aFaultIsNoAnswerThoughTheConnectionEnds() {
+    @Test("A fault is not a response even if the connection closes")
+    func aFaultIsNotAResponseEvenIfTheConnectionCloses() {
         var framer = ResponseFramer(bodyLimit: 2)
         guard case .fault = framer.receive(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\nabc")) else {
             Issue.record("an answer that is too long")
@@ -88,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func randomMutationsAreReadAlikeHoweverTheyAreSplit() {
+    @Test("Random mutations give the same result however they are split")
+    func randomMutationsGiveTheSameResultHoweverTheyAreSplit() {
         let seeds = Self.cases.map { Array($0.bytes.prefix(300).utf8) }
         let bytes = Array("\r\n :;012fxHTTP/chunkedclose".utf8) + [0, 0x80, 0xFF]
         var generator = SeededGenerator(seed: 7)
@@ -101,12 +104,12 @@ import Testing
             }
             let cut = Int.random(in: 0...mutated.count, using: &generator)
             let (whole, split) = (word([mutated[...]]), word([mutated[..<cut], mutated[cut...]]))
-            // What lies beyond the answer is known only when it has come.
+            // Bytes after the response are known only when they arrive.
             #expect(whole.replacing(" close", with: " keep") == split.replacing(" close", with: " keep"))
         }
     }
 
-    @Test func bytesBeyondTheAnswerAreNoticed() {
+    @Test("Bytes after the response are detected") func bytesAfterTheResponseAreDetected() {
         #expect(word([Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc".utf8)[...]]) == "200 a close")
     }
 

@@ -6,9 +6,9 @@ import Testing
 @testable import Gateway
 @testable import GatewayHTTP
 
-/// An upstream on one loop against a scripted server, for the time of one test.
+/// A backend client on one loop with a scripted server, for one test.
 enum UpstreamFixture {
-    /// What the server answers if it is well.
+    /// The response of a healthy server.
     static let ok = ScriptedServer.ok("yes", "Content-Type: text/plain\r\n")
 
     static func run(
@@ -32,7 +32,7 @@ enum UpstreamFixture {
         try await group.shutdownGracefully()
     }
 
-    /// Sends a request; the answer in words that a test can compare.
+    /// Sends a request and returns the result as text.
     static func send(
         _ upstream: Upstream, _ target: String = "/", repeatable: Bool = false, within: TimeAmount = .seconds(30)
     ) async -> String {
@@ -44,7 +44,7 @@ enum UpstreamFixture {
 }
 
 extension BackendResult {
-    /// The answer in words that a test can compare.
+    /// Returns the result as text.
     var word: String {
         switch self {
         case .answered(let response):

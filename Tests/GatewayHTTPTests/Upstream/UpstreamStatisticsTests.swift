@@ -6,11 +6,12 @@ import Testing
 @testable import Gateway
 @testable import GatewayHTTP
 
-/// What is counted of connections to the backend.
+/// Tests of the metrics of connections to the backend.
 @Suite(.timeLimit(.minutes(1)))
 struct UpstreamStatisticsTests {
-    /// A configuration with another backend has another upstream.
-    @Test func theNextUpstreamCountsOnWhereTheLastOneStood() async throws {
+    /// A changed backend configuration creates a new client.
+    @Test("The next client continues the counters of the previous one")
+    func theNextClientContinuesTheCountersOfThePreviousOne() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let server = try await ScriptedServer.start { _ in [.write(ScriptedServer.ok("yes"))] }
         let connects = ConnectCounters()

@@ -6,10 +6,10 @@ import Testing
 @testable import Gateway
 @testable import GatewayHTTP
 
-/// The upstream against a scripted server: what is asked, and what comes back, over the connections that there are.
+/// Tests of the backend client with a scripted server.
 @Suite(.timeLimit(.minutes(1)))
 struct UpstreamTests {
-    @Test func theRequestIsWrittenAsItIs() async throws {
+    @Test("A request is written unchanged") func aRequestIsWrittenUnchanged() async throws {
         try await UpstreamFixture.run { seen in
             [.write(ScriptedServer.ok(seen.target))]
         } _: { upstream, _ in
@@ -17,7 +17,8 @@ struct UpstreamTests {
         }
     }
 
-    @Test func anAnswerThatEndsWithTheConnectionIsWhole() async throws {
+    @Test("A response that ends with the connection is complete")
+    func aResponseThatEndsWithTheConnectionIsComplete() async throws {
         try await UpstreamFixture.run { _ in
             [.write("HTTP/1.1 200 OK\r\n\r\nall"), .close]
         } _: { upstream, _ in
@@ -25,15 +26,17 @@ struct UpstreamTests {
         }
     }
 
-    @Test(arguments: [
-        "nonsense\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n",
-        "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 65_537),
-        "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 20_000),
-        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-    ])
-    func anAnswerThatIsNoneIsBroken(_ answer: String) async throws {
+    @Test(
+        "An invalid response is broken",
+        arguments: [
+            "nonsense\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 65537\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n",
+            "HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 65_537),
+            "HTTP/1.1 200 OK\r\nX: " + String(repeating: "x", count: 20_000),
+            "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        ])
+    func anInvalidResponseIsBroken(_ answer: String) async throws {
         try await UpstreamFixture.run { _ in
             [.write(answer)]
         } _: { upstream, server in
@@ -42,7 +45,7 @@ struct UpstreamTests {
         }
     }
 
-    @Test func anExchangeReturnsOnTheLoopOfItsCall() async throws {
+    @Test("An exchange returns on the loop of its call") func anExchangeReturnsOnTheLoopOfItsCall() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let server = try await ScriptedServer.start { _ in [.write(UpstreamFixture.ok)] }
         let upstream = try await Upstream.start(
@@ -56,14 +59,14 @@ struct UpstreamTests {
             }.value
             #expect(words == "true 200 yes true")
         }
-        // Each loop has connections of its own.
+        // Each loop has its own connections.
         #expect(server.connections == 2)
         await upstream.shutdown()
         await server.stop()
         try await group.shutdownGracefully()
     }
 
-    @Test func aUnixSocketServesAsWell() async throws {
+    @Test("A Unix socket is supported") func aUnixSocketIsSupported() async throws {
         try await withTemporaryDirectory { directory in
             let path = directory + "/backend"
             let server = try await ScriptedServer.start(at: SocketAddress(unixDomainSocketPath: path)) { _ in
@@ -78,7 +81,7 @@ struct UpstreamTests {
         }
     }
 
-    @Test func shutdownCutsOffWhatIsUnderWay() async throws {
+    @Test("A shutdown cuts off requests in progress") func aShutdownCutsOffRequestsInProgress() async throws {
         let (arrived, never) = (Signal(), Signal())
         try await UpstreamFixture.run { _ in
             arrived.raise()

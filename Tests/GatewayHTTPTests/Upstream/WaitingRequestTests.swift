@@ -3,10 +3,11 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Requests that have to wait, for an answer or for a connection: how many, and for how long.
+/// Tests of requests that wait for a response or for a connection.
 @Suite(.timeLimit(.minutes(1)))
 struct WaitingRequestTests {
-    @Test func anAnswerThatDoesNotComeInTimeEndsItsConnection() async throws {
+    @Test("A response that is late closes its connection")
+    func aResponseThatIsLateClosesItsConnection() async throws {
         try await UpstreamFixture.run { seen in
             seen.connection == 1 ? [.write("HTTP/1.1 200 OK\r\n")] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
@@ -17,7 +18,7 @@ struct WaitingRequestTests {
         }
     }
 
-    @Test func nothingIsSentAfterTheDeadline() async throws {
+    @Test("No request is sent after its deadline") func noRequestIsSentAfterItsDeadline() async throws {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
@@ -26,7 +27,7 @@ struct WaitingRequestTests {
         }
     }
 
-    @Test func theQueueBeforeAFullPoolIsBounded() async throws {
+    @Test("The queue of a full pool is limited") func theQueueOfAFullPoolIsLimited() async throws {
         let mayAnswer = Signal()
         try await UpstreamFixture.run { _ in
             [.wait(mayAnswer), .write(UpstreamFixture.ok)]
@@ -36,7 +37,7 @@ struct WaitingRequestTests {
         } _: { upstream, server in
             await withTaskGroup(of: String.self) { group in
                 for _ in 0..<3 { group.addTask { await UpstreamFixture.send(upstream) } }
-                // One is answered by the server, one waits; nothing of both ends before the server answers.
+                // One request is in progress and one waits. Neither completes before the server responds.
                 #expect(await group.next() == "overloaded")
                 mayAnswer.raise()
                 #expect(await group.next() == "200 yes")
@@ -49,7 +50,7 @@ struct WaitingRequestTests {
         }
     }
 
-    @Test func waitingCountsAgainstTheDeadline() async throws {
+    @Test("The deadline includes the time in the queue") func theDeadlineIncludesTheTimeInTheQueue() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
         try await UpstreamFixture.run { _ in
             arrived.raise()

@@ -3,15 +3,17 @@ internal import NIOCore
 internal import Synchronization
 
 extension ConnectionLimit {
-    /// Counts a connection in, if it may be there or an idle one can be closed for it. On the event loop.
+    /// Counts a connection in if there is room, or if an idle connection can be closed for it. Call it on the event
+    /// loop of the connection.
     ///
-    /// - Returns: Whether it is counted. The future is complete at once unless connections of other event loops have to be closed first.
+    /// - Returns: Whether the connection is counted. The future is complete at once unless an idle connection of
+    ///   another event loop must be closed first.
     func admit(_ owner: Peer?, on eventLoop: any EventLoop) -> EventLoopFuture<Bool> {
         switch admit(owner) {
         case .admitted:
             return eventLoop.makeSucceededFuture(true)
         case .admittedNearlyFull:
-            // There is room; nobody waits for the other loops.
+            // There is room, so the new connection does not wait for the other loops.
             if !evictOne(on: eventLoop) { _ = evictOneElsewhere(than: eventLoop) }
             return eventLoop.makeSucceededFuture(true)
         case .tooManyOfPeer:
@@ -28,7 +30,7 @@ extension ConnectionLimit {
         }
     }
 
-    /// The idle connections of an event loop, for all listeners that count here. On the event loop.
+    /// Returns the idle connections of an event loop, for all listeners that share these limits. Call it on that loop.
     func idleConnections(on eventLoop: any EventLoop) -> IdleConnections {
         idleConnections.withLock { all in
             if let known = all.first(where: { $0.eventLoop === eventLoop }) { return known }
@@ -38,7 +40,7 @@ extension ConnectionLimit {
         }.value
     }
 
-    /// Another one may have taken the place meanwhile.
+    /// Counts a connection in if there is room. Another connection may have taken the place in the meantime.
     private func admitToFreePlace(_ owner: Peer?) -> Bool {
         switch admit(owner) {
         case .admitted, .admittedNearlyFull: true
@@ -46,7 +48,7 @@ extension ConnectionLimit {
         }
     }
 
-    /// Closes an idle connection of the event loop; false where none can be closed.
+    /// Closes an idle connection of the event loop. Returns false if there is none that can be closed.
     private func evictOne(on eventLoop: any EventLoop) -> Bool {
         guard let connection = idleConnections(on: eventLoop).takeCandidate() else { return false }
         noteEviction()
@@ -54,7 +56,7 @@ extension ConnectionLimit {
         return true
     }
 
-    /// Closes an idle connection of the first of the other event loops that has one.
+    /// Closes one idle connection on the first of the other event loops that has one.
     private func evictOneElsewhere(than eventLoop: any EventLoop) -> EventLoopFuture<Bool> {
         let others = idleConnections.withLock { all in all.map(\.eventLoop) }.filter { $0 !== eventLoop }
         return evictOne(onFirstOf: others[...], for: eventLoop)

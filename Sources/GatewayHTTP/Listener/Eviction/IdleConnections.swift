@@ -2,53 +2,56 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOSSL
 
-/// The connections of all listeners on one event loop, and which of them are idle. Loop-bound.
+/// The connections of all listeners on one event loop, with their idle state. Loop-bound.
 final class IdleConnections {
     private let eventLoop: any EventLoop
     private var table = IdleTable<any ListenerConnection>()
 
     init(on eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// One connection's entry. Loop-bound; the connection removes it at its end.
+    /// The entry of one connection. Loop-bound. The connection removes its entry when it closes.
     struct Entry {
         fileprivate let connections: IdleConnections
         fileprivate let index: Int32
 
-        /// Notes that the connection has nothing to do from now on.
+        /// Records that the connection is idle from now on.
         ///
-        /// - Parameter wasUsed: whether it has made a call.
+        /// - Parameter wasUsed: Whether the connection has served a call.
         func markIdle(wasUsed: Bool) {
             connections.table.markIdle(index, since: connections.eventLoop.now, wasUsed: wasUsed)
         }
 
-        /// Notes that a request has begun to arrive.
+        /// Records that a request has begun to arrive.
         func markBusy() { connections.table.markBusy(index) }
 
         /// Removes the connection.
         func remove() { connections.table.remove(index) }
     }
 
-    /// Adds a connection, which counts as busy until it is marked.
+    /// Adds a connection. It counts as busy until it is marked idle.
     ///
-    /// - Parameter network: nil for a connection that is closed only if there is no other.
+    /// - Parameter network: The network of the peer; nil for a connection that is closed only if there is no other
+    ///   candidate.
     func add(_ connection: any ListenerConnection, of network: Peer.Address?) -> Entry {
         Entry(connections: self, index: table.add(connection, of: network))
     }
 
-    /// Returns the connection to close to make room for another, if there is one. The caller closes it before the loop goes on.
+    /// Returns the connection to close in order to make room; nil if there is none. The caller closes it before the
+    /// loop continues.
     func takeCandidate() -> (any ListenerConnection)? {
         table.takeCandidate(now: eventLoop.now) { $0.hasUnsentBytes }
     }
 }
 
 extension Channel {
-    /// Whether the system has not taken all that was written. On the channel's event loop.
+    /// Whether bytes wait to be written to the socket. Use it on the channel's event loop.
     var hasUnsentBytes: Bool { ((try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0) > 0 }
 
-    /// Closes the channel without waiting for the client's part of the end of TLS, which may take 5 s. On the channel's event loop.
+    /// Closes the channel without waiting for the client's `close_notify`, which may take 5 s. Call it on the channel's
+    /// event loop.
     func closeWithoutWaiting() {
         close(promise: nil)
-        // The alert `close_notify` is on its way; what lies below TLS is closed as well.
+        // The server's `close_notify` is already written. Now the layers below TLS are closed too.
         if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
             tls.close(promise: nil)
         }
@@ -56,8 +59,8 @@ extension Channel {
 }
 
 extension Peer {
-    /// Whose the address is, as far as one may guess: an IPv4 address, or the /56 of an IPv6 address, which is the most that providers
-    /// give to a household.
+    /// The network that probably belongs to one customer: an IPv4 address, or the /56 of an IPv6 address, the largest
+    /// block that providers assign to a household.
     var network: Address {
         switch address {
         case .v4, .local: address

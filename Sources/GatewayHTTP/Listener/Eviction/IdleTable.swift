@@ -1,13 +1,14 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// Connections by the network of their peer, and which of them are idle. Finds the connection to close when room is needed.
+/// A table of connections, grouped by the network of the peer. It selects the idle connection to close when room is
+/// needed.
 ///
-/// A value without locks or timers. All changes take constant time: idle connections of a network are in a list in the order of
-/// becoming idle, and networks are in lists by their number of idle connections.
+/// It uses no locks or timers. Every change takes constant time: each network has a list of its idle connections in the
+/// order in which they became idle, and the networks are in lists by their number of idle connections.
 struct IdleTable<Connection> {
     private struct Entry {
-        /// Nil where the entry is free.
+        /// The connection; nil if the entry is free.
         var connection: Connection?
         var network: Int32
         var idleSince = NIODeadline.uptimeNanoseconds(0)
@@ -16,34 +17,37 @@ struct IdleTable<Connection> {
     }
 
     private struct Network {
-        /// Nil for the connections of nobody's network.
+        /// The address of the network; nil for connections that belong to no network.
         var key: Peer.Address?
         var connections = 0
         var idleCount = 0
         var idle = IndexLists.List()
     }
 
-    /// How long a connection is spared that has made no call yet, or whose client has not read its last answer.
+    /// The time for which a connection is protected if it has served no call, or if its client has not read the last
+    /// response.
     static var grace: TimeAmount { .seconds(2) }
-    /// How many idle connections are looked at for one that can be closed: of one network, and in all.
+    /// The maximum number of idle connections that one search examines, in one network and in total.
     private static var candidates: (ofNetwork: Int, inAll: Int) { (4, 64) }
 
     private var entries: [Entry] = []
     private var entryLinks = IndexLists()
     private var freeEntries: [Int32] = []
-    // The first is that of connections without a network.
+    // The first entry holds the connections that belong to no network.
     private var networks = [Network(key: nil)]
     private var networkLinks = IndexLists()
     private var freeNetworks: [Int32] = []
     private var networkByKey: [Peer.Address: Int32] = [:]
-    /// The networks that have so many idle connections; at 0 that of connections without a network, if it has any.
+    /// The networks by number of idle connections. Index 0 holds the entry for connections without a network, if one of
+    /// those is idle.
     private var networksByCount = [IndexLists.List()]
     private var highestCount = 0
 
-    /// Adds a connection, which is not idle.
+    /// Adds a connection, which counts as busy.
     ///
-    /// - Parameter network: nil for a connection that is closed only if there is no other.
-    /// - Returns: The index by which the connection is named until it is removed.
+    /// - Parameter network: The network of the peer; nil for a connection that is closed only if there is no other
+    ///   candidate.
+    /// - Returns: The index that identifies the connection until it is removed.
     mutating func add(_ connection: Connection, of network: Peer.Address?) -> Int32 {
         let owner = index(of: network)
         networks[Int(owner)].connections += 1
@@ -69,9 +73,9 @@ struct IdleTable<Connection> {
         }
     }
 
-    /// Notes that a connection is idle from now on.
+    /// Records that a connection is idle from now on.
     ///
-    /// - Parameter wasUsed: whether it has made a call.
+    /// - Parameter wasUsed: Whether the connection has served a call.
     mutating func markIdle(_ index: Int32, since now: NIODeadline, wasUsed: Bool) {
         markBusy(index)
         entries[Int(index)].isIdle = true
@@ -82,7 +86,7 @@ struct IdleTable<Connection> {
         count(owner, by: 1)
     }
 
-    /// Notes that a connection is not idle any more, if it was.
+    /// Records that a connection is busy. Has no effect if it is not idle.
     mutating func markBusy(_ index: Int32) {
         guard entries[Int(index)].isIdle else { return }
         entries[Int(index)].isIdle = false
@@ -91,10 +95,10 @@ struct IdleTable<Connection> {
         count(owner, by: -1)
     }
 
-    /// Finds the connection to close: of the network that has most idle ones, the one that has been idle for longest. Marks it as
-    /// not idle. Nil where there is none.
+    /// Returns the connection to close and marks it as busy; nil if there is none. It takes the longest idle connection
+    /// of the network with the most idle connections.
     ///
-    /// - Parameter hasUnsentBytes: whether a client has not read all of its last answer.
+    /// - Parameter hasUnsentBytes: Returns whether the client has not yet read its last response completely.
     mutating func takeCandidate(now: NIODeadline, hasUnsentBytes: (Connection) -> Bool) -> Connection? {
         guard let index = candidate(now: now, hasUnsentBytes) else { return nil }
         markBusy(index)

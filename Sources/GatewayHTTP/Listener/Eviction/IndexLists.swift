@@ -1,8 +1,8 @@
-/// Doubly linked lists of the indices of a table. An index is in one list at most, and goes in and out in constant time.
+/// Doubly linked lists of table indices. Each index is in at most one list. Insertion and removal take constant time.
 ///
-/// The links lie in an array of their own, so that an element of the table needs no object and no reference count.
+/// The links are stored in a separate array, so that table elements need neither objects nor reference counts.
 struct IndexLists {
-    /// The ends of one list.
+    /// The first and last index of one list.
     struct List {
         fileprivate(set) var first = IndexLists.none
         fileprivate(set) var last = IndexLists.none
@@ -15,15 +15,15 @@ struct IndexLists {
         var next = IndexLists.none
     }
 
-    /// The index of no element.
+    /// The value that stands for no index.
     static let none: Int32 = -1
 
     private var links: [Links] = []
 
-    /// The index behind another one of its list; `none` at the end.
+    /// Returns the next index in the list; `none` at its end.
     func next(after index: Int32) -> Int32 { links[Int(index)].next }
 
-    /// Puts an index, which is in no list, at the end of one.
+    /// Appends an index to a list. The index must not be in any list.
     mutating func append(_ index: Int32, to list: inout List) {
         while links.count <= Int(index) { links.append(Links()) }
         links[Int(index)] = Links(previous: list.last)
@@ -31,7 +31,7 @@ struct IndexLists {
         list.last = index
     }
 
-    /// Takes an index out of the list that it is in.
+    /// Removes an index from its list.
     mutating func remove(_ index: Int32, from list: inout List) {
         let (previous, next) = (links[Int(index)].previous, links[Int(index)].next)
         if previous == Self.none { list.first = next } else { links[Int(previous)].next = next }

@@ -2,15 +2,15 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// A complete request with its framing taken off. By reference: it goes through several hands, and is large.
+/// A complete HTTP/1.1 request without its framing. It is a class because it is large and several types pass it on.
 final class FramedRequest {
     private static let root = ByteBuffer(string: "/")
 
-    /// What the head says, as places in `headBytes`.
+    /// The parsed head, as ranges in `headBytes`.
     let head: RequestHead
-    /// The head as it came.
+    /// The bytes of the head as received.
     let headBytes: ByteBuffer
-    /// The body, its transfer coding undone.
+    /// The body after transfer decoding.
     let body: ByteBuffer
 
     init(head: RequestHead, headBytes: ByteBuffer, body: ByteBuffer) {
@@ -19,7 +19,7 @@ final class FramedRequest {
         self.body = body
     }
 
-    /// The request as the way of a call takes it; slices, no copies.
+    /// Returns the request in the form of the request pipeline. The values are slices, not copies.
     func received(id: CallID, peer: Peer, allowsCredentials: Bool) -> ReceivedRequest {
         ReceivedRequest(
             id: id, method: head.method, path: path,
@@ -30,12 +30,12 @@ final class FramedRequest {
             body: body, peer: peer, allowsCredentials: allowsCredentials)
     }
 
-    /// Who is behind the peer, where that is a proxy that is believed.
+    /// Returns the client that a trusted proxy reports; nil if the peer is not a trusted proxy.
     func origin(behind peer: Peer, _ trust: TrustedProxies) -> RequestOrigin? {
         head.forwarding?.origin(behind: peer, in: headBytes, trust: trust)
     }
 
-    /// A list in several lines is the same as one in one (RFC 9110, section 5.3).
+    /// Several lines of a list field are joined with commas (RFC 9110, section 5.3).
     private func state(_ trace: TraceFields) -> ByteBuffer? {
         guard let first = trace.states.first else { return nil }
         return trace.states.dropFirst().reduce(into: slice(first)) { list, line in
@@ -44,11 +44,11 @@ final class FramedRequest {
         }
     }
 
-    /// The path as sent.
+    /// The path as received, or `/` if the target has no path.
     var path: ByteBuffer { head.path.isEmpty ? Self.root : slice(head.path) }
 
     private func slice(_ range: Range<Int>) -> ByteBuffer {
-        // Places in a head lie within its bytes; the parser made both together.
+        // The parser creates the ranges of the head from the same bytes.
         headBytes.getSlice(at: headBytes.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()
     }
 

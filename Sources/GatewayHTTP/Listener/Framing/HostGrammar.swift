@@ -1,9 +1,9 @@
 internal import GatewayCore
 
-/// `uri-host [":" port]` (RFC 9110, section 7.2), as narrow as hosts really are: a name or address, or an IPv6 address in
-/// brackets; never empty.
+/// A strict form of `uri-host [":" port]` (RFC 9110, section 7.2): a name, an IPv4 address, or an IPv6 address in
+/// brackets. An empty host is invalid.
 enum HostGrammar {
-    /// Whether the range is a host with an optional port.
+    /// Returns whether the range is a host with an optional port.
     static func matches(_ range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Bool {
         guard !range.isEmpty else { return false }
         var index = range.lowerBound
@@ -24,8 +24,8 @@ enum HostGrammar {
         return index == range.upperBound
     }
 
-    /// Whether two hosts with their ports are the same, without case. No port, an empty one and the default port of the scheme are
-    /// equal (RFC 9110, section 4.2.3). Both ranges match the grammar.
+    /// Compares two hosts and their ports, ignoring case. A missing port, an empty port and the default port of the
+    /// scheme are equal (RFC 9110, section 4.2.3). Both ranges must match the grammar.
     static func equal(
         _ left: Range<Int>, _ right: Range<Int>, defaultPort: StaticString, in bytes: borrowing Span<UInt8>
     ) -> Bool {
@@ -43,7 +43,7 @@ enum HostGrammar {
         _ host: Range<Int>, _ defaultPort: StaticString, in bytes: borrowing Span<UInt8>
     ) -> Range<Int> {
         var colon = host.upperBound
-        // A port has digits alone: a colon within the brackets of an IPv6 address has the bracket behind it.
+        // A port consists of digits, so a colon inside the brackets of an IPv6 address is never found here.
         while colon > host.lowerBound, bytes[colon - 1].isASCIIDigit { colon -= 1 }
         guard colon > host.lowerBound, bytes[colon - 1] == .colon else { return host }
         let port = colon..<host.upperBound

@@ -1,11 +1,11 @@
 internal import GatewayCore
 
-/// The fields of a request that the gateway looks at; every other name is nothing to it.
+/// The request fields that the gateway uses. It ignores all other fields.
 enum RequestField {
     case host, contentLength, transferEncoding, connection, expect, authorization, contentType, contentEncoding
     case idempotencyKey, traceparent, tracestate, forwarded, xForwardedFor, xForwardedProto
 
-    /// Whether it is nothing at all, unless the peer is one that is believed.
+    /// Whether the field is ignored unless the peer is trusted.
     var requiresTrustedProxy: Bool {
         switch self {
         case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate: true
@@ -15,12 +15,12 @@ enum RequestField {
         }
     }
 
-    /// The field of that name, nil for a name that is ignored.
+    /// Returns the field with the given name; nil for a name that is ignored.
     ///
-    /// A name that reads like one that decides framing, routing or identity by its letters and digits alone, and is not that
-    /// name, is a fault: whoever stands in front of the gateway may take it for the real one.
+    /// A name that differs from `Host`, `Authorization`, `Content-Length` or `Transfer-Encoding` only by punctuation is
+    /// a fault, because a proxy in front of the gateway may treat it as the real field.
     static func named(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) -> RequestField? {
-        // The first letter and the length leave one candidate, so that most names cost one comparison at the most.
+        // Length and first letter leave one candidate, so a name needs at most one comparison.
         let candidate: (word: StaticString, field: RequestField)? =
             switch (name.count, bytes[name.lowerBound] | 0x20) {
             case (4, UInt8(ascii: "h")): ("host", .host)
@@ -40,11 +40,11 @@ enum RequestField {
             default: nil
             }
         if let candidate, bytes.reads(candidate.word, in: name) { return candidate.field }
-        try refuseLookAlike(name, in: bytes)
+        try rejectLookAlike(name, in: bytes)
         return nil
     }
 
-    private static func refuseLookAlike(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) {
+    private static func rejectLookAlike(_ name: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) {
         let words: [String]
         switch bytes.alphanumericCount(in: name) {
         case 4: words = ["host"]
@@ -53,7 +53,7 @@ enum RequestField {
         default: return
         }
         for word in words where lettersAndDigits(of: name, in: bytes, spell: word) {
-            throw .malformed("a field name that only looks like \(word)")
+            throw .malformed("a field name that resembles \(word)")
         }
     }
 

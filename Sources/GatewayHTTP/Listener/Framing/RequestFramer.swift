@@ -1,30 +1,34 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// Cuts a connection's bytes into requests: the security boundary between what a peer sends and what the gateway reads.
+/// An incremental HTTP/1.1 request parser. It is the security boundary between the bytes of a peer and the gateway.
 ///
-/// A value without sockets and clocks. Bytes are fed in, events are taken out; the events depend on the bytes alone, never
-/// on how they were split. After a fault it yields nothing but that fault.
+/// It does not touch sockets or clocks. The caller feeds bytes and reads events. The events depend only on the bytes,
+/// never on how they were split.
+///
+/// Stages, each with its successors: `requestLine` → `fields` → `body` or `chunks` → `requestLine` of the next request.
+/// Every stage can change to `faulted`, which is final and yields only its fault.
 struct RequestFramer {
-    /// What the bytes so far amount to.
+    /// The result of the bytes received so far.
     enum Event {
-        /// Not enough for anything.
+        /// More bytes are needed.
         case needMore
-        /// The head is complete, a body follows, and the client waits for leave to send it. At most once a request.
+        /// The head is complete and the client waits for `100 Continue` before it sends the body. Occurs at most once
+        /// for each request.
         case continueExpected
         /// A request is complete.
         case request(FramedRequest)
-        /// The bytes are no request; nothing after them means anything.
+        /// The bytes are not a valid request. Later bytes are not interpreted.
         case fault(FramingError)
     }
 
-    /// How far the request that is being read has come.
+    /// The progress of the current request.
     enum Progress {
-        /// Nothing of it is there, but for empty lines.
+        /// No byte of the request has arrived, except for empty lines.
         case untouched
-        /// Some of its head is there.
+        /// The head is incomplete.
         case head
-        /// Its head is complete.
+        /// The head is complete, the body is not.
         case body
     }
 
@@ -43,26 +47,26 @@ struct RequestFramer {
     private var chunks = ChunkedDecoder(bodyLimit: 0, trailerLimit: 0, trailerCount: 0)
     private var chunkedBody = ByteBuffer()
 
-    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
+    /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
     init(limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil) {
         self.limits = limits
         self.source = source
         head = RequestHead(trustedProxy: source)
     }
 
-    /// Bytes that no request has taken yet.
+    /// The number of bytes that no request has consumed yet.
     var bufferedBytes: Int { buffer.readableBytes }
 
-    /// The memory that they take.
+    /// The allocated size of the buffer for those bytes.
     var bufferCapacity: Int { buffer.storageCapacity }
 
-    /// The memory that an incomplete request holds. Head and body may share some, which then counts twice.
+    /// The memory that an incomplete request holds, in bytes. Memory shared by head and body counts twice.
     var heldBytes: Int { buffer.storageCapacity + headBytes.storageCapacity + chunkedBody.storageCapacity }
 
-    /// Whether the request that is being read is known to be HEAD.
+    /// Whether the current request is known to be HEAD.
     var isHead: Bool { head.isHead }
 
-    /// How far the request that is being read has come.
+    /// The progress of the current request.
     var progress: Progress {
         switch stage {
         case .requestLine: line.hasBegun || buffer.readableBytes > line.index ? .head : .untouched
@@ -72,19 +76,19 @@ struct RequestFramer {
         }
     }
 
-    /// Takes bytes as they came from the peer, in order.
+    /// Appends bytes from the peer, in order.
     mutating func feed(_ bytes: ByteBuffer) {
         if case .faulted = stage { return }
         if buffer.readableBytes == 0 {
             buffer = bytes
         } else {
-            // Requests that were taken would else be carried along for as long as the client leaves half of one behind.
+            // Without this, the buffer would keep the bytes of completed requests while the next one is incomplete.
             buffer.discardReadBytes()
             buffer.writeImmutableBuffer(bytes)
         }
     }
 
-    /// What the bytes amount to; to be asked again after every event but `needMore` and `fault`.
+    /// Returns the next event. Call it again after every event except `needMore` and `fault`.
     mutating func next() -> Event {
         do throws(FramingError) {
             return try advance()
@@ -94,7 +98,7 @@ struct RequestFramer {
         }
     }
 
-    /// Lets go of what has come: the request is refused, and nothing after it means anything.
+    /// Stops parsing with the given fault and releases all memory. The framer yields only this fault from now on.
     mutating func reject(_ fault: FramingError) {
         stage = .faulted(fault)
         buffer = ByteBuffer()
@@ -127,7 +131,7 @@ struct RequestFramer {
 
     private mutating func advanceFields() throws(FramingError) -> Event {
         guard try readFields(buffer) else { return .needMore }
-        // The parser has looked at exactly these bytes.
+        // The parser has consumed exactly these bytes.
         headBytes = buffer.readSlice(length: fields.index) ?? ByteBuffer()
         if head.isChunked {
             chunks = ChunkedDecoder(
@@ -136,12 +140,12 @@ struct RequestFramer {
         } else {
             stage = .body(length: head.contentLength ?? 0)
         }
-        // RFC 9110, section 10.1.1: the expectation of an HTTP/1.0 request is ignored.
+        // The expectation of an HTTP/1.0 request is ignored (RFC 9110, section 10.1.1).
         if head.hasBody, head.expectation == .continueFirst, head.isVersion11 { return .continueExpected }
         return try advance()
     }
 
-    // Says whether the head is complete.
+    // Returns whether the head is complete.
     private mutating func readFields(_ buffer: ByteBuffer) throws(FramingError) -> Bool {
         let bytes = buffer.readableBytesUInt8Span
         while true {
@@ -157,7 +161,7 @@ struct RequestFramer {
 
     private mutating func finish(body: ByteBuffer) -> Event {
         let request = FramedRequest(head: head, headBytes: headBytes, body: body)
-        // Nothing of a finished request keeps its memory but the request itself.
+        // Release all memory except that of the request itself.
         if buffer.readableBytes == 0 { buffer = ByteBuffer() }
         headBytes = ByteBuffer()
         chunkedBody = ByteBuffer()

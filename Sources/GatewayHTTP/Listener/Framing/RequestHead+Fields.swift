@@ -1,14 +1,15 @@
 internal import GatewayCore
 
 extension RequestHead {
-    /// Takes one field line into account. Says whether the place of its value is kept; the bytes of other lines are of no more use.
+    /// Applies one field line. Returns whether the range of its value is stored; otherwise its bytes are no longer
+    /// needed.
     @discardableResult
     mutating func process(_ line: FieldLine, in bytes: borrowing Span<UInt8>) throws(FramingError) -> Bool {
         guard let field = try RequestField.named(line.name, in: bytes) else { return false }
         return try process(field, line.value, hasObsoleteText: line.hasObsoleteText, in: bytes)
     }
 
-    /// Takes the value of a field that is used into account. Says whether its place is kept.
+    /// Applies the value of a known field. Returns whether its range is stored.
     mutating func process(
         _ field: RequestField, _ value: Range<Int>, hasObsoleteText: Bool, in bytes: borrowing Span<UInt8>
     ) throws(FramingError) -> Bool {
@@ -17,11 +18,11 @@ extension RequestHead {
             trace?.process(field, value)
             return forwarding != nil || trace != nil
         }
-        guard !hasObsoleteText else { throw .malformed("a byte beyond ASCII in a field that is used") }
+        guard !hasObsoleteText else { throw .malformed("a non-ASCII byte in the value of a known field") }
         switch field {
         case .host:
             guard host == nil else { throw .malformed("Host twice") }
-            guard HostGrammar.matches(value, in: bytes) else { throw .malformed("a Host that is no host") }
+            guard HostGrammar.matches(value, in: bytes) else { throw .malformed("an invalid Host") }
             host = value
             return true
         case .contentLength:
@@ -29,7 +30,7 @@ extension RequestHead {
             contentLength = try Self.length(value, in: bytes)
         case .transferEncoding:
             guard !isChunked else { throw .malformed("Transfer-Encoding twice") }
-            guard bytes.reads("chunked", in: value) else { throw .malformed("a transfer coding but chunked") }
+            guard bytes.reads("chunked", in: value) else { throw .malformed("a transfer coding other than chunked") }
             isChunked = true
         case .connection:
             takeConnection(value, in: bytes)
@@ -50,26 +51,26 @@ extension RequestHead {
         return false
     }
 
-    /// What can only be judged when all fields are there (RFC 9112, sections 3.2 and 6.1).
+    /// Checks the conditions that depend on more than one field (RFC 9112, sections 3.2 and 6.1).
     func check(bodyLimit: Int, in bytes: borrowing Span<UInt8>) throws(FramingError) {
-        guard let host else { throw .malformed("no Host") }
+        guard let host else { throw .malformed("Host is missing") }
         let defaultPort: StaticString = schemeIsHTTPS ? "443" : "80"
         if let authority, !HostGrammar.equal(authority, host, defaultPort: defaultPort, in: bytes) {
-            throw .malformed("a target whose authority is not the Host")
+            throw .malformed("a target whose authority differs from Host")
         }
         if isChunked {
             guard contentLength == nil else { throw .malformed("Content-Length with Transfer-Encoding") }
             guard isVersion11 else { throw .malformed("Transfer-Encoding in HTTP/1.0") }
         }
         if expectation == .unknown {
-            throw FramingError(code: .expectationFailed, detail: "an expectation but 100-continue")
+            throw FramingError(code: .expectationFailed, detail: "an expectation other than 100-continue")
         }
         if let contentLength, contentLength > bodyLimit {
             throw FramingError(code: .payloadTooLarge, detail: "the body is too long")
         }
     }
 
-    /// A list of tokens (RFC 9110, section 7.6.1); tokens but the two have no meaning here.
+    /// Applies `Connection`, a list of tokens (RFC 9110, section 7.6.1). Unknown tokens are ignored.
     private mutating func takeConnection(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) {
         var start = value.lowerBound
         while start < value.upperBound {
@@ -82,12 +83,12 @@ extension RequestHead {
         }
     }
 
-    /// One or more digits; a number that no body can have is cut to a number that none can have either.
+    /// Parses one or more digits. A very large number is capped at a value that is above every body limit.
     static func length(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) -> Int {
         guard !value.isEmpty else { throw .malformed("an empty Content-Length") }
         var length = 0
         for index in value {
-            guard bytes[index].isASCIIDigit else { throw .malformed("a Content-Length that is no number") }
+            guard bytes[index].isASCIIDigit else { throw .malformed("a Content-Length that is not a number") }
             length = min(length * 10 + Int(bytes[index] - UInt8(ascii: "0")), 1 << 50)
         }
         return length

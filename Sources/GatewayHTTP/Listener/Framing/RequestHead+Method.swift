@@ -1,7 +1,8 @@
 internal import GatewayCore
 
 extension RequestHead {
-    /// Takes the method into account, a token; methods are case-sensitive (RFC 9110, section 9.1).
+    /// Stores the method. Methods are case-sensitive (RFC 9110, section 9.1). An unknown method leaves `method` nil;
+    /// CONNECT is rejected.
     mutating func process(method word: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) {
         guard !word.isEmpty else { throw .malformed("a request without a method") }
         if Self.spells("GET", bytes, word) {

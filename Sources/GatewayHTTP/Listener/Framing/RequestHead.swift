@@ -1,64 +1,64 @@
 internal import GatewayCore
 
-/// What is kept of a request's head: the few things that decide anything, as places in the head's bytes.
+/// The parts of a request's head that the gateway uses, as ranges in the bytes of the head.
 struct RequestHead {
-    /// The method, or nil where no route knows it.
+    /// The method; nil if no route supports it.
     var method: HTTPMethod?
-    /// Whether the method is HEAD: no route knows it, and its answer has no body.
+    /// Whether the method is HEAD. No route supports it, but its response must have no body.
     var isHead = false
-    /// Whether the version is HTTP/1.1; else it is HTTP/1.0.
+    /// Whether the version is HTTP/1.1; otherwise it is HTTP/1.0.
     var isVersion11 = true
-    /// From `/` up to the query. Empty where an absolute-form target has no path; that stands for `/`.
+    /// The path without the query. It is empty for an absolute-form target without a path, which is equivalent to `/`.
     var path = 0..<0
-    /// Behind the first `?`.
+    /// The query after the first `?`.
     var query: Range<Int>?
     /// The authority of an absolute-form target.
     var authority: Range<Int>?
-    /// Whether the scheme beside that authority is https, whose default port is another one than that of http.
+    /// Whether the scheme of that target is https, which has a different default port than http.
     var schemeIsHTTPS = false
-    /// `Host`, checked.
+    /// The value of `Host`, which matches the host grammar.
     var host: Range<Int>?
-    /// `Content-Length`, checked; not yet held against the limit.
+    /// The value of `Content-Length`, not yet compared with the limit.
     var contentLength: Int?
-    /// Whether the body comes in chunks.
+    /// Whether the body uses the chunked transfer coding.
     var isChunked = false
-    /// Whether `Connection` holds `close`.
+    /// Whether `Connection` contains `close`.
     var asksToClose = false
-    /// Whether `Connection` holds `keep-alive`.
+    /// Whether `Connection` contains `keep-alive`.
     var asksToKeep = false
-    /// What `Expect` asks for.
+    /// The value of `Expect`.
     var expectation = Expectation.none
-    /// `Authorization`.
+    /// The `Authorization` field.
     var authorization = Occurrence.absent
-    /// `Content-Type`.
+    /// The `Content-Type` field.
     var contentType = Occurrence.absent
-    /// `Content-Encoding`.
+    /// The `Content-Encoding` field.
     var contentEncoding = Occurrence.absent
-    /// `Idempotency-Key`.
+    /// The `Idempotency-Key` field.
     var idempotencyKey = Occurrence.absent
-    /// For whom a proxy speaks; nil where the peer is none that is believed.
+    /// The forwarding fields; nil if the peer is not a trusted proxy.
     var forwarding: ForwardingFields?
-    /// Which trace the request belongs to; nil where the peer is none that is believed.
+    /// The trace context; nil if the peer is not a trusted proxy.
     var trace: TraceFields?
 
-    /// Nothing yet.
+    /// Creates an empty head.
     ///
-    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
+    /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
     init(trustedProxy source: TrustedProxies.Source? = nil) {
         forwarding = source.map(ForwardingFields.init)
         trace = source.map { _ in TraceFields() }
     }
 
-    /// Whether fields count that say for whom a peer speaks, or to which trace a request belongs.
+    /// Whether forwarding fields and trace fields are read, because the peer is trusted.
     var isTrusted: Bool { forwarding != nil || trace != nil }
 
-    /// How often a field that may be there once is there.
+    /// The occurrences of a field that may occur once.
     enum Occurrence: Equatable {
         case absent
         case single(Range<Int>)
         case repeated
 
-        /// Adds a line. Says whether the place of its value is kept.
+        /// Adds a line. Returns whether the range of its value is stored.
         @discardableResult
         mutating func add(_ value: Range<Int>) -> Bool {
             switch self {
@@ -72,12 +72,12 @@ struct RequestHead {
         }
     }
 
-    /// What `Expect` asks for (RFC 9110, section 10.1.1).
+    /// The expectation of the client (RFC 9110, section 10.1.1).
     enum Expectation {
         case none, continueFirst, unknown
     }
 
-    /// Whether the client wants to send more on the connection (RFC 9112, section 9.3).
+    /// Whether the client keeps the connection open for further requests (RFC 9112, section 9.3).
     var keepsAlive: Bool { !asksToClose && (isVersion11 || asksToKeep) }
 
     /// Whether a body follows.

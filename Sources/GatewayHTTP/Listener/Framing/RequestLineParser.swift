@@ -1,22 +1,25 @@
 internal import GatewayCore
 
-/// Reads `METHOD target HTTP/1.x` (RFC 9112, section 3), after at most two empty lines. Moves over the bytes in order, and over
-/// several at a time only where one by one would come to the same.
+/// An incremental parser for `METHOD target HTTP/1.x` (RFC 9112, section 3), after at most two empty lines. Its result
+/// does not depend on how the bytes are split.
+///
+/// Stages: `start` ↔ `leadingLineFeed` for empty lines; `start` → `method` → `target` → `version` → `lineFeed`, which
+/// completes the line.
 struct RequestLineParser {
     private enum Stage {
         case start, leadingLineFeed, method, target, version, lineFeed
     }
 
-    /// The most empty lines before a request line (RFC 9112, section 2.2, asks for "at least one").
+    /// The maximum number of empty lines before a request line (RFC 9112, section 2.2, recommends at least one).
     private static let leadingLines = 2
-    // `HTTP/1.`, one byte in eight bits from the top: what is compared by each byte of each request is no array.
+    // `HTTP/1.` in the upper seven bytes. An integer is cheaper here than an array, because each request compares it.
     private static let versionPrefix: UInt64 = 0x4854_5450_2F31_2E00
     private static let version11 = versionPrefix | UInt64(UInt8(ascii: "1"))
     private static let versionPrefixLength = 7
 
-    /// The next byte to look at.
+    /// The position of the next byte to parse.
     private(set) var index = 0
-    /// Whether a byte of the request line itself has been seen.
+    /// Whether a byte of the request line itself was parsed.
     var hasBegun: Bool { stage != .start && stage != .leadingLineFeed }
     private var stage = Stage.start
     private var leading = 0
@@ -25,7 +28,7 @@ struct RequestLineParser {
     private var target = 0..<0
     private var questionMark: Int?
 
-    /// Reads on; true when the line is complete and its meaning in `head`.
+    /// Parses further bytes. Returns true when the line is complete and its contents are stored in `head`.
     mutating func advance(
         over bytes: borrowing Span<UInt8>, limit: Int, into head: inout RequestHead
     ) throws(FramingError) -> Bool {
@@ -46,13 +49,13 @@ struct RequestLineParser {
                 if byte == .space {
                     try endMethod(bytes, into: &head)
                 } else if !byte.isTokenByte {
-                    throw .malformed("a method that is no token")
+                    throw .malformed("a method that is not a token")
                 }
             case .target:
                 if skip(bytes, limit, while: \.isPlainInTarget) { continue }
                 try takeTarget(byte, bytes, into: &head)
             case .version:
-                // Nearly always it is there as a whole, and is 1.1.
+                // The fast path: the complete version has arrived and is HTTP/1.1.
                 if index == mark, bytes.count - index >= 8, index + 8 - lineStart <= limit,
                     bytes.eight(from: index) == Self.version11
                 {
@@ -71,7 +74,7 @@ struct RequestLineParser {
         return false
     }
 
-    // Moves over the bytes that mean nothing more than that they are there, those up to the limit of the line; whether there was one.
+    // Skips bytes that need no action, up to the length limit of the line. Returns whether any byte was skipped.
     @inline(__always)
     private mutating func skip(
         _ bytes: borrowing Span<UInt8>, _ limit: Int, while isPlain: (UInt8) -> Bool
@@ -83,7 +86,7 @@ struct RequestLineParser {
         return place > index
     }
 
-    // The line's own CR and LF do not count.
+    // The CR and LF at the end do not count towards the length limit.
     private func isEnding(_ byte: UInt8) -> Bool {
         byte == .carriageReturn && stage == .version || byte == .lineFeed && stage == .lineFeed
     }
@@ -121,7 +124,7 @@ struct RequestLineParser {
         } else if byte == UInt8(ascii: "?") {
             questionMark = questionMark ?? index
         } else if !byte.isVisible || byte == UInt8(ascii: "#") {
-            throw .malformed("a byte in the target that no target may hold")
+            throw .malformed("an invalid byte in the target")
         }
     }
 

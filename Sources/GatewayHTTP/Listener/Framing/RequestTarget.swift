@@ -1,10 +1,11 @@
 internal import GatewayCore
 
-/// The request target (RFC 9112, section 3.2): origin-form, or absolute-form reduced to it.
+/// The parser for the request target (RFC 9112, section 3.2). It accepts the origin form and the absolute form.
 ///
-/// Authority-form and `*` belong to methods that the gateway does not have.
+/// The authority form and `*` belong to methods that the gateway does not support.
 enum RequestTarget {
-    /// Puts path, query and authority into `head`; all bytes of the target are visible ASCII already.
+    /// Stores path, query and authority in `head`. The caller has checked that all bytes of the target are visible
+    /// ASCII.
     static func read(
         _ target: Range<Int>, questionMark: Int?, in bytes: borrowing Span<UInt8>, into head: inout RequestHead
     ) throws(FramingError) {
@@ -18,9 +19,9 @@ enum RequestTarget {
         let authorityStart = try schemeEnd(target, in: bytes, into: &head)
         var authorityEnd = authorityStart
         while authorityEnd < pathEnd, bytes[authorityEnd] != UInt8(ascii: "/") { authorityEnd += 1 }
-        // User information has no place here (RFC 9110, section 4.2.4) and is no byte of a host.
+        // User information is not allowed (RFC 9110, section 4.2.4). The host grammar rejects it.
         guard HostGrammar.matches(authorityStart..<authorityEnd, in: bytes) else {
-            throw .malformed("an absolute target without a proper authority")
+            throw .malformed("an absolute target without a valid authority")
         }
         head.authority = authorityStart..<authorityEnd
         head.path = authorityEnd..<pathEnd

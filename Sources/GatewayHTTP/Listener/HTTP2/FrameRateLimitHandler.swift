@@ -1,15 +1,15 @@
 internal import NIOCore
 
-/// The first handler of an HTTP/2 connection: counts each frame before it is handled, passes on a bounded number of them a turn, and
-/// closes the connection where a frame is not completed in time.
+/// The first channel handler of an HTTP/2 connection. It applies the frame rate limit, passes on a bounded number of
+/// frames in each turn, and closes the connection if a frame is not completed in time.
 ///
-/// Loop-bound. While frames wait for the connection's turn, the socket is not read, and the end of the input waits behind them.
+/// Loop-bound. While frames wait for the next turn, the socket is not read, and the end of the input is held back too.
 final class FrameRateLimitHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
 
-    /// Fired once where the client has cost too much; no byte of it is passed on after that.
+    /// The event fired once when the allowance is exhausted. No byte is passed on after it.
     struct Exhausted {}
 
     private let loop: any EventLoop
@@ -22,9 +22,9 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
     private let held = PendingBytes()
     private var isPassingOn = false
     private var context: ChannelHandlerContext?
-    /// Whether it is in the queue of the scheduler.
+    /// Whether the connection is in the queue of the scheduler.
     private var isQueued = false
-    /// Bytes that the scheduler counts as waiting.
+    /// The number of bytes that the scheduler counts as waiting.
     private var waitingBytes = 0
     private var holdsRead = false
     private var holdsEndOfInput = false
@@ -37,16 +37,16 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         meter = FrameRateLimiter(now: loop.now)
     }
 
-    /// The memory that a frame takes which is not complete, or a head: its buffer may be twice as large.
+    /// The memory of an incomplete frame or header block, in bytes: twice its size, because a buffer may be that large.
     var heldBytes: Int { 2 * meter.pending }
 
-    /// Whether frames wait for the connection's turn.
+    /// Whether frames wait for the connection's next turn.
     var hasWaitingFrames: Bool { held.bytes.readableBytes > 0 }
 
-    /// A call was answered.
+    /// Refunds a part of the allowance after a completed call.
     func served() { meter.served() }
 
-    /// A request was none. Says whether the connection may go on.
+    /// Charges an invalid request. Returns whether the connection may continue.
     func charge() -> Bool { meter.charge(now: loop.now) }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -62,8 +62,8 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    // A write that fails behind this handler has NIO read the rest of the socket before it returns: such bytes wait for their turn,
-    // since the frames' own handler is in the middle of those before.
+    // If a write fails in a later handler, NIO reads the rest of the socket before the write returns. Such bytes wait
+    // for the next turn, because the HTTP/2 library is still processing the bytes before them.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         held.append(unwrapInboundIn(data))
         if isPassingOn { return }
@@ -82,12 +82,12 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Handles frames that have waited. Called by the scheduler.
+    /// Passes on frames that have waited. Called by the scheduler.
     func takeTurn(frames: Int) {
         isQueued = false
         passOn(frames: frames)
         guard !isQueued, let context else { return }
-        // A turn is to the handlers behind what a read of the socket is.
+        // For the later handlers, a turn is equivalent to a read from the socket.
         context.fireChannelReadComplete()
         if holdsEndOfInput {
             holdsEndOfInput = false
@@ -121,7 +121,7 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
             context.fireUserInboundEventTriggered(Exhausted())
             return
         }
-        // Bytes that come meanwhile do not put the deadline off; what is complete has met it.
+        // Further bytes of the same frame do not postpone the deadline; only a completed frame does.
         let waitsFor = meter.isWithinHeadOrControl ? meter.completed : nil
         if waitsFor != awaited {
             awaited = waitsFor

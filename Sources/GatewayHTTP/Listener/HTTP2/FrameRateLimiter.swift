@@ -1,39 +1,44 @@
 internal import NIOCore
 
-/// Reads the headers of a client's frames (RFC 9113, section 4.1) ahead of whoever understands them, and says whether the client
-/// costs more than it is worth.
+/// A rate limiter for the frames of one HTTP/2 client. It parses the frame headers (RFC 9113, section 4.1) before the
+/// HTTP/2 library does.
 ///
-/// A value without sockets and clocks. Every frame that brings no request any further takes one from an allowance, which comes
-/// back by and by, and by calls that are answered. It knows nothing of streams: it is the last word where finer limits have none,
-/// such as for WINDOW_UPDATE, frames of unknown types, and DATA in crumbs.
+/// It does not touch sockets or clocks. Every frame that does not advance a request costs one unit of an allowance. The
+/// allowance refills over time and with completed calls. The limiter knows nothing of streams. It catches what the more
+/// specific limits miss: WINDOW_UPDATE frames, frames of unknown types, and DATA frames with very little data.
+///
+/// Stages, each with its successors: `preface` → `header`; `header` → `payload`, or the next `header` after an empty
+/// frame; `payload` → the next `header`.
 struct FrameRateLimiter {
-    /// Frames that may be of no use at once.
+    /// The maximum of the allowance, in frames.
     static let allowance = 200
-    /// How long it takes for all of the allowance to come back.
+    /// The time in which an empty allowance refills completely.
     static let span = TimeAmount.seconds(30)
-    /// What an answered call gives back: window updates and a ping or two belong to it.
-    private static let worthOfCall = 4
-    /// DATA that brings less than this, and not the end, is of no use.
-    private static let crumb = 64
-    /// Bytes of the frames of one head: more than its fields may have when they are decoded.
-    private static let longestHead = 64 * 1024
+    /// The part of the allowance that a completed call refunds. Such a call usually needs some window updates and
+    /// pings.
+    private static let refundPerCall = 4
+    /// The minimum length of a DATA frame that costs nothing, in bytes. The last frame of a stream may be shorter.
+    private static let minimumDataBytes = 64
+    /// The maximum size of the frames of one header block, in bytes. Its decoded fields must be smaller.
+    private static let maximumHeadBytes = 64 * 1024
 
     private static let preface = 24
     private static let frameHeader = 9
 
     private enum Stage {
-        /// Bytes of the preface that are missing yet.
+        /// The client preface, with the number of missing bytes.
         case preface(missing: Int)
-        /// Bytes of a frame's header that are there: as a number, the last nine of them count.
+        /// A frame header, with the number of bytes that have arrived and the values parsed from them.
         case header(bytes: Int, length: UInt32, type: UInt8, flags: UInt8)
-        /// Bytes of a frame that are missing yet.
+        /// A frame payload, with the number of missing bytes.
         case payload(missing: Int, isData: Bool)
     }
 
-    /// How many frames but DATA, and heads, were completed.
+    /// The number of completed frames other than DATA, where a header block counts as one.
     private(set) var completed = 0
 
-    /// Bytes of a frame but DATA, or of the frames of one head, that are there and not complete: they are kept.
+    /// The bytes that the HTTP/2 library buffers for an incomplete frame other than DATA, or for an incomplete header
+    /// block.
     private(set) var pending = 0
 
     private var stage = Stage.preface(missing: FrameRateLimiter.preface)
@@ -46,7 +51,7 @@ struct FrameRateLimiter {
         refilled = now
     }
 
-    /// Whether something has begun that is to be completed in the time of a head: a frame but DATA, or the fields of a request.
+    /// Whether a frame other than DATA, or a header block, is incomplete. Both have the deadline of a request head.
     var isWithinHeadOrControl: Bool {
         if isWithinHead { return true }
         switch stage {
@@ -56,8 +61,8 @@ struct FrameRateLimiter {
         }
     }
 
-    /// Reads bytes up to the end of so many frames, and takes these frames off the number. Returns how many bytes it has read, or nil
-    /// where the client has cost too much.
+    /// Parses bytes up to the end of at most `frames` frames, and subtracts the parsed frames from `frames`. Returns
+    /// the number of parsed bytes, or nil if the allowance is exhausted.
     mutating func process(_ bytes: ByteBufferView, frames: inout Int, now: NIODeadline) -> Int? {
         var isWithinAllowance = true
         var index = bytes.startIndex
@@ -75,7 +80,7 @@ struct FrameRateLimiter {
                     completed += 1
                     pending = 0
                 }
-                if pending > Self.longestHead { isWithinAllowance = false }
+                if pending > Self.maximumHeadBytes { isWithinAllowance = false }
                 if count == missing { frames -= 1 }
                 stage = count == missing ? Self.nextHeader : .payload(missing: missing - count, isData: isData)
             case .header(let have, var length, var type, var flags):
@@ -94,13 +99,13 @@ struct FrameRateLimiter {
                 let isData = type == FrameType.data
                 if length == 0 { frames -= 1 }
                 stage = length == 0 ? Self.nextHeader : .payload(missing: Int(length), isData: isData)
-                if !judge(type, flags: flags, length: length, now: now) { isWithinAllowance = false }
+                if !evaluate(type, flags: flags, length: length, now: now) { isWithinAllowance = false }
             }
         }
         return isWithinAllowance ? index - bytes.startIndex : nil
     }
 
-    /// A fault of the client's that no frame shows: a request that is none.
+    /// Charges one unit for an invalid request. Returns false if the allowance is exhausted.
     mutating func charge(now: NIODeadline) -> Bool {
         refill(now)
         guard left > 0 else { return false }
@@ -108,8 +113,8 @@ struct FrameRateLimiter {
         return true
     }
 
-    /// A call was answered.
-    mutating func served() { left = min(Self.allowance, left + Self.worthOfCall) }
+    /// Refunds a part of the allowance after a completed call.
+    mutating func served() { left = min(Self.allowance, left + Self.refundPerCall) }
 
     private static let nextHeader = Stage.header(bytes: 0, length: 0, type: 0, flags: 0)
 
@@ -119,11 +124,11 @@ struct FrameRateLimiter {
         static let continuation: UInt8 = 9
     }
 
-    private mutating func judge(_ type: UInt8, flags: UInt8, length: UInt32, now: NIODeadline) -> Bool {
+    private mutating func evaluate(_ type: UInt8, flags: UInt8, length: UInt32, now: NIODeadline) -> Bool {
         let (endStream, endHeaders) = (flags & 0x1 != 0, flags & 0x4 != 0)
         switch type {
         case FrameType.data:
-            if endStream || length >= Self.crumb { return true }
+            if endStream || length >= Self.minimumDataBytes { return true }
         case FrameType.headers:
             isWithinHead = !endHeaders
             return true

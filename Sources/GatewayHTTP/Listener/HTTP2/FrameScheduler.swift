@@ -1,21 +1,20 @@
 internal import NIOCore
 
-/// Shares the time of an event loop among its HTTP/2 connections.
+/// A scheduler that shares the time of an event loop fairly among its HTTP/2 connections. Loop-bound.
 ///
-/// A few KiB can hold a hundred requests, and one tick of the loop reads from all sockets that have something. Without a bound, every
-/// other call of the loop would wait until all of these requests were handled. So a connection handles a few frames a turn, and all
-/// connections together handle a bounded number of frames a tick. What is left waits in its connection, whose socket is not read
-/// meanwhile, and connections take turns in the order in which they began to wait.
-///
-/// Loop-bound.
+/// A few KiB can contain a hundred requests, and one tick of the loop reads from every readable socket. Without a
+/// bound, all other calls of the loop would wait until these requests were processed. A connection therefore processes
+/// a few frames in each turn, and all connections together process a bounded number of frames in each tick. The
+/// remaining bytes wait in their connection, whose socket is not read in the meantime. Connections take turns in the
+/// order in which they began to wait.
 final class FrameScheduler {
-    /// Frames of one connection in one turn.
+    /// The maximum number of frames of one connection in one turn.
     static let framesPerTurn = 16
-    /// Frames of all connections in one tick of the loop.
+    /// The maximum number of frames of all connections in one tick.
     static let framesPerTick = 128
-    /// Bytes that may wait on one loop. Beyond that, connections handle at once what they receive.
+    /// The maximum number of waiting bytes on one loop. Above it, connections process input at once.
     static let waitingBytesLimit = 8 << 20
-    /// How long the loop attends to everything else, where more frames wait than belong to one tick.
+    /// The time for other work of the loop after a tick that has used up its frames.
     static let pause = TimeAmount.microseconds(100)
 
     private let eventLoop: any EventLoop
@@ -25,16 +24,16 @@ final class FrameScheduler {
     private var framesLeft = FrameScheduler.framesPerTick
     private var waiting = CircularBuffer<FrameRateLimitHandler>()
     private var isScheduled = false
-    /// Bytes that wait in connections.
+    /// The number of bytes that wait in the connections.
     private(set) var waitingBytes = 0
 
-    /// - Parameter tick: Counts the ticks of the loop. If it is nil, each read of a socket counts as a tick.
+    /// - Parameter tick: The tick counter of the loop. Without it, each read from a socket counts as a tick.
     init(on eventLoop: any EventLoop, tick: EventLoopTick?) {
         self.eventLoop = eventLoop
         self.tick = tick
     }
 
-    /// Returns how many frames a connection may handle that has just received something; none where it is to wait.
+    /// Returns the number of frames that a connection may process after it has received bytes; 0 makes it wait.
     func framesForArrival() -> Int {
         if waitingBytes >= Self.waitingBytesLimit { return .max }
         guard waiting.isEmpty else { return 0 }
@@ -42,13 +41,13 @@ final class FrameScheduler {
         return min(Self.framesPerTurn, framesLeft)
     }
 
-    /// Counts frames that a connection has handled.
+    /// Subtracts processed frames from those left in the tick.
     func handled(frames: Int) { framesLeft = max(0, framesLeft - frames) }
 
-    /// Counts bytes that begin to wait, or, below zero, wait no longer.
+    /// Adds to the number of waiting bytes. A negative number subtracts.
     func addWaiting(bytes: Int) { waitingBytes += bytes }
 
-    /// Has the connection take its turn after those that wait already.
+    /// Appends the connection to the queue.
     func enqueue(_ connection: FrameRateLimitHandler) {
         waiting.append(connection)
         schedule()
@@ -63,7 +62,7 @@ final class FrameScheduler {
     private func schedule() {
         if isScheduled || waiting.isEmpty { return }
         isScheduled = true
-        // Tasks of the loop run after its sockets were read, and those that they submit run before the sockets are read again.
+        // Tasks of the loop run after its sockets were read. Tasks that they submit run before the next read.
         if framesLeft > 0 {
             eventLoop.assumeIsolated().execute { self.serveWaiting(afterPause: false) }
         } else {

@@ -3,31 +3,31 @@ internal import NIOCore
 internal import NIOHTTP2
 
 extension HTTP2ConnectionHandler {
-    /// Has the streams that are open be the last; of a connection that has had none, the first that comes.
+    /// Makes the open streams the last ones. On a connection without any stream so far, the first one becomes the last.
     func announceEnd() {
-        if lastStream == .rootStream { endsAfterFirst = true } else { drain() }
+        if lastStream == .rootStream { drainsAfterFirstStream = true } else { drain() }
     }
 
-    /// Ends the connection after the streams that are open. What the client opens before it knows is refused, and was not looked
-    /// at: it may be sent again elsewhere (RFC 9113, section 6.8).
+    /// Sends GOAWAY and closes the connection after the open streams. Streams that the client opens before it reads
+    /// GOAWAY are not processed, so the client may repeat their requests elsewhere (RFC 9113, section 6.8).
     func drain() {
         guard phase == .open else { return }
         phase = .draining
         send(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: nil))
         context?.flush()
-        if streams.isEmpty { hangUp() }
+        if streams.isEmpty { closeOutput() }
     }
 
-    /// Everything was answered. Our side closes first: a close with unread bytes would cost the client the last answers.
-    func hangUp() {
+    /// Closes the output after the last response. Closing a socket with unread bytes would lose the last responses.
+    func closeOutput() {
         guard phase != .closing, let context else { return }
         phase = .closing
         idleUntil = loop.eventLoop.now + loop.configuration.deadlines.linger
-        wake(by: idleUntil)
+        scheduleWakeUp(by: idleUntil)
         context.close(mode: .output, promise: nil)
     }
 
-    /// Ends the connection at once, and says why.
+    /// Sends GOAWAY with the error code and closes the connection at once.
     func end(_ code: HTTP2ErrorCode) {
         guard phase != .closing else { return }
         send(.goAway(lastStreamID: lastStream, errorCode: code, opaqueData: nil))
@@ -42,17 +42,17 @@ extension HTTP2ConnectionHandler {
         channel?.closeWithoutWaiting()
     }
 
-    /// Says whether the connection may be closed for another.
+    /// Updates whether the connection may be closed for another.
     func updateIdleEntry() {
-        if phase == .open, streams.isEmpty, callsUnderWay == 0 {
+        if phase == .open, streams.isEmpty, callsInProgress == 0 {
             idleEntry?.markIdle(wasUsed: lastStream != .rootStream)
         } else {
             idleEntry?.markBusy()
         }
     }
 
-    /// Has the timer run for the deadline, unless it does so for an earlier one already.
-    func wake(by deadline: NIODeadline?) {
+    /// Sets the timer to the deadline, unless it is set to an earlier one.
+    func scheduleWakeUp(by deadline: NIODeadline?) {
         guard let deadline, deadline < wakeUp ?? .distantFuture else { return }
         wakeUp = deadline
         timer.set(deadline)
@@ -66,16 +66,16 @@ extension HTTP2ConnectionHandler {
         if isOver(idleUntil) { return phase == .closing ? cut() : end(.noError) }
         for (id, stream) in streams.overdue(now) {
             if case .receiving(let request) = stream.state {
-                let fault = FramingError(code: .requestTimeout, detail: "the body did not come in time")
+                let fault = FramingError(code: .requestTimeout, detail: "the body did not arrive in time")
                 reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
             } else {
-                // Its answer waits for a window that the client never opened.
+                // The response waits for flow control because the client never enlarged the window.
                 send(.rstStream(.cancel), on: id)
                 context?.flush()
             }
         }
-        for deadline in [idleUntil, stuckUntil] { wake(by: deadline) }
-        for stream in streams.values { wake(by: stream.deadline) }
+        for deadline in [idleUntil, stuckUntil] { scheduleWakeUp(by: deadline) }
+        for stream in streams.values { scheduleWakeUp(by: stream.deadline) }
         keepWithinMemory()
     }
 }

@@ -5,13 +5,13 @@ internal import NIOHPACK
 internal import NIOHTTP2
 
 extension HTTP2ConnectionHandler {
-    /// Fields of a stream: a new request, or the trailers of one that is on its way.
+    /// Processes the fields of a stream: a new request, or the trailers of an incomplete one.
     func received(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
         if streams[id] != nil { return receivedTrailers(payload, on: id) }
         lastStream = max(lastStream, id)
-        defer { if endsAfterFirst { drain() } }
-        // Streams that are reset at once leave their calls behind.
-        guard callsUnderWay < HTTP2Limits.streams else {
+        defer { if drainsAfterFirstStream { drain() } }
+        // The limit on concurrent streams does not cover calls whose streams the client has reset.
+        guard callsInProgress < HTTP2Limits.streams else {
             send(.rstStream(.refusedStream), on: id)
             context?.flush()
             return charge()
@@ -25,7 +25,7 @@ extension HTTP2ConnectionHandler {
             if payload.endStream { return requestIsComplete(id) }
             let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
             streams[id]?.deadline = deadline
-            wake(by: deadline)
+            scheduleWakeUp(by: deadline)
             if request.head.expectation == .continueFirst {
                 send(.headers(.init(headers: [":status": "100"])), on: id)
                 context?.flush()
@@ -36,7 +36,8 @@ extension HTTP2ConnectionHandler {
         }
     }
 
-    /// Trailers, which say nothing that is used. What is malformed in them makes the request malformed (RFC 9113, section 8.1.1).
+    /// Processes trailers, whose content is ignored. Malformed trailers make the request malformed (RFC 9113, section
+    /// 8.1.1).
     private func receivedTrailers(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
         guard case .receiving(let request)? = streams[id]?.state else { return }
         do throws(FramingError) {
@@ -47,7 +48,7 @@ extension HTTP2ConnectionHandler {
         }
     }
 
-    /// A piece of a body.
+    /// Processes a DATA frame.
     func received(_ payload: HTTP2Frame.FramePayload.Data, on id: HTTP2StreamID) {
         guard case .receiving(let request)? = streams[id]?.state,
             case .byteBuffer(let piece) = payload.data
@@ -60,20 +61,20 @@ extension HTTP2ConnectionHandler {
         if payload.endStream { requestIsComplete(id) }
     }
 
-    /// The stream has ended, by both sides or by a reset of one of them.
+    /// Removes a stream that both sides have closed or that was reset.
     func closed(_ id: HTTP2StreamID) {
         guard let stream = streams[id] else { return }
         streams[id] = nil
-        stream.clientHasLeft()
+        stream.signalDisconnect()
         guard streams.isEmpty else { return }
-        if phase == .draining { return hangUp() }
+        if phase == .draining { return closeOutput() }
         idleUntil = loop.eventLoop.now + loop.idleTime
-        wake(by: idleUntil)
+        scheduleWakeUp(by: idleUntil)
         updateIdleEntry()
     }
 
-    /// Gives the client back what it has used of the connection's window; a body fits into that of its stream.
-    func widenWindow(_ event: NIOHTTP2WindowUpdatedEvent) {
+    /// Restores the connection's flow-control window. A stream's window holds a complete body and needs no update.
+    func restoreWindow(_ event: NIOHTTP2WindowUpdatedEvent) {
         guard event.streamID == .rootStream, phase != .closing, let size = event.inboundWindowSize,
             size < HTTP2Limits.window / 2
         else { return }
@@ -81,8 +82,9 @@ extension HTTP2ConnectionHandler {
         context?.flush()
     }
 
-    /// Refuses incomplete requests, the newest first, until what the client holds is no more than it may hold; ends the connection
-    /// where that is not enough. Asked when all of what has arrived was looked at: a request that came at once counts for nothing.
+    /// Enforces the memory limit. It rejects incomplete requests, the newest first, and closes the connection if that
+    /// is not enough. Call it after all received bytes were processed, so that requests that arrived completely are not
+    /// counted.
     func keepWithinMemory() {
         while phase != .closing, let fault = memory.set(streams.heldBytes + meter.heldBytes).fault {
             guard let (id, request) = streams.newestIncomplete else { return end(.enhanceYourCalm) }
@@ -95,7 +97,7 @@ extension HTTP2ConnectionHandler {
         let clientDisconnect = ClientDisconnect()
         streams[id] = HTTP2Stream(state: .serving(clientDisconnect, omitsBody: request.head.isHead))
         let framed = FramedRequest(head: request.head, headBytes: request.bytes, body: request.body)
-        callsUnderWay += 1
+        callsInProgress += 1
         if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
         loop.waiting.enqueue(
             AdmissionQueue.Call(
@@ -103,7 +105,7 @@ extension HTTP2ConnectionHandler {
                 begin: { self.begin(framed, on: id, clientDisconnect) },
                 reject: {
                     let callID = self.loop.ids.next()
-                    self.respond(self.loop.answerToOneTooMany(callID), id: callID, on: id)
+                    self.respond(self.loop.overloadResponse(callID), id: callID, on: id)
                 }))
     }
 
@@ -126,15 +128,15 @@ extension HTTP2ConnectionHandler {
     }
 
     private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
-        callsUnderWay -= 1
-        // The streams of these calls may have been reset before.
-        if callsUnderWay == 0, streams.isEmpty { updateIdleEntry() }
+        callsInProgress -= 1
+        // The streams of these calls may have been reset earlier.
+        if callsInProgress == 0, streams.isEmpty { updateIdleEntry() }
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
         write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
     }
 
-    /// The one answer to what is no request; the stream ends after it.
+    /// Sends the response to an invalid request and closes its stream.
     func reject(_ fault: FramingError, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool) {
         let id = loop.ids.next()
         let response = loop.serving.reject(Rejection(fault), id: id)
@@ -145,7 +147,8 @@ extension HTTP2ConnectionHandler {
         }
         write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
-        // RFC 9113, section 8.1: what is left of the request is of no use. A reset takes along what was not flushed before it.
+        // The rest of the request is not needed (RFC 9113, section 8.1). A reset discards frames that were not flushed
+        // before.
         if !isComplete {
             send(.rstStream(.noError), on: stream)
             context?.flush()
@@ -163,8 +166,8 @@ extension HTTP2ConnectionHandler {
             let body = context.channel.allocator.buffer(bytes: response.body)
             send(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream)
         }
-        // Nearly always the client has taken it by now.
-        if streams[stream] != nil { wake(by: deadline) }
+        // Usually the client has received the response by now.
+        if streams[stream] != nil { scheduleWakeUp(by: deadline) }
     }
 
     private func charge() {

@@ -3,20 +3,22 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOHTTP2
 
-/// The last handler of a client connection of HTTP/2: frames become requests, calls and answers.
+/// The last channel handler of an HTTP/2 client connection. It converts frames to requests, starts the calls, and
+/// writes their responses.
 ///
-/// Loop-bound. Streams are independent: a fault of one is answered on it, and ends it alone. A call owns its handler until it is
-/// answered, as with HTTP/1.1; that its stream was reset ends its wait for a login, and never what was recorded.
+/// Loop-bound. Streams are independent: a stream error gets a response on its stream and ends only that stream. A call
+/// keeps its handler alive until it completes, as in HTTP/1.1. A stream reset cancels a login in progress but never a
+/// recorded call.
 final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = Never
     typealias OutboundOut = HTTP2Frame
 
-    /// How the connection as a whole stands.
+    /// The state of the connection. `open` → `draining` → `closing`; `open` → `closing`.
     enum Phase {
-        /// Streams may be opened.
+        /// New streams are accepted.
         case open
-        /// No further stream is taken.
+        /// No further stream is accepted; open streams continue.
         case draining
         /// Nothing more is written.
         case closing
@@ -28,24 +30,24 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     let opened: NIODeadline
     let timer: DeadlineTimer
     let allowsCredentials: Bool
-    /// By what the peer is believed; nil where it is not.
+    /// The source of client addresses if the peer is a trusted proxy; nil if it is not.
     let source: TrustedProxies.Source?
     var phase = Phase.open
     var streams = HTTP2Streams()
-    /// What the client holds of the memory for incomplete requests.
+    /// The memory that counts towards the client's limit.
     var memory: RequestMemory.Account
     var lastStream = HTTP2StreamID.rootStream
-    /// Whether the first stream is the last one, too.
-    var endsAfterFirst = false
-    /// Calls that are not answered, those of streams that were reset included.
-    var callsUnderWay = 0
+    /// Whether the first stream is also the last one.
+    var drainsAfterFirstStream = false
+    /// The number of incomplete calls, including those of reset streams.
+    var callsInProgress = 0
     var idleEntry: IdleConnections.Entry?
     var context: ChannelHandlerContext?
-    /// What the timer runs for.
+    /// The time that the timer is set to.
     var wakeUp: NIODeadline?
-    /// When the client must have begun a stream, where it has none.
+    /// The deadline for a new stream while there is none.
     var idleUntil: NIODeadline?
-    /// When the client must have read something, where it reads nothing.
+    /// The deadline for reading while the client does not read.
     var stuckUntil: NIODeadline?
     private var holdsRead = false
     private var sentGoAway = false
@@ -75,7 +77,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         updateIdleEntry()
         loop.join(self)
         idleUntil = opened + loop.configuration.deadlines.head
-        wake(by: idleUntil)
+        scheduleWakeUp(by: idleUntil)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -91,7 +93,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         switch frame.payload {
         case .headers(let payload): received(payload, on: frame.streamID)
         case .data(let payload): received(payload, on: frame.streamID)
-        // What these mean is between the client and the frames' own handler.
+        // The HTTP/2 library processes these frames.
         case .ping, .settings, .windowUpdate, .priority, .rstStream, .goAway, .pushPromise, .alternativeService,
             .origin:
             break
@@ -99,7 +101,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // The rest of a request may be among the frames that wait.
+        // The waiting frames may contain the rest of a request.
         if !meter.hasWaitingFrames { keepWithinMemory() }
         context.fireChannelReadComplete()
     }
@@ -107,16 +109,16 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case let event as StreamClosedEvent: closed(event.streamID)
-        case let event as NIOHTTP2WindowUpdatedEvent: widenWindow(event)
+        case let event as NIOHTTP2WindowUpdatedEvent: restoreWindow(event)
         case is FrameRateLimitHandler.Exhausted: end(.enhanceYourCalm)
-        // The client will send no more; it may still wait for answers.
+        // The client sends no more but may still wait for responses.
         case let event as ChannelEvent where event == .inputClosed: drain()
         default: break
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    // Faults of a stream end here; one of the connection shows in the GOAWAY that the frames' own handler has written.
+    // Stream errors have been handled here. For a connection error, the HTTP/2 library has written GOAWAY.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case is NIOHTTP2Errors.StreamError: break
@@ -125,7 +127,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         }
     }
 
-    /// Looks for the GOAWAY of the frames' own handler, by which a fault of the connection differs from one of a stream.
+    /// An observer of written frames. A GOAWAY from the HTTP/2 library distinguishes a connection error from a stream
+    /// error.
     struct GoAwayObserver: NIOHTTP2FrameDelegate {
         private let handler: HTTP2ConnectionHandler
 
@@ -143,7 +146,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         stuckUntil = context.channel.isWritable ? nil : loop.eventLoop.now + loop.configuration.deadlines.body
-        wake(by: stuckUntil)
+        scheduleWakeUp(by: stuckUntil)
         if context.channel.isWritable, holdsRead {
             holdsRead = false
             context.read()
@@ -151,7 +154,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         context.fireChannelWritabilityChanged()
     }
 
-    // A client that does not read its answers gets no more of them.
+    // The socket is not read while the client does not read its responses.
     func read(context: ChannelHandlerContext) {
         if context.channel.isWritable { context.read() } else { holdsRead = true }
     }
@@ -170,14 +173,14 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         idleEntry = nil
         let left = streams
         streams = HTTP2Streams()
-        for stream in left.values { stream.clientHasLeft() }
+        for stream in left.values { stream.signalDisconnect() }
         loop.leave(self)
     }
 }
 
 extension HTTP2Stream {
-    /// Nobody waits for the answer any more.
-    func clientHasLeft() {
+    /// Signals that no client waits for the response any more.
+    func signalDisconnect() {
         if case .serving(let clientDisconnect, _) = state { clientDisconnect.announce() }
     }
 }

@@ -1,14 +1,14 @@
 internal import NIOCore
 internal import NIOHTTP2
 
-/// What a connection of HTTP/2 may do before it is closed. All of it is said here; nothing is left to a library's defaults.
+/// The limits of an HTTP/2 connection. They are complete, so that no limit depends on the defaults of a library.
 enum HTTP2Limits {
-    /// Streams at once, and calls of streams that were reset and that still go on.
+    /// The maximum number of concurrent streams, and of calls in progress including those of reset streams.
     static let streams = 100
-    /// Bytes of a stream's, and of the connection's, window: more than a body may have.
+    /// The window size of a stream and of the connection, in bytes. It is larger than a body may be.
     static let window = 65_535
-    /// Of one kind of trouble within `span`: resets, faults of streams, control frames.
-    private static let troubles = 200
+    /// The maximum number of events of one kind within `span`: stream resets, stream errors, control frames.
+    private static let maximumEvents = 200
     private static let span = TimeAmount.seconds(30)
 
     static func connection(
@@ -18,21 +18,22 @@ enum HTTP2Limits {
         configuration.initialSettings = [
             HTTP2Setting(parameter: .maxConcurrentStreams, value: streams),
             HTTP2Setting(parameter: .initialWindowSize, value: window),
-            // What is beyond this ends the connection; what is beyond the limit and within this is answered with 431.
+            // A larger list closes the connection. A list between the limits of a request and this size gets status
+            // 431.
             HTTP2Setting(parameter: .maxHeaderListSize, value: 2 * (limits.headerBlock + limits.requestLine)),
         ]
-        // `HTTP2RequestReader` checks all of what this would, and by its own rules; twice over would double what a client can have
-        // the gateway do by a byte that refers to a long entry of the table.
+        // `HTTP2RequestReader` performs the same checks with its own rules. Checking twice would double the CPU time
+        // that a client can cause with one byte that refers to a long table entry.
         configuration.headerBlockValidation = .disabled
         configuration.contentLengthValidation = .enabled
         configuration.targetWindowSize = window
         configuration.maximumSequentialEmptyDataFrames = 8
         configuration.maximumSequentialContinuationFrames = 8
-        // Frames of the client's that were on their way when a stream was reset.
+        // Frames for a stream may still arrive after the stream was reset.
         configuration.maximumRecentlyResetStreams = streams
-        configuration.maximumBufferedControlFrames = troubles
-        configuration.maximumConnectionGlitches = troubles
-        configuration.controlFrameRateLimit.maximumCount = troubles
+        configuration.maximumBufferedControlFrames = maximumEvents
+        configuration.maximumConnectionGlitches = maximumEvents
+        configuration.controlFrameRateLimit.maximumCount = maximumEvents
         configuration.controlFrameRateLimit.windowLength = span
         return configuration
     }
@@ -40,9 +41,9 @@ enum HTTP2Limits {
     static func stream() -> NIOHTTP2Handler.StreamConfiguration {
         var configuration = NIOHTTP2Handler.StreamConfiguration()
         configuration.targetWindowSize = window
-        configuration.streamResetFrameRateLimit.maximumCount = troubles
+        configuration.streamResetFrameRateLimit.maximumCount = maximumEvents
         configuration.streamResetFrameRateLimit.windowLength = span
-        configuration.streamErrorRateLimit.maximumCount = troubles
+        configuration.streamErrorRateLimit.maximumCount = maximumEvents
         configuration.streamErrorRateLimit.windowLength = span
         return configuration
     }

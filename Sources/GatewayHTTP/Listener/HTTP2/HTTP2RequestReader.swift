@@ -2,15 +2,16 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOHPACK
 
-/// From the fields of a stream to what is kept of a request's head, by the very rules that hold for HTTP/1.1.
+/// A converter from the header fields of an HTTP/2 stream to a `RequestHead`. It applies the same rules as for
+/// HTTP/1.1.
 ///
-/// A value without sockets: what is used of the fields is put side by side into one buffer, in which `RequestHead` has its places.
-/// The bytes of other fields are dropped as soon as they are checked: a client may refer to a long one by a single byte (RFC 7541,
-/// section 6.1), in each stream and several times.
+/// It does not touch sockets. It copies the used values into one buffer, which the ranges of the head refer to. Other
+/// values are dropped after their check, because a client can refer to a long value with one byte (RFC 7541, section
+/// 6.1), several times in each stream.
 struct HTTP2RequestReader {
-    /// The head as places in `bytes`.
+    /// The head, as ranges in `bytes`.
     private(set) var head: RequestHead
-    /// Names and values of the fields that are used, one after the other.
+    /// The values of the used fields.
     private(set) var bytes: ByteBuffer
 
     private var methodLength: Int?
@@ -18,9 +19,9 @@ struct HTTP2RequestReader {
     private var path: Range<Int>?
     private var authority: Range<Int>?
 
-    /// Reads the fields of a request.
+    /// Converts the fields of a request.
     ///
-    /// - Parameter trustedProxy: by what the peer is believed; nil where it is not.
+    /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
     init(
         _ fields: HPACKHeaders, limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil
     ) throws(FramingError) {
@@ -29,8 +30,8 @@ struct HTTP2RequestReader {
         var (count, size) = (0, 0)
         for (name, value, _) in fields {
             if name.utf8.first == .colon {
-                // RFC 9113, section 8.3: pseudo-header fields come first.
-                guard count == 0 else { throw .malformedFields("a pseudo-header field behind others") }
+                // Pseudo-header fields come first (RFC 9113, section 8.3).
+                guard count == 0 else { throw .malformedFields("a pseudo-header field after other fields") }
                 try takePseudo(name, value, limits)
                 continue
             }
@@ -44,7 +45,7 @@ struct HTTP2RequestReader {
         try finish(limits)
     }
 
-    /// Nearly all requests fit.
+    /// The initial capacity of the buffer, in bytes. Nearly all requests fit.
     private static let usualBytes = 1024
 
     private mutating func takePseudo(
@@ -56,7 +57,7 @@ struct HTTP2RequestReader {
         case ":scheme": isNew = !hasScheme
         case ":path": isNew = path == nil
         case ":authority": isNew = authority == nil
-        default: throw .malformedFields("a pseudo-header field that requests do not have")
+        default: throw .malformedFields("an unknown pseudo-header field in a request")
         }
         guard isNew else { throw .malformedFields("a pseudo-header field twice") }
         guard value.utf8.count <= limits.requestLine else {
@@ -76,7 +77,7 @@ struct HTTP2RequestReader {
         case ":path": try takePath(place, bytes.readableBytesUInt8Span)
         default:
             guard HostGrammar.matches(place, in: bytes.readableBytesUInt8Span) else {
-                throw .malformed("an authority that is no host")
+                throw .malformed("an invalid authority")
             }
             authority = place
         }
@@ -85,7 +86,7 @@ struct HTTP2RequestReader {
     private mutating func takeMethod(
         _ method: Range<Int>, _ bytes: borrowing Span<UInt8>
     ) throws(FramingError) {
-        for index in method where !bytes[index].isTokenByte { throw .malformed("a method that is no token") }
+        for index in method where !bytes[index].isTokenByte { throw .malformed("a method that is not a token") }
         try head.process(method: method, in: bytes)
         methodLength = method.count
     }
@@ -101,7 +102,8 @@ struct HTTP2RequestReader {
     }
 
     private mutating func process(_ name: String, _ value: String) throws(FramingError) {
-        // A client refers to a long entry of its table by one byte: each is checked where it lies, and only what is used is copied.
+        // A client can refer to a long table entry with one byte. Values are therefore checked in place and copied only
+        // if used.
         let (field, hasObsoleteText) = try Self.check(name.utf8.span, value.utf8.span)
         guard let field, !field.requiresTrustedProxy || head.isTrusted else { return }
         let start = bytes.writerIndex
@@ -114,15 +116,15 @@ struct HTTP2RequestReader {
 
     private mutating func finish(_ limits: ListenerConfiguration.Limits) throws(FramingError) {
         guard let methodLength, hasScheme, let path else { throw .malformedFields("a pseudo-header field is missing") }
-        // As the line of HTTP/1.1 would be.
+        // The equivalent HTTP/1.1 request line has the same limit.
         guard methodLength + path.count + 10 <= limits.requestLine else {
             throw FramingError(code: .uriTooLong, detail: "the path is too long")
         }
-        // RFC 9113, section 8.3.1: the authority is the host; where both are there, they are the same.
+        // `:authority` takes the place of Host. If both are present, they must be equal (RFC 9113, section 8.3.1).
         if head.host == nil { head.host = authority } else { head.authority = authority }
         let all = bytes
         try head.check(bodyLimit: limits.body, in: all.readableBytesUInt8Span)
-        // What a long field that was dropped has taken is not kept with the request.
+        // Release the memory of long values that were dropped.
         if all.storageCapacity > Self.usualBytes, all.readableBytes * 2 <= all.storageCapacity {
             bytes = ByteBuffer(bytes: all.readableBytesView)
         }
@@ -136,7 +138,7 @@ struct HTTP2RequestReader {
         for index in path {
             let byte = bytes[index]
             guard byte.isVisible, byte != UInt8(ascii: "#") else {
-                throw .malformed("a byte in the target that no target may hold")
+                throw .malformed("an invalid byte in the target")
             }
             if byte == UInt8(ascii: "?"), questionMark == nil { questionMark = index }
         }
@@ -145,27 +147,28 @@ struct HTTP2RequestReader {
         head.query = questionMark.map { $0 + 1..<path.upperBound }
     }
 
-    /// Checks trailers, of which nothing is used: there are no pseudo-header fields in them (RFC 9113, section 8.1).
+    /// Checks trailers, whose content is ignored. Pseudo-header fields are not allowed in them (RFC 9113, section 8.1).
     static func check(trailers: HPACKHeaders) throws(FramingError) {
         for (name, value, _) in trailers { _ = try check(name.utf8.span, value.utf8.span) }
     }
 
-    /// Checks a field by RFC 9113, section 8.2: what names and values may be, and that it is not about the connection, of which
-    /// HTTP/2 has no fields. Returns which field it is, nil for one that is ignored, and whether its value has bytes beyond ASCII.
+    /// Checks the syntax of a field (RFC 9113, section 8.2) and rejects connection-specific fields, which HTTP/2 does
+    /// not have. Returns the known field, or nil for a field that is ignored, and whether the value contains non-ASCII
+    /// bytes.
     private static func check(
         _ name: borrowing Span<UInt8>, _ value: borrowing Span<UInt8>
     ) throws(FramingError) -> (field: RequestField?, hasObsoleteText: Bool) {
         let (wholeName, wholeValue) = (0..<name.count, 0..<value.count)
-        guard name.isLowercaseToken else { throw .malformedFields("a field name that no field may have") }
+        guard name.isLowercaseToken else { throw .malformedFields("an invalid byte in a field name") }
         guard value.trimmed(wholeValue) == wholeValue else { throw .malformedFields("white space around a value") }
         let text = value.fieldText
         guard text != .forbidden else { throw .malformedFields("a control character in a field") }
         for word in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
         where name.reads(word, in: wholeName) {
-            throw .malformedFields("a field about the connection")
+            throw .malformedFields("a connection-specific field")
         }
         if name.reads("te", in: wholeName), !value.reads("trailers", in: wholeValue) {
-            throw .malformedFields("a TE but trailers")
+            throw .malformedFields("a TE other than trailers")
         }
         return (try RequestField.named(wholeName, in: name), text == .beyondASCII)
     }

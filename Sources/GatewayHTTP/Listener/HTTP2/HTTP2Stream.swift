@@ -1,23 +1,30 @@
 internal import Gateway
 internal import NIOCore
 
-/// One stream of a connection: a request on its way in, a call that is served, or an answer on its way out.
+/// One stream of an HTTP/2 connection.
+///
+/// - `receiving`: The body is incomplete. → `serving` when the request is complete; → `answered` after a fault.
+/// - `serving`: The request pipeline processes the request. → `answered` when the response is written.
+/// - `answered`: The response is written but may wait for flow control. The stream is removed when it closes.
+///
+/// A stream that the client resets is removed in any state.
 struct HTTP2Stream {
-    /// How far it has come.
+    /// The state of the stream.
     enum State {
-        /// The head is complete, and the body is not.
+        /// The head is complete, the body is not.
         case receiving(IncompleteRequest)
-        /// The request is with the way of a call.
+        /// The request pipeline processes the request.
         case serving(ClientDisconnect, omitsBody: Bool)
-        /// The answer was written; the stream ends when the client has taken it.
+        /// The response is written. The stream closes when the client has received it.
         case answered
     }
 
     var state: State
-    /// When the client must have come to the next state; nil while it is the gateway's turn.
+    /// The time by which the client must act; nil while the gateway must act.
     var deadline: NIODeadline?
 
-    /// What has come of a request. By reference: a head is large, and a table of streams has many free places.
+    /// The received part of a request. It is a class because a head is large and the table of streams has many free
+    /// slots.
     final class IncompleteRequest {
         let head: RequestHead
         let bytes: ByteBuffer
@@ -28,14 +35,16 @@ struct HTTP2Stream {
             bytes = reader.bytes
         }
 
-        /// The memory that it holds.
+        /// The allocated memory in bytes.
         var heldBytes: Int { bytes.storageCapacity + body.storageCapacity }
     }
 
-    /// What an open stream takes beside its bytes, here and in the frames' own handler: measured as 1.0 to 1.5 KiB.
+    /// The memory of an open stream besides its bytes, in this module and in the HTTP/2 library. Measured: 1.0 to 1.5
+    /// KiB.
     static let overhead = 2048
 
-    /// The memory that the client holds by it, counted generously. Calls that are served are bounded by their number.
+    /// The memory that counts towards the client's limit, in bytes. Calls in progress are limited by their number
+    /// instead.
     var heldBytes: Int {
         switch state {
         case .receiving(let request): Self.overhead + request.heldBytes

@@ -1,15 +1,15 @@
 internal import NIOCore
 internal import NIOHTTP2
 
-/// The streams of one connection that have not ended, and the memory that the client holds by them.
+/// The open streams of one connection and the memory that they hold.
 struct HTTP2Streams {
     private var streams: [HTTP2StreamID: HTTP2Stream] = [:]
-    /// The bytes of incomplete requests and of answers that are on their way, as they are counted by ``RequestMemory``.
+    /// The memory of incomplete requests and of responses in transit, in bytes, as counted by ``RequestMemory``.
     private(set) var heldBytes = 0
 
     var isEmpty: Bool { streams.isEmpty }
     var values: some Sequence<HTTP2Stream> { streams.values }
-    /// Those whose deadline is over.
+    /// Returns the streams whose deadline has passed.
     func overdue(_ now: NIODeadline) -> [(key: HTTP2StreamID, value: HTTP2Stream)] {
         streams.filter { $0.value.deadline.map { $0 <= now } ?? false }.map { ($0.key, $0.value) }
     }
@@ -22,14 +22,14 @@ struct HTTP2Streams {
         }
     }
 
-    /// Adds a piece to the body of a request that is in here.
+    /// Appends data to the body of a request in this table.
     mutating func append(_ piece: ByteBuffer, to request: HTTP2Stream.IncompleteRequest) {
         let before = request.heldBytes
         request.body.writeImmutableBuffer(piece)
         heldBytes += request.heldBytes - before
     }
 
-    /// The request that has begun last of those that are not complete.
+    /// The incomplete request that started last.
     var newestIncomplete: (id: HTTP2StreamID, request: HTTP2Stream.IncompleteRequest)? {
         var newest: (id: HTTP2StreamID, request: HTTP2Stream.IncompleteRequest)?
         for (id, stream) in streams {

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOHPACK
 
 extension ResponseWriter {
-    /// The answer's fields for HTTP/2: the same as for HTTP/1.1, but for those about the connection.
+    /// Returns the header fields of an HTTP/2 response: the same as in HTTP/1.1, without the connection-specific ones.
     mutating func fields(of response: Response, id: CallID) -> HPACKHeaders {
         var fields = HPACKHeaders()
         fields.reserveCapacity(response.fields.count + 5)

@@ -3,20 +3,21 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Returns memory to the system that a peak of clients has left free. The allocator would keep it: what is still in use lies between.
+/// A scheduler that returns free heap memory to the system after a peak of clients. The allocator itself keeps such
+/// memory because allocated blocks lie between the free ones.
 ///
-/// Used from any loop. The work is done on a thread that may block, once for all that ask for it within `pause`.
+/// Any loop may use it. The work runs on a thread pool, once for all requests within `pause`.
 final class HeapTrimmer: Sendable {
-    /// How long to wait for more to become free.
+    /// The delay before a trim, during which more memory can become free.
     private static let pause = TimeAmount.seconds(2)
 
     private let isScheduled = Atomic(false)
     private let trim: @Sendable () -> Void
 
-    /// - Parameter trim: what returns the memory; the allocator's own function unless given.
+    /// - Parameter trim: Returns the memory to the system; the default is the allocator's own function.
     init(_ trim: @escaping @Sendable () -> Void = { notify_gateway_trim_heap() }) { self.trim = trim }
 
-    /// Has the heap trimmed soon.
+    /// Schedules a trim after `pause`, if none is scheduled.
     func schedule() {
         guard !isScheduled.exchange(true, ordering: .relaxed) else { return }
         let loop = MultiThreadedEventLoopGroup.currentEventLoop ?? MultiThreadedEventLoopGroup.singleton.any()
@@ -27,15 +28,15 @@ final class HeapTrimmer: Sendable {
     }
 }
 
-/// Tells when a quantity has fallen far below its last peak.
+/// A detector for a large decrease of a quantity since its last peak.
 struct PeakDetector {
-    /// By how much it has to fall at least; and by a quarter of the peak.
+    /// The minimum decrease. A decrease must also be at least a quarter of the peak.
     let least: Int
     private var peak = 0
 
     init(least: Int) { self.least = least }
 
-    /// Notes where the quantity stands. Says whether it has fallen far; then this is where the next peak begins.
+    /// Records the current level. Returns true after a large decrease, and then starts the next peak at this level.
     mutating func hasFallen(to level: Int) -> Bool {
         peak = max(peak, level)
         guard peak - level >= max(least, peak / 4) else { return false }

@@ -1,46 +1,46 @@
 public import GatewayCore
 internal import Synchronization
 
-/// The memory that clients hold by requests that are not complete, and by answers that they do not take: bounded for all connections
-/// together, since none of it needs a login. Used from any loop.
+/// The memory limit for incomplete requests and unread responses of all connections. It is shared because clients can
+/// use this memory without a login. Any loop may use it.
 ///
-/// Each connection may hold a fixed part of what it leaves free: a 256th, or a 16th for a listed proxy. So what is left shrinks the
-/// slower the less there is, and one connection cannot take it from the others. Where clients hold all that they may, one after the
-/// other, of 64 MiB the first may hold 255 KiB, the thousandth 5 KiB, and exactly the first 1,066 may hold 4 KiB or more. Where others
-/// hold less, more may. A request that arrives whole is not counted, so that a client that sends one usual request is served however
-/// many hold all that they may.
+/// Each connection may hold a fixed fraction of the memory that the other connections leave free: a 256th, or a 16th for a trusted
+/// proxy. The free memory therefore shrinks ever more slowly, and no connection can exhaust it for the others. If connections take
+/// all that they may one after the other, of 64 MiB the first may hold 255 KiB, the thousandth 5 KiB, and exactly the first 1,066 may
+/// hold 4 KiB or more. A request that arrives in one piece is not counted, so a client with a usual request is served even if other
+/// connections hold all that they may.
 public final class RequestMemory: Sendable {
-    /// What a connection may hold: the bytes that are free beside what it holds then, divided by this.
+    /// The divisor of the free memory for one connection.
     enum Share: Int {
-        /// A client of one's own.
+        /// A connection of one client.
         case client = 256
-        /// A listed proxy, whose connection carries the requests of many.
+        /// A connection of a trusted proxy, which carries the requests of many clients.
         case proxy = 16
     }
 
-    /// Whether a connection may hold so much.
+    /// The result of a request for memory.
     enum Admission: Equatable {
         case granted
-        /// It is more than one connection may ever hold.
+        /// The amount is more than one connection may ever hold.
         case tooMuch
-        /// It is more than there is at the moment.
+        /// The amount is more than the connection may hold at the moment.
         case exhausted
     }
 
-    /// Requests that were refused, and connections that were closed, for want of memory.
+    /// The number of requests rejected and connections closed for lack of memory.
     public let refused = Counter()
-    /// Bytes in all.
+    /// The total memory in bytes.
     public let limit: Int
-    /// Bytes that are held.
+    /// The memory in use, in bytes.
     public var bytes: Int { total.load(ordering: .relaxed) }
 
     private let total = Atomic(0)
     private let peak = Atomic(0)
     private let trimmer: HeapTrimmer
-    /// When that much has become free, it is returned to the system.
-    private static let worthTrimming = 8 << 20
+    /// The decrease since the last peak, in bytes, after which the heap is trimmed.
+    private static let trimThreshold = 8 << 20
 
-    /// Nothing is held.
+    /// Creates a limit with no memory in use.
     public convenience init(limit: Int = ListenerConfiguration.Connections().requestMemory) {
         self.init(limit: limit, trimmer: HeapTrimmer())
     }
@@ -50,7 +50,7 @@ public final class RequestMemory: Sendable {
         self.trimmer = trimmer
     }
 
-    /// What one connection holds. Loop-bound: its connection gives everything back at its end, by `set(0)`.
+    /// The memory of one connection. Loop-bound. At its end the connection releases everything with `set(0)`.
     struct Account {
         private let memory: RequestMemory
         private let part: Share
@@ -61,7 +61,8 @@ public final class RequestMemory: Sendable {
             self.part = part
         }
 
-        /// Replaces what the connection holds. Less is always granted; more than it may hold is not counted.
+        /// Replaces the amount that the connection holds, in bytes. A decrease is always granted. An increase that is
+        /// not granted changes nothing.
         mutating func set(_ wanted: Int) -> Admission {
             if wanted == bytes { return .granted }
             let verdict = memory.change(from: bytes, to: wanted, part: part)
@@ -74,7 +75,7 @@ public final class RequestMemory: Sendable {
         let change = new - old
         let all = total.add(change, ordering: .relaxed).newValue
         if change < 0 {
-            if peak.load(ordering: .relaxed) - all >= Self.worthTrimming {
+            if peak.load(ordering: .relaxed) - all >= Self.trimThreshold {
                 peak.store(all, ordering: .relaxed)
                 trimmer.schedule()
             }
@@ -84,21 +85,21 @@ public final class RequestMemory: Sendable {
             total.subtract(change, ordering: .relaxed)
             return new > limit / part.rawValue ? .tooMuch : .exhausted
         }
-        // Two loops may each put down their own: the difference is too small to matter.
+        // Two loops may both store a value here. The resulting error is too small to matter.
         if all > peak.load(ordering: .relaxed) { peak.store(all, ordering: .relaxed) }
         return .granted
     }
 }
 
 extension RequestMemory.Admission {
-    /// What a client is told of it; nil where it is granted.
+    /// The fault for the client; nil if the memory is granted.
     var fault: FramingError? {
         switch self {
         case .granted: nil
         case .tooMuch:
             FramingError(code: .headersTooLarge, detail: "the incomplete requests of the connection are too large")
         case .exhausted:
-            FramingError(code: .overloaded, detail: "incomplete requests hold the memory that there is for them")
+            FramingError(code: .overloaded, detail: "incomplete requests hold all memory that is reserved for them")
         }
     }
 }

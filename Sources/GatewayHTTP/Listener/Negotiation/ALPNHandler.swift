@@ -7,10 +7,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Waits behind TLS for the end of the handshake, has the handler of the protocol that was agreed on (RFC 7301) take the place
-/// behind it, and leaves.
+/// A handler behind TLS that waits for the end of the handshake. It adds the handler of the negotiated protocol
+/// (RFC 7301) behind itself and removes itself.
 ///
-/// Loop-bound. Bytes that arrive while the protocol's handler is put up wait until it is in place.
+/// Loop-bound. Bytes that arrive while the next handler is being added are kept in order.
 final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
@@ -23,7 +23,7 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
         if case .handshakeCompleted(let name)? = event as? TLSUserEvent, let opening {
             self.opening = nil
             acknowledgeImmediately(context)
-            opening.finish(name == "h2" ? .http2 : .http1, isEncrypted: true, station: context) {
+            opening.finish(name == "h2" ? .http2 : .http1, isEncrypted: true, handler: context) {
                 held.passOn(context)
             }
         }
@@ -32,11 +32,11 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { held.append(unwrapInboundIn(data)) }
 
-    /// Has the system acknowledge the client's last flight now.
+    /// Makes the system acknowledge the client's last handshake message at once.
     ///
-    /// With TLS 1.3 the server has nothing to send after it, since BoringSSL keeps session tickets for the first answer. So the
-    /// system would delay the acknowledgement for 40 ms, and Nagle's algorithm on the client's side would hold back the first
-    /// request for as long. Unix sockets do not have the option, and do not need it.
+    /// With TLS 1.3 the server sends nothing after that message, because BoringSSL sends session tickets with the first
+    /// response. The system would delay the acknowledgement by 40 ms, and Nagle's algorithm on the client would delay
+    /// the first request as long. Unix sockets neither have nor need this option.
     private func acknowledgeImmediately(_ context: ChannelHandlerContext) {
         #if os(Linux)
         let quickAcknowledgement = NIOBSDSocket.Option(rawValue: CInt(TCP_QUICKACK))
@@ -44,7 +44,7 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
         #endif
     }
 
-    // A failed handshake has nobody to be told of it but by TLS itself.
+    // The TLS library itself reports a failed handshake to the client.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func channelInactive(context: ChannelHandlerContext) {

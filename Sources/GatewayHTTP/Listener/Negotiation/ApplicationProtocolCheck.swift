@@ -1,30 +1,30 @@
 internal import NIOCore
 
-/// Stands in front of TLS until the client's first message is there, and refuses a client that offers protocols of which none is
-/// spoken here, by the alert `no_application_protocol` (RFC 7301, section 3.2). The TLS library would go on without a protocol.
+/// A handler in front of TLS that rejects a client without a common application protocol. It sends the alert
+/// `no_application_protocol` (RFC 7301, section 3.2), which the TLS library does not do by itself.
 ///
-/// Loop-bound. Everything else is passed on to TLS as it came.
+/// Loop-bound. It passes all other connections on to TLS unchanged and removes itself.
 final class ApplicationProtocolCheck: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let spoken: [String]
+    private let supported: [String]
     private let held = PendingBytes()
     private var isDecided = false
 
-    /// - Parameter spoken: the protocols of the listener.
-    init(spoken: [String]) { self.spoken = spoken }
+    /// - Parameter supported: The protocols that the listener supports.
+    init(supported: [String]) { self.supported = supported }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         held.append(unwrapInboundIn(data))
         if isDecided { return }
-        switch ClientHello.reading(of: held.bytes, spoken: spoken) {
+        switch ClientHello.reading(of: held.bytes, supported: supported) {
         case .incomplete:
             break
         case .noCommonProtocol:
             isDecided = true
             context.writeAndFlush(wrapOutboundOut(ClientHello.noApplicationProtocol), promise: nil)
-            // TLS has not begun: its own handler has nothing to say at the end.
+            // TLS has not started, so its handler has nothing to send on close.
             context.close(promise: nil)
         case .acceptable:
             isDecided = true

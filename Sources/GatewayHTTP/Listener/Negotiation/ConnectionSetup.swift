@@ -2,21 +2,22 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOHTTP2
 
-/// What stands between an accepted connection and its first request where more than plain HTTP/1.1 is spoken: a station after the
-/// other, each a handler that leaves when it knows what it is there for.
+/// The setup of an accepted connection before its first request, for listeners that use more than plain HTTP/1.1. Each
+/// step is a handler that removes itself when it is done.
 ///
 /// ```
-/// ProxyHeaderHandler → ApplicationProtocolCheck, NIOSSLServerHandler, ALPNHandler → ConnectionHandler or HTTP2ConnectionHandler
-///                    → HTTP2PrefaceDetector                                               → the same
+/// ProxyHeaderHandler → ApplicationProtocolCheck, NIOSSLServerHandler, ALPNHandler → ConnectionHandler
+///                    → HTTP2PrefaceDetector                                               or HTTP2ConnectionHandler
 /// ```
 ///
-/// A station that knows what follows it forgets the opening first, and then has the next handler put up: each of these may write,
-/// and a write that fails brings more bytes, the end of the connection, or both, before it returns (``PendingBytes``).
+/// A handler that knows the next step first drops its reference to the opening and then adds the next handler. Adding a
+/// handler may write. A write that fails can deliver more bytes or close the connection before it returns; see
+/// ``PendingBytes``.
 ///
-/// Loop-bound. All of it together has the time that a first byte has; then the connection is cut. It counts into the caps from
-/// the moment it is accepted.
+/// Loop-bound. The complete setup must finish within the deadline of a request head, or the connection is closed. The
+/// connection counts towards the limits from the moment it is accepted.
 final class ConnectionSetup: ListenerConnection {
-    /// What is spoken from here on.
+    /// The application protocol of the connection.
     enum ApplicationProtocol {
         case http1, http2
     }
@@ -37,25 +38,25 @@ final class ConnectionSetup: ListenerConnection {
         self.channel = channel
         self.loop = loop
         self.peer = peer
-        // Whom the PROXY protocol announces is another peer; whose bytes they are that it announces nobody for, nobody knows.
+        // With the PROXY protocol the peer is not yet known. Without a reported client no trust applies.
         source = loop.configuration.trust.source == .proxyProtocol ? nil : loop.trustedProxy(peer)
         opened = loop.eventLoop.now
         timer = DeadlineTimer(on: loop.eventLoop)
     }
 
-    /// Whether connections of the listener need one.
+    /// Returns whether the connections of a listener need this setup.
     static func isNeeded(_ configuration: ListenerConfiguration) -> Bool {
         configuration.tls != nil || configuration.speaksHTTP2 || configuration.trust.source == .proxyProtocol
     }
 
-    /// Puts the first station up.
+    /// Adds the first handler and starts the deadline.
     func start() throws {
         if loop.configuration.trust.source == .proxyProtocol {
             try channel.pipeline.syncOperations.addHandler(ProxyHeaderHandler(opening: self))
         } else {
-            try putUpNext()
+            try addNextHandler()
         }
-        // While the client is slow to open the connection, there is no call that would be lost.
+        // Until the setup is complete, closing the connection loses no call.
         idleEntry = loop.idleEntry(for: self, of: peer)
         idleEntry?.markIdle(wasUsed: false)
         loop.join(self)
@@ -63,10 +64,10 @@ final class ConnectionSetup: ListenerConnection {
         timer.set(opened + loop.configuration.deadlines.head)
     }
 
-    // Whoever carries the requests is told when it joins.
+    // The connection handler receives the announcement when it joins the loop.
     func announceEnd() {}
 
-    // No request has begun.
+    // No request has started.
     func drain() { cut() }
 
     func cut() { channel.close(promise: nil) }
@@ -75,8 +76,8 @@ final class ConnectionSetup: ListenerConnection {
 
     var hasUnsentBytes: Bool { channel.hasUnsentBytes }
 
-    /// The connection is that of the client that a proxy has announced, and counts as one of that client's.
-    func speaks(for header: ProxyHeader, station context: ChannelHandlerContext, passOn: () -> Void) {
+    /// Applies the client that a proxy has reported, and counts the connection for that client.
+    func apply(_ header: ProxyHeader, handler context: ChannelHandlerContext, passOn: () -> Void) {
         isEncrypted = header.isEncrypted
         if let client = header.client {
             guard caps.attribute(to: client) else {
@@ -87,7 +88,7 @@ final class ConnectionSetup: ListenerConnection {
             peer = client
             source = loop.trustedProxy(client)
         }
-        do { try putUpNext() } catch {
+        do { try addNextHandler() } catch {
             end()
             return context.close(promise: nil)
         }
@@ -95,9 +96,10 @@ final class ConnectionSetup: ListenerConnection {
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// Puts the handler of the protocol up behind a station, which passes on what it held back, and leaves.
+    /// Adds the handler of the application protocol behind the current one, passes on the held bytes, and removes the
+    /// current handler.
     func finish(
-        _ applicationProtocol: ApplicationProtocol, isEncrypted: Bool, station context: ChannelHandlerContext,
+        _ applicationProtocol: ApplicationProtocol, isEncrypted: Bool, handler context: ChannelHandlerContext,
         passOn: () -> Void = {}
     ) {
         end()
@@ -114,7 +116,7 @@ final class ConnectionSetup: ListenerConnection {
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// The connection is gone, or carries requests from now on.
+    /// Ends the setup: the connection is closed, or its connection handler has taken over.
     func end() {
         if isOver { return }
         isOver = true
@@ -124,12 +126,12 @@ final class ConnectionSetup: ListenerConnection {
         loop.leave(self)
     }
 
-    private func putUpNext() throws {
+    private func addNextHandler() throws {
         let pipeline = channel.pipeline.syncOperations
         if let tls = loop.configuration.tls {
             let speaksHTTP2 = loop.configuration.speaksHTTP2
             try pipeline.addHandlers([
-                ApplicationProtocolCheck(spoken: ServerTLS.protocols(speaksHTTP2: speaksHTTP2)),
+                ApplicationProtocolCheck(supported: ServerTLS.protocols(speaksHTTP2: speaksHTTP2)),
                 tls.handler(speaksHTTP2: speaksHTTP2), ALPNHandler(opening: self),
             ])
         } else if loop.configuration.speaksHTTP2 {
@@ -140,7 +142,8 @@ final class ConnectionSetup: ListenerConnection {
         }
     }
 
-    /// Whether a proxy has announced the client; it then also says whether the client came encrypted.
+    /// Whether a proxy has reported the client. The proxy then also reports whether the client's connection was
+    /// encrypted.
     private var isProxied: Bool { loop.configuration.trust.source == .proxyProtocol }
 
     private func speakHTTP1(isEncrypted: Bool) throws {

@@ -1,10 +1,10 @@
 internal import NIOCore
 
-/// Finds out from a connection's first bytes in the clear whether they are HTTP/2 with prior knowledge (RFC 9113, section 3.3) or
-/// HTTP/1.1, has the protocol's handler take the place behind it, and leaves.
+/// A handler that detects HTTP/2 with prior knowledge (RFC 9113, section 3.3) on a connection without TLS. It adds the
+/// handler of HTTP/2 or HTTP/1.1 behind itself and removes itself.
 ///
-/// Loop-bound. The first byte that is not the preface's decides, and no byte is lost. The decision is made once: bytes that arrive
-/// while the protocol's handler is put up, or while it is given the first bytes, wait behind those.
+/// Loop-bound. The first byte that differs from the preface selects HTTP/1.1. The decision is made once. Bytes that
+/// arrive while the next handler is being added are kept in order.
 final class HTTP2PrefaceDetector: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -23,7 +23,7 @@ final class HTTP2PrefaceDetector: ChannelInboundHandler, RemovableChannelHandler
         let isPreface = view.elementsEqual(Self.preface.prefix(view.count))
         if isPreface, view.count < Self.preface.count { return }
         self.opening = nil
-        opening.finish(isPreface ? .http2 : .http1, isEncrypted: false, station: context) { held.passOn(context) }
+        opening.finish(isPreface ? .http2 : .http1, isEncrypted: false, handler: context) { held.passOn(context) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {

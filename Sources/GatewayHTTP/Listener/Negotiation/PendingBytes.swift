@@ -1,19 +1,20 @@
 internal import NIOCore
 
-/// The bytes that a handler of the opening holds back until the handler behind it is in place.
+/// A buffer for bytes that a handler holds back until the next handler is in place. Loop-bound.
 ///
-/// Passing bytes on can bring more of them before it returns: the handler behind writes, the write fails, and NIO reads the rest of
-/// the socket within the flush. A handler therefore puts everything that it reads in here, and `passOn` keeps the order. Loop-bound.
+/// Passing bytes on can deliver more bytes before it returns: the next handler writes, the write fails, and NIO reads
+/// the rest of the socket within the flush. A handler therefore appends everything that it reads, and `passOn` keeps
+/// the order.
 final class PendingBytes {
     /// The bytes that were not passed on yet.
     var bytes = ByteBuffer()
 
-    /// Adds bytes behind those that are held.
+    /// Appends bytes.
     func append(_ more: ByteBuffer) {
         if bytes.readableBytes == 0 { bytes = more } else { bytes.writeImmutableBuffer(more) }
     }
 
-    /// Removes so many bytes from the front; not more than there are.
+    /// Removes and returns the first `count` bytes, or all bytes if there are fewer.
     func process(_ count: Int) -> ByteBuffer {
         guard count < bytes.readableBytes, let first = bytes.readSlice(length: count) else {
             defer { bytes = ByteBuffer() }
@@ -22,7 +23,7 @@ final class PendingBytes {
         return first
     }
 
-    /// Passes on what is held, and what comes meanwhile, in order. What a connection that has ended leaves is dropped.
+    /// Passes on all held bytes in order, including those that arrive meanwhile. Drops them if the channel is closed.
     func passOn(_ context: ChannelHandlerContext) {
         while bytes.readableBytes > 0, context.channel.isActive {
             let next = bytes

@@ -1,9 +1,9 @@
 internal import NIOCore
 
-/// Reads the header of the PROXY protocol off a listed proxy's connection, has the next station take the place behind it, and
-/// leaves. What is no header closes the connection: nobody else than the proxy is on it, and a guess would be a spoof.
+/// A handler that reads the PROXY protocol header of a trusted proxy's connection. It adds the next handler behind
+/// itself and removes itself. A malformed header closes the connection, because the client would otherwise be unknown.
 ///
-/// Loop-bound. Bytes that arrive while the next station is put up wait behind those that followed the header.
+/// Loop-bound. Bytes that arrive while the next handler is being added are kept behind those that follow the header.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -25,7 +25,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
             context.close(promise: nil)
         case .header(let header):
             self.opening = nil
-            opening.speaks(for: header, station: context) { held.passOn(context) }
+            opening.apply(header, handler: context) { held.passOn(context) }
         }
     }
 

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A range of IP addresses in CIDR notation (RFC 4632), one address, or the word `unix` for whoever may connect to a Unix socket.
+/// A range of IP addresses in CIDR notation (RFC 4632), a single address, or `unix` for all clients of a Unix socket.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     private enum Members: Sendable, Hashable {
         case v4(UInt32, prefix: Int)
@@ -10,11 +10,11 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     private let members: Members
-    /// The range as it was written.
+    /// The range as written in the configuration.
     public let description: String
 
-    /// Reads `10.0.0.0/8`, `192.0.2.1`, `2001:db8::/32` or `unix`; nil for anything else, and for a range with bits behind its
-    /// prefix, which is a mistake as a rule.
+    /// Parses `10.0.0.0/8`, `192.0.2.1`, `2001:db8::/32` or `unix`. Returns nil for any other text, and for a range
+    /// with bits set after the prefix.
     public init?(_ text: String) {
         description = text
         if text == "unix" {
@@ -38,7 +38,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether the address is in it. An IPv4-mapped address counts as IPv4.
+    /// Returns whether the address is in the range. An IPv4-mapped IPv6 address counts as IPv4.
     func contains(_ address: Peer.Address) -> Bool {
         switch (members, address) {
         case (.v4(let network, let prefix), .v4(let address)):
@@ -66,9 +66,9 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Peer {
-    /// The peer of an IP address in its usual form, without brackets, port or zone; nil for anything else.
+    /// Creates a peer from an IP address without brackets, port or zone; nil for any other text.
     init?(ipAddress text: String) {
-        // The longest form is that of an IPv4-mapped address. The system's function would read no further than to a NUL.
+        // The longest form is an IPv4-mapped IPv6 address. The system's parser would stop at a NUL.
         guard text.utf8.count <= 45, !text.utf8.contains(UInt8(ascii: "%")), !text.utf8.contains(0),
             let address = try? SocketAddress(ipAddress: text, port: 0)
         else { return nil }

@@ -1,21 +1,21 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The fields of a request that say for whom a proxy speaks, as places in the head. Read of listed proxies alone.
+/// The forwarding fields of a request, as ranges in the head. They are read only from trusted proxies.
 struct ForwardingFields {
-    /// What is looked for.
+    /// The kind of field that is read.
     let source: TrustedProxies.Source
-    /// `X-Forwarded-For` or `Forwarded`, in the order of the request.
+    /// The values of `X-Forwarded-For` or `Forwarded`, in the order of the request.
     private var lists: [Range<Int>] = []
     /// The last `X-Forwarded-Proto`.
     private var scheme: Range<Int>?
 
     init(_ source: TrustedProxies.Source) { self.source = source }
 
-    /// The most proxies of one way; beyond them the way is not followed.
+    /// The maximum number of proxies that are followed from right to left.
     private static let maximumHops = 16
 
-    /// Takes the field, if it is one that counts.
+    /// Stores the field if it belongs to `source`.
     mutating func process(_ field: RequestField, _ value: Range<Int>) {
         switch (source, field) {
         case (.xForwardedFor, .xForwardedFor), (.forwarded, .forwarded): lists.append(value)
@@ -24,8 +24,9 @@ struct ForwardingFields {
         }
     }
 
-    /// Who is behind `proxy`: the list is walked from the right, where each proxy has put whom it heard from, as long as that is
-    /// a proxy that is believed too. What a client has put further to the left is never reached.
+    /// Returns the client behind `proxy`. The list is read from the right, where each proxy appends the address of its
+    /// own client, up to the first address that is not a trusted proxy. Values that the client itself sent are further
+    /// to the left and are not reached.
     func origin(behind proxy: Peer, in head: ByteBuffer, trust: TrustedProxies) -> RequestOrigin {
         var origin = RequestOrigin(peer: proxy, isEncrypted: false)
         var walk = ReverseListParser(lists: lists.map { Self.text($0, in: head) })
@@ -54,7 +55,8 @@ struct ForwardingFields {
         }
     }
 
-    /// An address, with a port or without: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80` (RFC 7239, section 6).
+    /// Parses an address with an optional port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80` (RFC
+    /// 7239, section 6).
     private static func peer(_ text: Substring) -> Peer? {
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else { return nil }

@@ -1,32 +1,31 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The header of the PROXY protocol, versions 1 and 2 ("The PROXY protocol", HAProxy, 2.2 and 2.3): for whom a connection was made.
-///
-/// A value without sockets. Looks at the first bytes of a connection, and takes exactly the header's.
+/// The header of the PROXY protocol, version 1 or 2 ("The PROXY protocol", HAProxy, sections 2.1 and 2.2). It reports
+/// the client of a proxied connection.
 struct ProxyHeader: Equatable {
-    /// The client; nil where the proxy speaks for itself, as for a check of its own.
+    /// The client; nil if the proxy opened the connection for itself, for example for a health check.
     var client: Peer?
-    /// Whether the client's connection to the proxy was encrypted, which only version 2 can say.
+    /// Whether the client's connection to the proxy was encrypted. Only version 2 can report this.
     var isEncrypted: Bool
 
-    /// What bytes amount to.
+    /// The result of parsing the first bytes of a connection.
     enum Reading: Equatable {
-        /// Not enough for a header.
+        /// The header is incomplete.
         case incomplete
-        /// A header; its bytes were taken.
+        /// A complete header. Its bytes were consumed.
         case header(ProxyHeader)
-        /// The bytes are no header, or one that is of no use.
+        /// The bytes are not a header, or a header that is not supported.
         case malformed
     }
 
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
     private static let word = Array("PROXY ".utf8)
-    private static let longestLine = 107
-    /// Addresses and further things; far more than proxies send.
+    private static let maximumLineLength = 107
+    /// The maximum length of addresses and extensions in version 2, in bytes. It is well above the usual length.
     private static let maximumBytes = 2048
 
-    /// Reads the header off the front of the bytes.
+    /// Parses the header at the start of the bytes and consumes exactly its bytes.
     static func read(_ bytes: inout ByteBuffer) -> Reading {
         let view = bytes.readableBytesView
         if view.starts(with: signature) { return readBinary(&bytes) }
@@ -36,9 +35,9 @@ struct ProxyHeader: Equatable {
     }
 
     private static func readLine(_ bytes: inout ByteBuffer) -> Reading {
-        let view = bytes.readableBytesView.prefix(longestLine)
+        let view = bytes.readableBytesView.prefix(maximumLineLength)
         guard let end = view.firstIndex(of: .lineFeed) else {
-            return view.count < longestLine ? .incomplete : .malformed
+            return view.count < maximumLineLength ? .incomplete : .malformed
         }
         guard view[view.index(before: end)] == .carriageReturn,
             let line = String(validating: view[..<view.index(before: end)], as: UTF8.self)
@@ -49,7 +48,7 @@ struct ProxyHeader: Equatable {
         guard parts.count == 6, let client = Peer(ipAddress: String(parts[2])), isPort(parts[4]), isPort(parts[5]),
             let target = Peer(ipAddress: String(parts[3]))
         else { return .malformed }
-        // An IPv4-mapped address is written as IPv6, and is IPv4 all the same.
+        // An IPv4-mapped address is written as IPv6, although `Peer` represents it as IPv4.
         let isVersion4 = !parts[2].contains(":") && !parts[3].contains(":")
         let isVersion6 = parts[2].contains(":") && parts[3].contains(":")
         guard parts[1] == "TCP4" && isVersion4 || parts[1] == "TCP6" && isVersion6 else { return .malformed }
@@ -71,9 +70,9 @@ struct ProxyHeader: Equatable {
         guard kind == 0x20 || kind == 0x21, length <= maximumBytes else { return .malformed }
         guard bytes.readableBytes >= signature.count + 4 + Int(length) else { return .incomplete }
         bytes.moveReaderIndex(forwardBy: signature.count + 4)
-        // It is all there.
+        // The slice exists because the length was checked above.
         var rest = bytes.readSlice(length: Int(length)) ?? ByteBuffer()
-        // LOCAL: the proxy's own connection, whatever else the header says.
+        // LOCAL: the proxy opened the connection for itself, and the addresses are ignored.
         if kind == 0x20 { return .header(ProxyHeader(client: nil, isEncrypted: false)) }
         let client: Peer?
         switch family {
@@ -93,14 +92,14 @@ struct ProxyHeader: Equatable {
         case 0x00:
             client = nil
         default:
-            // Nothing but streams gets here.
+            // Only stream sockets are supported.
             return .malformed
         }
         guard let isEncrypted = isEncrypted(rest) else { return .malformed }
         return .header(ProxyHeader(client: client, isEncrypted: isEncrypted))
     }
 
-    /// Looks for `PP2_TYPE_SSL` with its bit `PP2_CLIENT_SSL`; nil where the list of things is none.
+    /// Returns whether the extension `PP2_TYPE_SSL` has the bit `PP2_CLIENT_SSL`; nil if the extensions are malformed.
     private static func isEncrypted(_ things: ByteBuffer) -> Bool? {
         var things = things
         var isEncrypted = false

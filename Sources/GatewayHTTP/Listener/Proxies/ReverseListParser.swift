@@ -1,14 +1,15 @@
-/// Walks comma-separated lists (RFC 9110, section 5.6.1) from the right, over several field lines.
+/// An iterator over the elements of comma-separated lists (RFC 9110, section 5.6.1), from right to left across several
+/// field lines.
 ///
-/// Quotes are paired from the right as well: whatever a client has left open further to the left changes nothing of what a proxy
-/// has put behind it.
+/// Quotes are also paired from the right. An unbalanced quote from a client, which is further to the left, therefore
+/// cannot change how the element of a proxy is read.
 struct ReverseListParser {
     private var lists: [Substring]
 
-    /// Field values in the order of the request.
+    /// Creates an iterator over field values in the order of the request.
     init(lists: [String]) { self.lists = lists.map { $0[...] } }
 
-    /// The next element to the left, without white space around it; nil where there is none.
+    /// Returns the next element to the left without surrounding white space; nil at the start of the lists.
     mutating func next() -> Substring? {
         while let list = lists.popLast() {
             let (rest, element) = Self.splitLast(list, at: ",")
@@ -19,7 +20,7 @@ struct ReverseListParser {
         return nil
     }
 
-    /// What stands behind the last separator that is not within quotes, and what stands before it.
+    /// Splits the text at the last separator outside of quotes. `rest` is nil if there is no separator.
     static func splitLast(_ text: Substring, at separator: Character) -> (rest: Substring?, last: Substring) {
         var isQuoted = false
         var index = text.endIndex
@@ -40,14 +41,14 @@ struct ReverseListParser {
     }
 }
 
-/// One element of `Forwarded` (RFC 7239, section 4): what a proxy says of the request that it has received.
+/// One element of `Forwarded` (RFC 7239, section 4), which one proxy has added.
 struct ForwardedElement {
-    /// `for`, unquoted.
+    /// The unquoted value of `for`.
     private(set) var node: Substring?
-    /// `proto`, unquoted.
+    /// The unquoted value of `proto`.
     private(set) var scheme: Substring?
 
-    /// Nil where it is no list of pairs, or has one of them twice.
+    /// Parses the pairs of an element. Returns nil if they are malformed, or if `for` or `proto` occurs twice.
     init?(_ text: Substring) {
         var rest: Substring? = text
         while let text = rest {
@@ -69,7 +70,7 @@ struct ForwardedElement {
         }
     }
 
-    // Neither addresses nor schemes have a character that is written with a backslash.
+    // Addresses and schemes contain no character that needs a backslash escape.
     private static func unquoted(_ text: Substring) -> Substring? {
         guard text.first == "\"" else { return text.contains("\"") ? nil : text }
         let inner = text.dropFirst().dropLast()

@@ -1,36 +1,37 @@
 internal import GatewayCore
 
-/// Whom a listener believes about the client behind them, and by what. They are believed which trace a request belongs to, too.
+/// The proxies that a listener trusts to report the client address and the trace context.
 public struct TrustedProxies: Sendable, Hashable {
-    /// By what a listed proxy says for whom it speaks. The other ways count for nothing: a proxy passes on what it does not set.
+    /// The mechanism by which a trusted proxy reports its client. The other mechanisms are ignored, because a proxy
+    /// forwards fields that it does not set itself.
     public enum Source: String, Sendable, Hashable, CaseIterable {
-        /// `X-Forwarded-For`, and `X-Forwarded-Proto` for the scheme.
+        /// `X-Forwarded-For`, with `X-Forwarded-Proto` for the scheme.
         case xForwardedFor = "x-forwarded-for"
         /// `Forwarded` (RFC 7239).
         case forwarded
-        /// The PROXY protocol, version 1 or 2, before anything else on the connection.
+        /// The PROXY protocol, version 1 or 2, at the start of the connection.
         case proxyProtocol = "proxy-protocol"
     }
 
-    /// The proxies that are believed; nobody where it is empty.
+    /// The trusted proxies. An empty list trusts no peer.
     public var proxies: [AddressRange]
-    /// By what.
+    /// The mechanism that the proxies use.
     public var source: Source
 
-    /// Trust in some proxies.
+    /// Creates a trust configuration.
     public init(proxies: [AddressRange] = [], source: Source = .xForwardedFor) {
         self.proxies = proxies
         self.source = source
     }
 
-    /// Whether the peer is one of the proxies.
+    /// Returns whether the peer is a trusted proxy.
     func includes(_ peer: Peer) -> Bool { proxies.contains { $0.contains(peer.address) } }
 }
 
-/// Who is at the far end of a way through proxies.
+/// The client of a request that came through proxies.
 struct RequestOrigin: Equatable {
-    /// The client, as far as those who are believed say.
+    /// The client, as reported by the trusted proxies.
     var peer: Peer
-    /// Whether the client's own connection was encrypted, by the word of the proxy that it was made to.
+    /// Whether the client's own connection was encrypted, as reported by the proxy that accepted it.
     var isEncrypted: Bool
 }
