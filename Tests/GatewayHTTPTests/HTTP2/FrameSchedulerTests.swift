@@ -68,7 +68,7 @@ import Testing
     func manyConnections() throws {
         let (calls, turn) = (Calls(), EventLoopTick())
         func endTick() { turn.end(at: .now(), tasksBegan: .now()) }
-        let first = try EmbeddedHTTP2Connection(calls.serving, turn: turn)
+        let first = try EmbeddedHTTP2Connection(calls.serving, tick: turn)
         let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
         for connection in [first] + others {
             try connection.begin()
@@ -101,7 +101,7 @@ import Testing
     @Test("An HTTP/1.1 connection on the same loop is served while others wait for their turn")
     func otherCalls() throws {
         let turn = EventLoopTick()
-        let first = try EmbeddedHTTP2Connection(turn: turn)
+        let first = try EmbeddedHTTP2Connection(tick: turn)
         let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
         for connection in [first] + others {
             try connection.begin()

@@ -18,9 +18,9 @@ final class EmbeddedHTTP2Connection {
     private let ownsLoop: Bool
 
     /// Accepts a connection without any bytes.
-    /// | - Parameter turn: The tick counter of the loop. The test completes its ticks.
+    /// - Parameter tick: The tick counter of the loop. The test completes its ticks.
     convenience init(
-        _ serving: any RequestResponder = ClosureResponder.echo, turn: EventLoopTick? = nil,
+        _ serving: any RequestResponder = ClosureResponder.echo, tick: EventLoopTick? = nil,
         configure: (inout ListenerConfiguration) -> Void = { _ in }
     ) throws {
         let loop = EmbeddedEventLoop()
@@ -30,7 +30,7 @@ final class EmbeddedHTTP2Connection {
         let clocks = Clocks(monotonic: { .init(nanoseconds: 0) }, wall: { WallTime(seconds: 784_111_777) })
         let shared = ListenerLoop(
             eventLoop: loop, serving: serving, configuration: configuration, allowsCredentials: true, clocks: clocks,
-            turn: turn)
+            tick: tick)
         try self.init(loop, shared, ownsLoop: true)
     }
 
