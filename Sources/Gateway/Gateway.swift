@@ -106,13 +106,13 @@ public struct Gateway: RequestResponder {
             let allowed = try await authorization.authorize(caller)
             try request.clientDisconnect.check()
             let action = allowed.facts.action
-            phases.enter(.idempotency)
+            phases.enter(.deduplicate)
             let admitted: AdmittedCall
             switch try idempotency.deduplicate(allowed) {
             case .repeated(let response): return finish(action, response, rateLimitContext, phases)
-            case .new(let unique):
+            case .new(let deduplicated):
                 phases.enter(.limit)
-                admitted = try limiting.limit(unique)
+                admitted = try limiting.limit(deduplicated)
             }
             phases.enter(.rewrite)
             switch try rewriting.rewrite(admitted) {

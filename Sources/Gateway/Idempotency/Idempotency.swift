@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 /// A call that repeats no earlier send. Only the idempotency phase creates one.
-struct UniqueCall: ~Copyable {
+struct DeduplicatedCall: ~Copyable {
     var authorized: AuthorizedCall
     /// The idempotency claim of a send with a key, which the limit phase stores when it admits the send; nil for every other call.
     let claim: IdempotencyClaim?
@@ -12,9 +12,9 @@ struct UniqueCall: ~Copyable {
     }
 }
 
-/// The result of the idempotency phase: a unique call, or the response to a repeated send.
-enum DeduplicatedCall: ~Copyable {
-    case new(UniqueCall)
+/// The result of the idempotency phase: a deduplicated call, or the response to a repeated send.
+enum DeduplicationResult: ~Copyable {
+    case new(DeduplicatedCall)
     /// The response to send instead of repeating the send.
     case repeated(Response)
 }
@@ -28,8 +28,8 @@ struct Idempotency: Sendable {
     let journal: any Journal
 
     @inline(never)
-    func deduplicate(_ authorized: consuming AuthorizedCall) throws(Rejection) -> DeduplicatedCall {
-        guard let send = authorized.permitted.keyedSend else { return .new(UniqueCall(authorized)) }
+    func deduplicate(_ authorized: consuming AuthorizedCall) throws(Rejection) -> DeduplicationResult {
+        guard let send = authorized.permitted.keyedSend else { return .new(DeduplicatedCall(authorized)) }
         do throws(Rejection) {
             guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
                 throw Rejection(.internalError, "the digest could not be computed: libcrypto failed")
@@ -40,7 +40,7 @@ struct Idempotency: Sendable {
                 user: authorized.caller.user, target: send.target, service: send.service, key: key)
             switch memory.lookUp(scope, message: message) {
             case .new(let claim):
-                return .new(UniqueCall(authorized, claim: claim))
+                return .new(DeduplicatedCall(authorized, claim: claim))
             case .inFlight:
                 try pay(authorized.caller, authorized.facts)
                 throw .sendInFlight
@@ -63,7 +63,7 @@ struct Idempotency: Sendable {
     }
 
     /// Passes on a call without a look-up: a deletion that the gateway makes by itself, or a dry run, which sends nothing.
-    static func exempt(_ authorized: consuming AuthorizedCall) -> UniqueCall { UniqueCall(authorized) }
+    static func exempt(_ authorized: consuming AuthorizedCall) -> DeduplicatedCall { DeduplicatedCall(authorized) }
 
     /// Charges a replay, or a rejection because of the key, as a call and not as a send.
     private func pay(_ caller: Identity, _ facts: CallFacts) throws(Rejection) {

@@ -10,10 +10,10 @@ struct AdmittedCall: ~Copyable {
     /// The idempotency claim of the send.
     let claim: IdempotencyClaim?
 
-    fileprivate init(_ unique: consuming UniqueCall, members: AdmittedMembers?) {
+    fileprivate init(_ deduplicated: consuming DeduplicatedCall, members: AdmittedMembers?) {
         self.members = members
-        claim = unique.claim
-        let authorized = unique.authorized
+        claim = deduplicated.claim
+        let authorized = deduplicated.authorized
         facts = authorized.facts
         caller = authorized.caller
         permitted = authorized.permitted
@@ -26,26 +26,26 @@ struct Limiting: Sendable {
 
     @inline(never)
     func limit(
-        _ unique: consuming UniqueCall, _ payment: Limiter.Payment = .charged
+        _ deduplicated: consuming DeduplicatedCall, _ payment: Limiter.Payment = .charged
     ) throws(Rejection) -> AdmittedCall {
-        let send = unique.authorized.permitted.requestedSend
-        let audience = unique.authorized.permitted.requestedAudience
-        let (caller, peer) = (unique.authorized.caller, unique.authorized.facts.peer)
+        let send = deduplicated.authorized.permitted.requestedSend
+        let audience = deduplicated.authorized.permitted.requestedAudience
+        let (caller, peer) = (deduplicated.authorized.caller, deduplicated.authorized.facts.peer)
         var members: AdmittedMembers?
         do throws(Rejection) {
             if let audience {
                 members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, payment)
-                unique.authorized.facts.wouldLimit = members?.shadowed ?? []
+                deduplicated.authorized.facts.wouldLimit = members?.shadowed ?? []
             } else {
                 let shadowed = try limiter.admit(caller, at: peer, sending: send, payment)
-                if !shadowed.isEmpty { unique.authorized.facts.wouldLimit = shadowed }
+                if !shadowed.isEmpty { deduplicated.authorized.facts.wouldLimit = shadowed }
             }
             // Stored only after admission, so that sends rejected by limits do not evict stored ones.
-            try unique.claim?.enter()
+            try deduplicated.claim?.enter()
         } catch {
-            throw error.with(unique.authorized.facts)
+            throw error.with(deduplicated.authorized.facts)
         }
-        return AdmittedCall(unique, members: members)
+        return AdmittedCall(deduplicated, members: members)
     }
 
     /// Charges a call that is rejected for another reason than a limit, so that such attempts are limited too.
@@ -67,5 +67,5 @@ struct Limiting: Sendable {
     }
 
     /// Admits an operation of the gateway itself without a charge.
-    func exempt(_ unique: consuming UniqueCall) -> AdmittedCall { AdmittedCall(unique, members: nil) }
+    func exempt(_ deduplicated: consuming DeduplicatedCall) -> AdmittedCall { AdmittedCall(deduplicated, members: nil) }
 }

@@ -3,7 +3,7 @@ enum CallPhase: String, Sendable, CaseIterable {
     case parse
     case identify
     case authorize
-    case idempotency
+    case deduplicate
     case limit
     case rewrite
     case record
@@ -18,7 +18,7 @@ enum CallPhase: String, Sendable, CaseIterable {
         case .parse: 0
         case .identify: 1
         case .authorize: 2
-        case .idempotency: 3
+        case .deduplicate: 3
         case .limit: 4
         case .rewrite: 5
         case .record: 6

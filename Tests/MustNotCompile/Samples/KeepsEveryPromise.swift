@@ -10,8 +10,8 @@ func serve(
     let parsed = try parsing.parse(request)
     let identified = try await authentication.identify(parsed)
     let authorized = try await authorization.authorize(identified)
-    guard case .new(let unique) = try repeating.deduplicate(authorized) else { return nil }
-    let admitted = try limiting.limit(unique)
+    guard case .new(let deduplicated) = try repeating.deduplicate(authorized) else { return nil }
+    let admitted = try limiting.limit(deduplicated)
     guard case .upstream(let plan) = try rewriting.rewrite(admitted) else { return nil }
     let recorded = try await recording.record(plan)
     return await settling.complete(forwarding.forward(recorded))

@@ -1,4 +1,4 @@
-// expect: cannot convert value of type 'AuthorizedCall' to expected argument type 'UniqueCall'
+// expect: cannot convert value of type 'AuthorizedCall' to expected argument type 'DeduplicatedCall'
 // A send is not admitted before its idempotency key was looked up.
 @testable import Gateway
 

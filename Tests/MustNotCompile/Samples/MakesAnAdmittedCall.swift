@@ -2,6 +2,6 @@
 // Only the limits make an admitted call.
 @testable import Gateway
 
-func admit(_ call: consuming UniqueCall) -> AdmittedCall {
+func admit(_ call: consuming DeduplicatedCall) -> AdmittedCall {
     AdmittedCall(call, members: nil)
 }
