@@ -1,8 +1,8 @@
 """Checks the example configurations against the schema.
 
-Every file of examples/ must fit, every file of examples/invalid/ must not, and where it does not must be the place that its
-first line names. Every name that the schema knows must stand in some example, so that the reader of the gateway, which loads
-the same files in its own tests, has been asked about each of them.
+Every file of examples/ must be valid. Every file of examples/invalid/ must have an error at the path that its first line names.
+Every name of the schema must occur in an example: the gateway's own tests load the same files, and so its configuration reader
+is tested with every name.
 """
 
 import json
@@ -15,7 +15,7 @@ import yaml
 
 
 class Loader(yaml.SafeLoader):
-    """YAML as the gateway reads it: no duplicate names, and of plain text only numbers, Booleans and null are special."""
+    """Reads YAML like the gateway: names are unique, and plain scalars are strings except numbers, Booleans and null."""
 
     yaml_implicit_resolvers = {}
 
@@ -23,7 +23,7 @@ class Loader(yaml.SafeLoader):
         names = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
-            raise yaml.YAMLError(f"stands more than once: {sorted(twice)}")
+            raise yaml.YAMLError(f"duplicate names: {sorted(twice)}")
         return super().construct_mapping(node, deep)
 
 
@@ -33,7 +33,7 @@ Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[0-9]+$"), l
 
 
 def dotted(parts):
-    """The path as the gateway writes it: policy.send[0].to."""
+    """Returns the path in the form that the gateway prints: policy.send[0].to."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -41,7 +41,7 @@ def dotted(parts):
 
 
 def places(error):
-    """Every place that an error speaks of: its own, those of the alternatives within it, those of unknown or missing names."""
+    """Yields every path of an error: its own, those of its alternatives, and those of unknown or missing names."""
     path = list(error.absolute_path)
     yield dotted(path)
     if error.validator == "additionalProperties":
@@ -55,7 +55,7 @@ def places(error):
 
 
 def names_of(value):
-    """All names of all mappings in a value."""
+    """Yields the names of all mappings in a value."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield name
@@ -66,7 +66,7 @@ def names_of(value):
 
 
 def schema_names(schema):
-    """All names that the schema knows."""
+    """Yields all names in the schema."""
     if isinstance(schema, dict):
         yield from schema.get("properties", {})
         for inner in schema.values():
@@ -83,16 +83,16 @@ def check_valid(validator, path):
 
 def check_invalid(validator, path):
     text = path.read_text(encoding="utf-8")
-    said = re.match(r"# problem at (\S+): .+\n", text)
-    if not said:
+    header = re.match(r"# problem at (\S+): .+\n", text)
+    if not header:
         return [f"{path.name}: the first line must be: # problem at PATH: what is wrong"]
-    named = "" if said[1] == "root" else said[1]
+    named = "" if header[1] == "root" else header[1]
     found = {place for error in validator.iter_errors(yaml.load(text, Loader)) for place in places(error)}
     if not found:
-        return [f"{path.name}: fits the schema, and must not"]
-    # A list is named where one of its values is wrong.
+        return [f"{path.name}: is valid, but must not be"]
+    # The first line may name a list instead of the value in it that is wrong.
     if not any(place == named or place.startswith(f"{named}[") for place in found):
-        return [f"{path.name}: is wrong at {sorted(found)}, and says {named or 'root'}"]
+        return [f"{path.name}: has errors at {sorted(found)}, but its first line names {named or 'root'}"]
     return []
 
 
@@ -107,7 +107,7 @@ def main(deploy):
     if not valid or not invalid:
         problems.append("there are no examples to check")
     shown = {name for path in valid for name in names_of(yaml.load(path.read_text(encoding="utf-8"), Loader))}
-    problems += [f"no example shows \"{name}\"" for name in sorted(set(schema_names(schema)) - shown)]
+    problems += [f"no example contains \"{name}\"" for name in sorted(set(schema_names(schema)) - shown)]
     for problem in problems:
         print(problem)
     print(f"{len(valid)} valid and {len(invalid)} invalid examples, {len(problems)} problems")

@@ -1,9 +1,9 @@
-// Tells the thread sanitizer of the mutexes of Swift's Synchronization module.
+// Reports the mutexes of Swift's Synchronization module to the thread sanitizer.
 //
-// Where two threads want such a mutex at a time, the library has the kernel hand it over (futex(2), FUTEX_LOCK_PI), in code that
-// is not instrumented: the sanitizer sees no order between the threads, and takes what the mutex guards for a data race. This
-// stands before those two functions and says what they do. To be loaded by LD_PRELOAD into programs built with
-// -sanitize=thread; in others it does nothing.
+// If two threads contend for such a mutex, the kernel transfers it (futex(2), FUTEX_LOCK_PI). The code of that path is not
+// instrumented: the sanitizer sees no order between the threads and reports a data race in the guarded state. The two wrappers in
+// this file call the original functions and report the acquire and the release. Load this library with LD_PRELOAD into programs
+// built with -sanitize=thread; in other programs it has no effect.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ SWIFT void unlock_slow(SELF mutex) __asm__(UNLOCK);
 SWIFT void lock_slow(uint32_t thread, SELF mutex) {
     SWIFT void (*original)(uint32_t, SELF) = dlsym(RTLD_NEXT, LOCK);
     original(thread, mutex);
-    // The mutex is its futex: the same address as that of the atomic exchanges where nobody waits.
+    // The address of the mutex is that of its futex; the instrumented path without contention uses the same address.
     if (__tsan_acquire) __tsan_acquire(mutex);
 }
 

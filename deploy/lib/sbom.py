@@ -1,4 +1,4 @@
-"""Prints a CycloneDX 1.5 document of what the program is made of. deploy/sbom calls it and describes it.
+"""Prints a CycloneDX 1.5 document of the program's components. deploy/sbom calls it and documents it.
 
 Arguments: the repository, the build directory, and the output of `swift package show-dependencies --format json`.
 """
@@ -14,7 +14,7 @@ import sys
 import urllib.parse
 import uuid
 
-# The libraries of the system that the program is linked to, by the name that the dynamic linker looks for.
+# The system libraries that the program is linked to, by the name that the dynamic linker loads (SONAME).
 SYSTEM_LIBRARIES = ["libc.so.6", "libcrypt.so.1", "libcrypto.so.3", "libpam.so.0", "libsqlite3.so.0"]
 
 
@@ -24,7 +24,7 @@ def stop(reason):
 
 
 def run(*command):
-    """The output of a command, or None if it fails."""
+    """Returns the output of a command, or None if it fails."""
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return result.stdout.strip() if result.returncode == 0 else None
 
@@ -34,27 +34,27 @@ def quoted(text):
 
 
 def repository(location):
-    """github.com/apple/swift-nio, of https://github.com/apple/swift-nio.git."""
+    """Returns the host and path of a repository: github.com/apple/swift-nio for https://github.com/apple/swift-nio.git."""
     parts = urllib.parse.urlsplit(location)
     if parts.scheme != "https" or not parts.netloc:
-        stop(f"{location} is not an https address; a purl for it is unknown")
+        stop(f"{location} is not an https URL, so it has no purl")
     return (parts.netloc + parts.path).removesuffix("/").removesuffix(".git")
 
 
 def pins(root):
-    """The pins of Package.resolved, by identity."""
+    """Returns the pins of Package.resolved by package identity."""
     file = root / "Package.resolved"
     if not file.exists():
         stop(f"{file} is missing; run `swift package resolve`")
     found = {pin["identity"]: pin for pin in json.loads(file.read_text())["pins"]}
     for identity, pin in found.items():
         if "version" not in pin["state"]:
-            stop(f"{identity} is pinned to no version")
+            stop(f"{identity} is not pinned to a version in Package.resolved")
     return found
 
 
 def checked_out(build):
-    """What is checked out in the build directory: identity to (version, revision)."""
+    """Returns the checkouts in the build directory: package identity to (version, revision)."""
     state = json.loads((build / "workspace-state.json").read_text())
     return {
         entry["packageRef"]["identity"]: (
@@ -66,7 +66,7 @@ def checked_out(build):
 
 
 def vendored_boringssl(checkout):
-    """The BoringSSL that a package contains, as components: swift-nio-ssl and swift-crypto name its revision in a file."""
+    """Yields the BoringSSL that a package contains as components; swift-nio-ssl and swift-crypto name its revision in a file."""
     for file in sorted(checkout.glob("Sources/*/hash.txt")):
         match = re.search(r"(https://boringssl\S+) at revision ([0-9a-f]{40})", file.read_text())
         if match:
@@ -77,16 +77,16 @@ def vendored_boringssl(checkout):
 
 
 def swift_components(graph, pinned, present):
-    """Components of the packages below the root, and who depends on whom."""
+    """Returns the components of the packages, the direct dependencies of the root package, and the dependencies of each."""
     components, depends = {}, {}
 
     def visit(node):
         identity = node["identity"]
         if identity not in pinned:
-            stop(f"{identity} is in the graph and not in Package.resolved; run `swift package resolve`")
+            stop(f"{identity} is in the dependency graph but not in Package.resolved; run `swift package resolve`")
         state = pinned[identity]["state"]
         if present.get(identity) != (state["version"], state["revision"]):
-            stop(f"{identity} is checked out as {present.get(identity)}, and Package.resolved says {state}; build again")
+            stop(f"{identity} is checked out as {present.get(identity)}, but Package.resolved pins {state}; build again")
         place = repository(pinned[identity]["location"])
         purl = f"pkg:swift/{place}@{quoted(state['version'])}"
         if identity not in components:
@@ -111,16 +111,16 @@ def swift_components(graph, pinned, present):
 
 
 def swift_runtime():
-    """The runtime that the toolchain links into the program."""
+    """Returns the component of the Swift runtime that the toolchain links into the program."""
     match = re.search(r"\((swift-([0-9.]+)[^)]*)\)", os.environ.get("NOTIFY_GATEWAY_SWIFT", ""))
     if not match:
-        stop("`swift --version` names no release")
+        stop("`swift --version` prints no release name")
     purl = f"pkg:github/swiftlang/swift@{quoted(match[1])}"
     return {"type": "framework", "bom-ref": purl, "name": "swift", "version": match[2], "purl": purl}
 
 
 def debian_component(library, architecture, distribution):
-    """The Debian package that has the library, with the library's hash."""
+    """Returns the component of the Debian package that contains the library, with the library's hash."""
     places = [
         line.split(": ", 1) for line in (run("dpkg-query", "--search", f"*/{library}") or "").splitlines() if ": " in line
     ]
@@ -129,7 +129,7 @@ def debian_component(library, architecture, distribution):
         if built in ("", architecture) and pathlib.Path(file).name == library and pathlib.Path(file).exists():
             break
     else:
-        stop(f"no installed Debian package has {library} for {architecture}; install what deploy/quickstart installs")
+        stop(f"no installed Debian package contains {library} for {architecture}; run deploy/quickstart, which installs it")
     version = run("dpkg-query", "--show", "--showformat=${Version}", owner)
     source = run("dpkg-query", "--show", "--showformat=${source:Package}", owner)
     purl = f"pkg:deb/{quoted(distribution['ID'])}/{quoted(name)}@{quoted(version)}?arch={architecture}"
@@ -152,7 +152,7 @@ def os_release():
 
 
 def timestamp(root):
-    """When the sources were committed, so that the same tree gives the same document."""
+    """Returns the time of the commit, so that the same tree gives the same document."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH") or run("git", "-C", str(root), "log", "-1", "--format=%ct")
     when = datetime.datetime.fromtimestamp(int(seconds), datetime.timezone.utc) if seconds else datetime.datetime.now(
         datetime.timezone.utc)
@@ -188,7 +188,7 @@ def main():
         "components": components,
         "dependencies": [{"ref": ref, "dependsOn": depends[ref]} for ref in sorted(depends)],
     }
-    # A serial number of the content: another one only for another document.
+    # The serial number is derived from the content: the same document has the same number.
     content = json.dumps(document, sort_keys=True)
     document["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, hashlib.sha256(content.encode()).hexdigest())}"
     json.dump(document, sys.stdout, indent=2, sort_keys=True)
