@@ -1,4 +1,4 @@
-"""The honest client beside an attack, and what the system says of the gateway's process. For the programs beside this folder."""
+"""The honest client beside an attack, and measurements of the gateway's process, for the programs of Tests/Attacks."""
 
 import asyncio
 import os
@@ -9,14 +9,14 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Faults" / "lib"))
-import bench  # noqa: E402  (the folder has to be named first)
+import bench  # noqa: E402  (the import needs the path above)
 
 ASK = b"GET /auth/whoami HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Basic YWxpY2U6YWxpY2U=\r\n\r\n"
 HONEST = "127.0.0.2"
 
 
 class Honest:
-    """Asks again and again on one connection, and notes how long each answer took."""
+    """A client that repeats a call on one connection and records the latency of each response."""
 
     def __init__(self, port, source=HONEST):
         self.port = port
@@ -25,7 +25,7 @@ class Honest:
         self.failures = []
 
     async def run(self, pause=0.005):
-        """Asks until it is cancelled; a connection that is lost is a failure, and made anew."""
+        """Repeats the call until it is cancelled. Counts a lost connection as a failure and opens a new one."""
         while True:
             try:
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(self.source, 0))
@@ -43,7 +43,7 @@ class Honest:
 
     @staticmethod
     async def ask(reader, writer):
-        """One call, which must be answered with 200."""
+        """Makes one call, whose response must have status 200."""
         writer.write(ASK)
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
@@ -52,7 +52,7 @@ class Honest:
             raise ValueError(head.split("\r\n", 1)[0])
 
     async def ask_once(self):
-        """One call on a connection of its own; how long it took, or None where it was not answered."""
+        """Makes one call on a new connection; returns its duration, or None if there was no valid response."""
         began = time.monotonic()
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(self.source, 0))
@@ -65,13 +65,13 @@ class Honest:
         return time.monotonic() - began
 
     def percentile(self, share):
-        """The time in milliseconds that so many of the answers took at the most."""
+        """Returns the latency in milliseconds at the given share, from 0 to 1."""
         ordered = sorted(self.seconds)
         return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("inf")
 
 
 def established(port, source="127.0.0.1"):
-    """The connections from an address that the gateway has open, by the port at the other end; without those yet to be accepted."""
+    """Returns the client ports of the connections that the gateway has accepted from an address and not closed."""
     def end(text):
         address, number = text.split(":")
         return ".".join(str(byte) for byte in reversed(bytes.fromhex(address))), int(number, 16)
@@ -81,21 +81,21 @@ def established(port, source="127.0.0.1"):
         next(table)
         for line in table:
             fields = line.split()
-            # 01 is ESTABLISHED: the gateway has not closed it. One in the listen queue has no inode yet.
+            # 01 is ESTABLISHED: the gateway has not closed the connection. A connection in the listen queue has no inode yet.
             if fields[3] == "01" and fields[9] != "0" and end(fields[1]) == ("127.0.0.1", port) and end(fields[2])[0] == source:
                 ports.add(end(fields[2])[1])
     return ports
 
 
 def processor_seconds(pid):
-    """The time that a process has had of the processors."""
+    """Returns the processor time of a process in seconds."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Control:
-    """A bare server as a process of its own, and an honest client of it: how long the machine makes a call take at the moment."""
+    """A bare server in its own process, and an honest client of it. They measure the machine's own latency at the moment."""
 
     SERVER = """
 import asyncio
@@ -114,7 +114,7 @@ asyncio.run(main())
 
     @classmethod
     async def start(cls):
-        """Starts the server, and asks it from now on."""
+        """Starts the server and its client."""
         control = cls()
         control.process = await asyncio.create_subprocess_exec(
             sys.executable, "-c", cls.SERVER, stdout=asyncio.subprocess.PIPE)
@@ -123,30 +123,30 @@ asyncio.run(main())
         return control
 
     async def stop(self):
-        """Ends both."""
+        """Stops the client and the server."""
         self.asking.cancel()
         await asyncio.gather(self.asking, return_exceptions=True)
         self.process.kill()
         await self.process.wait()
 
-    def judge(self, name, honest, problems, limit=50):
-        """Holds an honest client's p99 against a limit in milliseconds, to which what the machine takes is added. Forgets what was
-        measured; says how it went, in words."""
+    def check_latency(self, name, honest, problems, limit=50):
+        """Compares an honest client's p99 with a limit in milliseconds, to which three times the bare server's p99 is added. Clears
+        the measurements; returns a summary."""
         allowed = limit + 3 * self.client.percentile(0.99)
         slow = honest.percentile(0.99)
         if honest.failures:
             problems.append(f"{name}: the honest client failed {len(honest.failures)} times: {honest.failures[0]}")
         if slow >= allowed:
-            problems.append(f"{name}: the honest client's p99 is {slow:.1f} ms; {allowed:.1f} would do on this machine at the moment")
-        said = f"honest p99 {slow:.1f} ms of {len(honest.seconds)}, beside a bare server's {self.client.percentile(0.99):.1f} ms"
+            problems.append(f"{name}: the honest client's p99 is {slow:.1f} ms; the limit on this machine at the moment is {allowed:.1f} ms")
+        summary = f"honest p99 {slow:.1f} ms of {len(honest.seconds)} calls, bare server's {self.client.percentile(0.99):.1f} ms"
         for client in (honest, self.client):
             client.failures.clear()
             client.seconds.clear()
-        return said
+        return summary
 
 
 def certificate(directory):
-    """A certificate for localhost, which signs itself; contexts of clients that offer HTTP/1.1, and HTTP/2."""
+    """Creates a self-signed certificate for localhost; returns TLS contexts of clients that offer HTTP/1.1 and HTTP/2."""
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
          "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory / "key.pem",

@@ -1,4 +1,4 @@
-"""Connections of random content and random ends. For `fuzz`."""
+"""Connections with random content that end at random points, for `fuzz`."""
 
 import asyncio
 import base64
@@ -10,19 +10,19 @@ import struct
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 AUTHORIZATION = b"Basic " + base64.b64encode(b"alice:alice")
 SEND_PATH = b"/api/notifications?pns=apns&to_tag=bob"
-# Bytes that once ended a gateway.
-KEPT = [PREFACE + b"\xff" * 4096]
+# Bytes that once crashed the gateway.
+REGRESSIONS = [PREFACE + b"\xff" * 4096]
 
 
 class Tally:
-    """What was seen."""
+    """The counts of connections, of connections that the gateway closed, and of response statuses."""
 
     def __init__(self):
         self.connections, self.cut, self.statuses = 0, 0, collections.Counter()
 
 
 class Wire:
-    """A socket, with TLS by hand: so that it can end at any byte, by a reset too."""
+    """A socket with explicit TLS, so that it can be closed or reset after any byte."""
 
     def __init__(self, raw, tls):
         self.raw, self.loop = raw, asyncio.get_running_loop()
@@ -41,7 +41,7 @@ class Wire:
         return cls(raw, tls)
 
     async def shake_hands(self):
-        """Says whether it came to its end."""
+        """Performs the TLS handshake; returns whether it completed."""
         while self.tls:
             try:
                 self.tls.do_handshake()
@@ -72,7 +72,7 @@ class Wire:
             await self.loop.sock_sendall(self.raw, data)
 
     async def read(self, seconds):
-        """What comes next: nothing at the end of the connection or of the time."""
+        """Returns the next bytes; returns none at the end of the connection or after the time."""
         while True:
             if self.tls:
                 try:
@@ -100,12 +100,12 @@ def frame(kind, flags, stream, payload):
 
 
 def literal(name, value):
-    """A field, neither indexed nor compressed."""
+    """Returns a field of HPACK, neither indexed nor compressed."""
     return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
 def fields(chance, method, path):
-    """Those of a request; sometimes some that no request should have."""
+    """Returns the encoded fields of a request, sometimes with invalid ones."""
     listed = [(b":method", method), (b":scheme", b"https"), (b":path", path), (b":authority", b"gateway.test")]
     if chance.random() < 0.9:
         listed.append((b"authorization", AUTHORIZATION))
@@ -119,7 +119,7 @@ def fields(chance, method, path):
 
 
 def http2(chance):
-    """Frames of a client: good ones, broken ones, and noise."""
+    """Returns frames of a client: valid ones, invalid ones, and random bytes."""
     data, stream = PREFACE + frame(4, 0, 0, b"\0\4" + struct.pack(">I", chance.choice([0, 1, 65535, 65535, 1 << 31]))), 1
     for _ in range(chance.randrange(1, 12)):
         kind = chance.random()
@@ -146,7 +146,7 @@ def http2(chance):
 
 
 def http1(chance):
-    """Requests behind each other, in either framing."""
+    """Returns pipelined requests, with Content-Length or chunked."""
     data = b""
     for _ in range(chance.randrange(1, 6)):
         kind = chance.random()
@@ -166,7 +166,7 @@ def http1(chance):
 
 
 def mutated(data, chance):
-    """Some bytes changed, left out, repeated or cut off."""
+    """Returns the data with some bytes changed, deleted, repeated or truncated."""
     data = bytearray(data)
     for _ in range(chance.choice([0, 0, 0, 1, 2, 8])):
         place = chance.randrange(len(data))
@@ -185,7 +185,7 @@ def mutated(data, chance):
 
 
 def statuses(data, is_http2):
-    """Those of the answers; of HTTP/2 the ones that the static table of HPACK has whole."""
+    """Returns the statuses of the responses; with HTTP/2 only statuses of HPACK's static table."""
     if not is_http2:
         return [int(part[:3]) for part in data.split(b"HTTP/1.1 ")[1:] if part[:3].isdigit()]
     found = []
@@ -198,7 +198,7 @@ def statuses(data, is_http2):
 
 
 async def connection(port, tls, chance, tally):
-    """One connection: what it sends, in which pieces, and how it ends."""
+    """Opens one connection, sends random content in random pieces, and closes it in a random way."""
     tally.connections += 1
     speaks_http2 = chance.random() < 0.6
     wire = await Wire.connect(port, None if tls and chance.random() < 0.1 else offered(tls, speaks_http2))
@@ -214,7 +214,7 @@ async def connection(port, tls, chance, tally):
             if chance.random() < 0.3:
                 await asyncio.sleep(chance.random() / 200)
         if wire.tls and chance.random() < 0.1:
-            # Within the records of TLS, something that is none.
+            # Bytes between TLS records that are not a record.
             await wire.loop.sock_sendall(wire.raw, chance.randbytes(chance.randrange(1, 500)))
         if chance.random() < 0.5:
             answers = b""
@@ -229,12 +229,12 @@ async def connection(port, tls, chance, tally):
 
 
 def offered(tls, speaks_http2):
-    """The context that offers the protocol."""
+    """Returns the TLS context that offers the protocol, or None without TLS."""
     return tls[speaks_http2] if tls else None
 
 
 async def send_and_reset(port, tls, data):
-    """Sends, and ends the connection at once, both ways."""
+    """Sends the data and closes the connection immediately: once normally, once with a reset."""
     for reset in (False, True):
         wire = await Wire.connect(port, offered(tls, True))
         try:
@@ -245,7 +245,7 @@ async def send_and_reset(port, tls, data):
 
 
 async def is_served(port, tls):
-    """Whether a listener answers a call of HTTP/1.1 with 200."""
+    """Returns whether a listener responds to an HTTP/1.1 call with 200."""
     try:
         wire = await Wire.connect(port, offered(tls, False))
     except OSError:

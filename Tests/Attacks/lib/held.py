@@ -1,5 +1,5 @@
-"""Streams of HTTP/2 that are held open, each with a long field that the client refers to by one byte: what of the gateway's memory an
-attacker gets without a login, and whether the gateway gives it back. For `http2`."""
+"""An attack that holds HTTP/2 streams open, each with a long field that one byte refers to. Measures how much of the gateway's memory
+an attacker can use without a login, and whether the gateway releases it. For `http2`."""
 
 import asyncio
 import pathlib
@@ -8,23 +8,23 @@ import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import edge  # noqa: E402  (the folder has to be named first)
+import edge  # noqa: E402  (the import needs the path above)
 from edge import bench  # noqa: E402
 
-# What the gateway may grow by, and what may be left some seconds after: in MiB.
+# The limit of the gateway's growth during the attack, and of its remaining growth some seconds after it, in MiB.
 GROWTH, LEFT = 64, 32
 STREAMS = 100
-# As long as one entry of the table may be (RFC 7541, section 4.2), with its name and 32 bytes beside.
+# Nearly the largest entry of HPACK's dynamic table (RFC 7541, section 4.2), with its name and an overhead of 32 bytes.
 LONG = b"x" * 3900
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 BEGIN = PREFACE + b"\0\0\0\4\0\0\0\0\0" + b"\0\0\0\4\1\0\0\0\0"
-# POST, http, a path and an authority.
+# The pseudo-header fields POST, http, a path and an authority.
 PSEUDO = b"\x83\x86\x04\x01/\x01\x0cgateway.test"
 INDEXED = b"\xbe"
 
 
 def text(value):
-    """A string of HPACK that is not compressed."""
+    """Returns a string of HPACK that is not compressed."""
     if len(value) < 127:
         return bytes([len(value)]) + value
     head, rest = b"\x7f", len(value) - 127
@@ -34,12 +34,12 @@ def text(value):
 
 
 def opened(stream, block):
-    """HEADERS of a request whose body never comes."""
+    """Returns the HEADERS frame of a request whose body never arrives."""
     return struct.pack(">I", len(block))[1:] + b"\x01\x04" + struct.pack(">I", stream) + block
 
 
 def attack_bytes(name, references):
-    """All that one connection sends."""
+    """Returns the bytes that one connection sends."""
     first = PSEUDO + b"\x40" + text(name) + text(LONG)
     data = BEGIN + opened(1, first)
     for number in range(1, STREAMS):
@@ -48,13 +48,13 @@ def attack_bytes(name, references):
 
 
 def resident(pid):
-    """The memory of a process in MiB."""
+    """Returns the resident memory of a process in MiB."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Rss:")) / 1024
 
 
 async def hold(port, source, data):
-    """One connection that sends it all and reads nothing; None where it is not even made."""
+    """Opens one connection that sends the data and reads nothing; returns its socket."""
     raw = socket.socket()
     raw.setblocking(False)
     try:
@@ -62,13 +62,13 @@ async def hold(port, source, data):
         await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", port))
         await asyncio.wait_for(asyncio.get_running_loop().sock_sendall(raw, data), 5)
     except (OSError, asyncio.TimeoutError, TimeoutError):
-        # Cut while it sent, which is an end that an attacker has to reckon with.
+        # The gateway may close the connection during the attack.
         pass
     return raw
 
 
 async def variant(program, name, field, references, addresses, each, problems):
-    """One gateway, one attack; how it went, in words."""
+    """Runs one attack against a new gateway; returns a summary of its result."""
     server, port = await bench.backend()
     gateway = bench.Gateway(program, port, listen='[{ address: "127.0.0.1:0", http2: true }]')
     await gateway.start()
@@ -84,19 +84,19 @@ async def variant(program, name, field, references, addresses, each, problems):
             for _ in range(each):
                 held.append(await hold(gateway.port, f"127.0.1.{address + 1}", data))
             most = max(most, resident(gateway.process.pid))
-        # Until the gateway has looked at all of it: a debug build takes its time. After 30 s the requests would have met their deadline.
+        # Wait until the gateway has processed all data; a debug build is slow. After 30 s the requests would exceed their deadline.
         end, spent = bench.now() + 25, 0.0
         while bench.now() < end:
             await asyncio.sleep(1)
             if gateway.process.returncode is not None:
-                problems.append(f"{name}: the gateway ended")
-                return f"{name}: ended"
+                problems.append(f"{name}: the gateway exited")
+                return f"{name}: the gateway exited"
             most = max(most, resident(gateway.process.pid))
             before_that, spent = spent, edge.processor_seconds(gateway.process.pid)
-            # On a busy machine the gateway gets little of a processor, and still has something to do.
+            # A gateway with work uses more processor time than this, even on a busy machine.
             if spent - before_that < 0.05:
                 break
-        judged = control.judge(name, honest, problems, limit=50 if "release" in program else 1000)
+        latency = control.check_latency(name, honest, problems, limit=50 if "release" in program else 1000)
         for raw in held:
             raw.close()
         held.clear()
@@ -107,10 +107,10 @@ async def variant(program, name, field, references, addresses, each, problems):
         if most - before >= GROWTH:
             problems.append(f"{name}: the gateway grew by {most - before:.0f} MiB")
         if after - before > LEFT:
-            problems.append(f"{name}: {after - before:.0f} MiB are left after the attack")
+            problems.append(f"{name}: {after - before:.0f} MiB are still in use after the attack")
         return (
-            f"{name}: {addresses * each * len(data) / 1e6:.1f} MB sent, {before:.0f} MiB grew by {most - before:.0f}, "
-            f"{after - before:.0f} were left after; {judged}")
+            f"{name}: {addresses * each * len(data) / 1e6:.1f} MB sent, {before:.0f} MiB before, growth {most - before:.0f}, "
+            f"{after - before:.0f} after; {latency}")
     finally:
         for raw in held:
             raw.close()
@@ -122,8 +122,8 @@ async def variant(program, name, field, references, addresses, each, problems):
 
 
 async def run(program, full, problems):
-    """All variants; how they went, in words."""
-    kinds = [("held streams, a field that is not used", b"x-held", 4), ("held streams, a field that is used", b"authorization", 1)]
+    """Runs all variants; returns a summary of each."""
+    kinds = [("held streams, unused field", b"x-held", 4), ("held streams, used field", b"authorization", 1)]
     figures = []
     for name, field, references in kinds:
         figures.append(await variant(program, name, field, references, 1, 190, problems))

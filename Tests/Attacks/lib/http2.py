@@ -1,4 +1,4 @@
-"""An attacker who speaks HTTP/2: each attack is cut within 250 events, and a client on another connection does not notice."""
+"""Attacks over HTTP/2: the gateway must close each attacker's connection within 250 events and serve another connection normally."""
 
 import asyncio
 import base64
@@ -14,7 +14,7 @@ from hyperframe.frame import (
 )
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import edge  # noqa: E402  (the folder has to be named first)
+import edge  # noqa: E402  (the import needs the path above)
 import held  # noqa: E402
 from edge import bench  # noqa: E402
 
@@ -30,7 +30,7 @@ SEND = [
 
 
 class Client:
-    """One connection of HTTP/2."""
+    """One HTTP/2 connection."""
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
@@ -54,7 +54,7 @@ class Client:
         await self.writer.drain()
 
     async def call(self, fields, body=None):
-        """One call; its status, or None where the connection ended first."""
+        """Makes one call; returns its status, the negative code of a reset, or None if the connection ended before the response."""
         stream = self.h2.get_next_available_stream_id()
         self.h2.send_headers(stream, fields, end_stream=body is None)
         if body is not None:
@@ -93,24 +93,24 @@ def reset(stream):
 
 
 def window_of_nothing(stream):
-    """A frame that the library refuses to make."""
+    """Returns a WINDOW_UPDATE frame with an increment of 0, which the library cannot create."""
     return b"\0\0\4\x08\0" + stream.to_bytes(4, "big") + b"\0\0\0\0"
 
 
-# Name: what goes first, and the bytes of one event, numbered from 0.
+# For each attack: the initial bytes, and the bytes of one event, numbered from 0.
 ATTACKS = {
     "rapid reset": (None, lambda c, n: opened(c, 2 * n + 1, True) + reset(2 * n + 1)),
     "rapid reset of sends": (
         None, lambda c, n: opened(c, 2 * n + 1, False)
         + DataFrame(2 * n + 1, data=b'"hi"', flags=["END_STREAM"]).serialize() + reset(2 * n + 1)),
-    "provoked resets: window of nothing": (
+    "provoked resets: window increment of 0": (
         None, lambda c, n: opened(c, 2 * n + 1, False) + window_of_nothing(2 * n + 1)),
-    "provoked resets: window too wide": (
+    "provoked resets: window overflow": (
         None, lambda c, n: opened(c, 2 * n + 1, False)
         + WindowUpdateFrame(2 * n + 1, window_increment=0x7FFFFFFF).serialize()),
-    "provoked resets: DATA behind the end": (
+    "provoked resets: DATA after END_STREAM": (
         None, lambda c, n: opened(c, 2 * n + 1, True) + DataFrame(2 * n + 1, data=b"x").serialize()),
-    "provoked resets: a length that is none": (
+    "provoked resets: wrong content-length": (
         None, lambda c, n: opened(c, 2 * n + 1, False, SEND + [("content-length", "1")])
         + DataFrame(2 * n + 1, data=b"xx").serialize()),
     "CONTINUATION": (
@@ -130,7 +130,7 @@ ATTACKS = {
 
 
 async def attack(port, tls, name):
-    """After how many events the attacker was cut; None where it was not."""
+    """Runs one attack; returns the number of events before the gateway closed the connection, or None if it did not."""
     first, event = ATTACKS[name]
     client = await Client.connect(port, tls, "127.0.0.1")
     sent, cut = 0, asyncio.Event()
@@ -162,7 +162,7 @@ async def attack(port, tls, name):
 
 
 class Beside:
-    """A client that calls all the time on a connection of its own."""
+    """A client that repeats calls on its own connection during the attacks."""
 
     def __init__(self):
         self.seconds, self.failures = [], []
@@ -195,7 +195,7 @@ async def main():
     beside = Beside()
     await gateway.start()
     try:
-        for name, port, context in [("in the clear", gateway.ports[0], None), ("by TLS", gateway.ports[1], tls)]:
+        for name, port, context in [("plaintext", gateway.ports[0], None), ("TLS", gateway.ports[1], tls)]:
             calling = asyncio.create_task(beside.run(port, context))
             for attacked in ATTACKS:
                 for _ in range(options.rounds):
@@ -203,26 +203,26 @@ async def main():
                     cuts += 1
                     most = max(most, events or 0)
                     if events is None:
-                        problems.append(f"{attacked}, {name}: not cut by {EVENTS} events")
+                        problems.append(f"{attacked}, {name}: the connection was not closed within {EVENTS} events")
             if calling.done():
-                problems.append(f"{name}: the client beside ended: {calling.exception()!r}")
+                problems.append(f"{name}: the honest client failed: {calling.exception()!r}")
             calling.cancel()
             await asyncio.gather(calling, return_exceptions=True)
             await asyncio.gather(calling, return_exceptions=True)
         if gateway.process.returncode is not None:
-            problems.append("the gateway ended")
+            problems.append("the gateway exited")
         await gateway.stop()
     finally:
         server.close()
         gateway.remove()
     if beside.failures or not beside.seconds:
-        problems.append(f"the client beside failed {len(beside.failures)} times of {len(beside.seconds)}: {beside.failures[:3]}")
+        problems.append(f"{len(beside.failures)} of {len(beside.seconds)} calls of the honest client failed: {beside.failures[:3]}")
     figures = await held.run(options.program, options.full, problems)
     slow = 1000 * sorted(beside.seconds)[int(0.99 * len(beside.seconds))] if beside.seconds else 0
     bench.finish(
         "HTTP/2", problems,
-        f"{cuts} attacks of {len(ATTACKS)} kinds, cut by {most} events at the latest; "
-        f"beside them {len(beside.seconds)} calls, p99 {slow:.1f} ms; " + "; ".join(figures))
+        f"{cuts} attacks of {len(ATTACKS)} kinds, each closed within {most} events; "
+        f"{len(beside.seconds)} honest calls, p99 {slow:.1f} ms; " + "; ".join(figures))
 
 
 asyncio.run(main())

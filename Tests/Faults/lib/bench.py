@@ -1,4 +1,4 @@
-"""A gateway as a process, a backend that counts, and clients that send without a pause. For the programs beside this folder."""
+"""A gateway process, a counting backend, and clients that send without a pause, for the programs of Tests/Faults."""
 
 import argparse
 import asyncio
@@ -21,11 +21,11 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 def arguments(full, reduced):
-    """The options that all of the programs take."""
+    """Parses the options that all programs have in common."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True, help="the gateway")
-    parser.add_argument("--full", action="store_true", help=f"{full} rounds instead of {reduced}")
-    parser.add_argument("--rounds", type=int, help="another number of rounds")
+    parser.add_argument("--program", required=True, help="the gateway's program")
+    parser.add_argument("--full", action="store_true", help=f"run {full} rounds instead of {reduced}")
+    parser.add_argument("--rounds", type=int, help="run this many rounds")
     options = parser.parse_args()
     options.rounds = options.rounds or (full if options.full else reduced)
     options.program = str(pathlib.Path(options.program).resolve())
@@ -33,7 +33,7 @@ def arguments(full, reduced):
 
 
 class Counter(asyncio.Protocol):
-    """The backend: remembers the id of every call that reaches it."""
+    """The backend, which records the id of every call that reaches it."""
 
     seen = []
 
@@ -54,7 +54,7 @@ class Counter(asyncio.Protocol):
 
 
 class Client(asyncio.Protocol):
-    """Sends again as soon as it is answered."""
+    """A client that sends again as soon as it receives a response."""
 
     statuses = {}
 
@@ -76,7 +76,7 @@ class Client(asyncio.Protocol):
             if status == 200:
                 self.transport.write(REQUEST)
             else:
-                # A refusal comes at once: without a pause there would be nothing but refusals.
+                # A rejection is immediate: without a pause the load would consist of rejections only.
                 asyncio.get_running_loop().call_later(0.02, self.again)
 
     def again(self):
@@ -85,13 +85,13 @@ class Client(asyncio.Protocol):
 
 
 class Gateway:
-    """`notify-gateway serve` in a directory of its own; its journal may lie elsewhere."""
+    """A `notify-gateway serve` process with its own directory; its journal may be elsewhere."""
 
     def __init__(
         self, program, backend_port, journal=None, minimum_free="0", listen='[{ address: "127.0.0.1:0" }]', more="",
         before=(),
     ):
-        """`listen` and `more` are of the configuration; `before` is a command that the gateway is run by."""
+        """`listen` and `more` are parts of the configuration; `before` is a command that starts the gateway."""
         self.before = list(before)
         self.program = program
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-faults-"))
@@ -136,7 +136,7 @@ log: {{ level: notice }}
             pass
 
     async def readiness(self, seconds=10):
-        """The status of GET /health/ready, and the time that the answer took; 0 where none came."""
+        """Returns the status of GET /health/ready, or 0 without a response, and the duration of the request."""
         began = now()
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.admin_port)
@@ -148,7 +148,7 @@ log: {{ level: notice }}
             return 0, now() - began
 
     async def load(self, connections):
-        """Opens so many clients and returns their transports."""
+        """Opens the given number of clients and returns their transports."""
         loop = asyncio.get_running_loop()
         return [(await loop.create_connection(Client, "127.0.0.1", self.port))[0] for _ in range(connections)]
 
@@ -161,7 +161,7 @@ log: {{ level: notice }}
         await self.process.wait()
 
     def intents(self):
-        """The calls with an intent in an intact line, one that carries its own hash; a torn end counts for nothing."""
+        """Returns the calls that have an intent in an intact line, whose hash is valid. Ignores a torn last line."""
         found = set()
         for segment in sorted(self.journal.glob("journal-*.jsonl")):
             for line in segment.read_bytes().split(b"\n"):
@@ -171,7 +171,7 @@ log: {{ level: notice }}
         return found
 
     def verify(self):
-        """Whether `audit verify` likes the journal."""
+        """Runs `audit verify`; returns whether the journal is intact, and the command's output."""
         done = subprocess.run(
             [self.program, "audit", "verify", "--config", str(self.directory / "gateway.yaml")],
             capture_output=True, text=True, check=False,
@@ -189,19 +189,19 @@ async def backend():
 
 
 def finish(name, problems, figures):
-    """Says how it went and ends the program."""
+    """Prints the result and exits."""
     print(f"{name}: {figures}" + "".join(f"\n  {problem}" for problem in problems[:20]))
     sys.exit(1 if problems else 0)
 
 
 def skip(name, reason):
-    """Says why a test cannot be done here."""
+    """Prints the reason why this machine cannot run the test, and exits with 0."""
     print(f"{name}: skipped: {reason}")
     sys.exit(0)
 
 
 class LoopDisk:
-    """An ext4 file system in a file, mounted; only root can have one."""
+    """A mounted ext4 file system in a file. It needs root."""
 
     def __init__(self, mebibytes):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-disk-"))
@@ -213,7 +213,7 @@ class LoopDisk:
             file.truncate(mebibytes << 20)
 
     def obstacle(self):
-        """Mounts it; why that is not possible, or None."""
+        """Mounts the file system; returns None, or the reason why that failed."""
         for command in (
             ["mkfs.ext4", "-q", "-F", "-m", "0", str(self.image)], ["mount", "-o", "loop", str(self.image), str(self.mount)],
         ):

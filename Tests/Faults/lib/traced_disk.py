@@ -1,8 +1,8 @@
-"""What a disk may hold after a loss of power, computed from a trace of the system calls of a gateway.
+"""Computes possible states of a disk after a power failure from a trace of a gateway's system calls.
 
-The trace is strace's. A `TracedDisk` replays it up to any moment and knows of each file which bytes were made durable (fsync,
-fdatasync, O_DSYNC, and fsync of the directory for names) and which were only written. `crash` then chooses, at random, what of the
-rest reached the disk: whole writes, single pages, single sectors, zeroes where the file grew without its data, in any order.
+strace writes the trace. A `TracedDisk` replays it up to any moment. For each file it knows the durable bytes (fsync, fdatasync,
+O_DSYNC, and fsync of the directory for names) and the bytes that were only written. `crash` then selects at random which of the
+latter reached the disk: whole writes, single pages, single sectors, or zeroes where the file grew without its data, in any order.
 """
 
 import dataclasses
@@ -23,13 +23,13 @@ STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 
 
 def strace(output):
-    """The command that a gateway is run by so that its trace lies in the file `output`."""
+    """Returns the command that runs a gateway and writes its trace to the file `output`."""
     return ["strace", "-f", "-yy", "-xx", "-s", "4194304", "--seccomp-bpf", "-e", "signal=none", "-e", f"trace={CALLS}", "-o", str(output)]
 
 
 @dataclasses.dataclass
 class Call:
-    """One system call: its name, its arguments as strace prints them, and what it returned."""
+    """One system call: its name, its arguments as strace prints them, and its result."""
 
     name: str
     text: str
@@ -39,11 +39,11 @@ class Call:
     def strings(self):
         found = STRING.findall(self.text)
         if any(cut for _, cut in found):
-            raise SystemExit(f"the trace is cut: {self.name}({self.text[:200]}")
+            raise SystemExit(f"strace truncated a string: {self.name}({self.text[:200]}")
         return [bytes.fromhex(text.replace("\\x", "")) for text, _ in found]
 
     def numbers(self):
-        """The arguments that are plain numbers, after the last string."""
+        """Returns the numeric arguments after the last string."""
         rest = self.text[self.text.rfind('"') + 1 :]
         return [int(number) for number in re.findall(r"(?<=, )(\d+)(?=,|$)", rest)]
 
@@ -52,13 +52,13 @@ class Call:
 
 
 def moments(trace):
-    """What happened, in order: ("begin" | "end", call)."""
-    under_way = {}
+    """Yields the beginning and the end of each system call in order: ("begin" | "end", call)."""
+    pending = {}
     with open(trace, encoding="latin-1") as lines:
         for line in lines:
             thread, resumed, rest = LINE.match(line.rstrip("\n")).groups()
             if resumed:
-                call = under_way.pop(thread, None)
+                call = pending.pop(thread, None)
                 result = RESULT.match(rest)
                 if call and result:
                     call.text += result[1]
@@ -71,7 +71,7 @@ def moments(trace):
             name, text = started.groups()
             if text.endswith("<unfinished ...>"):
                 call = Call(name, text.removesuffix("<unfinished ...>").rstrip())
-                under_way[thread] = call
+                pending[thread] = call
                 yield "begin", call
             elif result := RESULT.match(text):
                 call = Call(name, result[1], number(result[2]), True)
@@ -85,7 +85,7 @@ def number(text):
 
 @dataclasses.dataclass
 class Write:
-    """A write, or with `data` None a new length at `offset`, that is not known to be durable."""
+    """A write that is not known to be durable. With `data` None it sets the file's length to `offset`."""
 
     offset: int
     data: bytes | None
@@ -93,7 +93,7 @@ class Write:
 
 
 class Inode:
-    """A file: what of it is durable, and what was written since."""
+    """A file: its durable bytes, and the later writes."""
 
     def __init__(self, durable=b""):
         self.durable = bytearray(durable)
@@ -115,7 +115,7 @@ class Inode:
         self.pending = [write for write in self.pending if not any(write is other for other in writes)]
 
     def crash(self, chance):
-        """The file's bytes after a loss of power now."""
+        """Returns possible contents of the file after a power failure at this moment."""
         content = bytearray(self.durable)
         how = chance.random()
         for write in self.pending:
@@ -128,7 +128,7 @@ class Inode:
         return bytes(content)
 
     def apply_parts(self, write, content, chance):
-        """Applies some pages or sectors of a write; what is left out is zero where the file grew by it."""
+        """Applies some pages or sectors of a write. Omitted parts are zero where the write extended the file."""
         size = chance.choice((PAGE, SECTOR))
         end = write.offset + len(write.data)
         if end > len(content) and chance.random() < 0.7:
@@ -142,7 +142,7 @@ class Inode:
 
 
 class TracedDisk:
-    """The directory `root` as the trace of a gateway leaves it, moment by moment."""
+    """The directory `root` at each moment of a gateway's trace."""
 
     def __init__(self, root):
         self.root = str(root)
@@ -158,20 +158,20 @@ class TracedDisk:
                 self.names[path] = self.durable_names[path] = Inode(pathlib.Path(path).read_bytes())
 
     def begin_run(self):
-        """A new process: nothing of it is open yet."""
+        """Begins the trace of a new process, which has no open files."""
         self.descriptors = {}
 
-    # MARK: the system calls
+    # MARK: System calls
 
     def apply(self, when, call):
         if call.name == "io_uring_setup":
-            raise SystemExit("the gateway uses io_uring, which this trace does not show")
+            raise SystemExit("the gateway uses io_uring, which strace cannot trace")
         act = getattr(self, f"{when}_{call.name}", None)
         if act:
             act(call)
 
     def path(self, call, index=0):
-        """The `index`th path of a call's arguments, whole."""
+        """Returns the `index`th path of a call's arguments as an absolute path."""
         text = call.strings()[index].decode()
         if text.startswith("/"):
             return os.path.normpath(text)
@@ -226,7 +226,7 @@ class TracedDisk:
         opened = self.descriptors.get(call.descriptor())
         if not opened or opened[0] == "directory":
             return
-        # Only new files are written without an offset: drafts of keys and the like.
+        # The gateway writes without an offset only to new files, such as temporary key files.
         self.begin_pwrite64(call, offset=self.end_of(opened[0]))
 
     begin_writev = begin_write
@@ -304,15 +304,15 @@ class TracedDisk:
 
     end_mkdirat = end_mkdir
 
-    # MARK: names
+    # MARK: Names
 
     def change_names(self, change):
-        """A change of names that happens as a whole, or not at all."""
+        """Records an atomic change of names."""
         self.bind(self.names, change)
         self.pending_names.append(change)
 
     def make_names_durable(self, change):
-        """Makes the change durable, with what was done to the same names before it."""
+        """Makes the change durable, and all earlier changes of the same names."""
         order = [id(other) for other in self.pending_names]
         if id(change) not in order:
             return
@@ -332,17 +332,17 @@ class TracedDisk:
             else:
                 names[path] = inode
 
-    # MARK: the loss of power
+    # MARK: Power failure
 
     def crash(self, chance, target):
-        """Writes into the directory `target` what may lie under `root` after a loss of power now."""
+        """Writes to the directory `target` a possible content of `root` after a power failure at this moment."""
         names = dict(self.durable_names)
-        # A file system keeps the order of its names' changes, or only that within one file's.
+        # A file system may keep the order of all changes of names, or only the order of changes of one file.
         upto = chance.randint(0, len(self.pending_names))
         in_order = chance.random() < 0.7
         for index, change in enumerate(self.pending_names):
             if index < upto if in_order else chance.random() < 0.5:
-                # A rename needs the name that it takes away; a new file needs nothing.
+                # A rename needs its old name; a new file has no such condition.
                 if all(path in names for path, inode in change if inode is None):
                     self.bind(names, change)
         for folder in self.directories:
