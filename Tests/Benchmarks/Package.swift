@@ -16,7 +16,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
-// Apart from the gateway's package: what is measured here is built in release, by who asks for it.
+// A separate package: its programs are built in release, and only on demand.
 let package = Package(
     name: "notify-gateway-benchmarks",
     dependencies: [
@@ -27,7 +27,7 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
-        // A gateway as a process of its own, a backend that costs nothing, and clients.
+        // A gateway process, a fixed backend, and clients.
         .target(
             name: "BenchmarkSupport", dependencies: [gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix],
             swiftSettings: strict),

@@ -11,12 +11,12 @@ let strict: [SwiftSetting] = [
 
 func gateway(_ name: String) -> Target.Dependency { .product(name: name, package: "notify-gateway") }
 
-// Apart from the other benchmarks: nothing else needs the framework. Built with -enable-testing, since phases are internal.
+// A separate package, because only it needs the framework. Built with -enable-testing, because phases are internal.
 let package = Package(
     name: "notify-gateway-microbenchmarks",
     dependencies: [
         .package(name: "notify-gateway", path: "../../.."),
-        // Without traits: no allocator but the system's. Allocations are counted by `CAllocations`.
+        // Without traits the framework uses the system's allocator. `CAllocations` counts allocations.
         .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),

@@ -1,5 +1,5 @@
-// Loaded before the C library (LD_PRELOAD), makes each synchronous write of a program take longer: as on a disk that is
-// slower than this one. SLOW_SYNC_US is how much, in microseconds.
+// Simulates a slower disk: loaded with LD_PRELOAD, delays each synchronous write of a program. SLOW_SYNC_US is the delay in
+// microseconds.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

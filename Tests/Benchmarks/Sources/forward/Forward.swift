@@ -2,20 +2,20 @@ import ArgumentParser
 import NIOCore
 import NIOPosix
 
-/// A proxy that looks at nothing: bytes of a client go to a connection to the backend that is the client's own, and back. What it
-/// costs, no proxy on SwiftNIO can do without.
+/// A proxy that forwards bytes unread between each client and its own backend connection. Its cost is the minimum for
+/// any proxy on SwiftNIO.
 @main
 struct Forward: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forward", abstract: "Forwards bytes: what SwiftNIO and the system alone cost.",
+        commandName: "forward", abstract: "Forward bytes unread, to measure the cost of SwiftNIO and the system.",
         discussion: "Example: forward --port 8080 --backend-port 8081")
 
-    @Option(help: "Where to listen, on 127.0.0.1.") var port: Int
-    @Option(help: "Where the backend listens, on 127.0.0.1.") var backendPort: Int
-    @Option(help: "How many event loops.") var loops = 1
+    @Option(help: "The port to listen on, on 127.0.0.1.") var port: Int
+    @Option(help: "The backend's port on 127.0.0.1.") var backendPort: Int
+    @Option(help: "The number of event loops.") var loops = 1
 
     func validate() throws {
-        guard (1...64).contains(loops) else { throw ValidationError("--loops takes 1 to 64") }
+        guard (1...64).contains(loops) else { throw ValidationError("--loops needs a value from 1 to 64") }
     }
 
     func run() async throws {
@@ -38,7 +38,7 @@ struct Forward: AsyncParsableCommand {
     }
 }
 
-/// Writes what one channel reads to the other.
+/// Forwards the bytes that one channel reads to the other.
 private final class ForwardingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

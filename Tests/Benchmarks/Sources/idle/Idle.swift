@@ -8,17 +8,19 @@ import NIOPosix
 struct Idle: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "idle",
-        abstract: "How soon the gateway is ready, and what it holds while it has nothing to do.",
+        abstract: "Measure the gateway's start time and its memory while idle.",
         discussion: "Example: idle --program .build/release/notify-gateway --starts 5")
 
-    @Option(help: "The gateway.") var program = GatewayProcess.builtProgram
-    @Option(help: "How often it is started.") var starts = 9
-    @Option(help: "How many connections it holds.") var connections = 2_000
-    @Option(help: "Where its files are.") var directory = "/var/tmp"
+    @Option(help: "The gateway's program.") var program = GatewayProcess.builtProgram
+    @Option(help: "The number of starts.") var starts = 9
+    @Option(help: "The number of idle connections.") var connections = 2_000
+    @Option(help: "A directory for the gateway's files.") var directory = "/var/tmp"
 
     func validate() throws {
-        guard (1...100).contains(starts) else { throw ValidationError("--starts takes 1 to 100") }
-        guard (1...9_000).contains(connections) else { throw ValidationError("--connections takes 1 to 9000") }
+        guard (1...100).contains(starts) else { throw ValidationError("--starts needs a value from 1 to 100") }
+        guard (1...9_000).contains(connections) else {
+            throw ValidationError("--connections needs a value from 1 to 9000")
+        }
     }
 
     func run() async throws {
@@ -52,14 +54,14 @@ struct Idle: AsyncParsableCommand {
         if !isGood { throw ExitCode(1) }
     }
 
-    /// What one connection more costs that has made a call and is kept.
+    /// Returns the additional memory of one idle connection after a call.
     private func bytesPerConnection(_ backend: FixedBackend) async throws -> Double {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let home = try TemporaryDirectory(in: directory)
         let setup = GatewaySetup(directory: home.path, backendPort: backend.port)
         let send = CallBytes.send("Bearer \(try setup.tokens(of: ["alice"])[0])")
         let gateway = try GatewayProcess(program, setup)
-        // What the first calls leave behind is not the connections'.
+        // The first calls allocate memory that does not belong to connections.
         let warm = try await ClosedLoad(connections: 100, port: gateway.port, on: group.next())
         try await warm.run(20_000) { _ in send }
         try await gateway.waitUntilIdle()

@@ -2,39 +2,41 @@ import ArgumentParser
 import BenchmarkSupport
 import Foundation
 
-/// What the record of who notified whom costs: in calls a second, in processor time, and in waiting.
+/// Measures the cost of the journal: calls per second, processor time, and latency.
 @main
 struct JournalBenchmark: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "journal", abstract: "Measure what the journal costs, alone and in the way of a send.",
+        commandName: "journal", abstract: "Measure the cost of the journal, alone and as part of a send.",
         discussion: "Example: swift run --configuration release journal --directory /var/tmp")
 
-    @Option(help: "Where the journals are put, in directories that are removed afterwards: the disk that is measured.")
+    @Option(help: "A directory on the disk to measure; the journals are removed afterwards.")
     var directory = NSTemporaryDirectory()
 
-    @Option(help: "How long each measurement takes, in seconds.")
+    @Option(help: "The duration of each measurement in seconds.")
     var seconds = 5
 
-    @Option(help: "How many connections send at once.")
+    @Option(help: "The number of concurrent connections.")
     var connections = 64
 
-    @Option(help: "How often the pairs with and without a journal are repeated.")
+    @Option(help: "The number of pairs with and without a journal.")
     var rounds = 3
 
     func validate() throws {
-        guard (1...600).contains(seconds) else { throw ValidationError("--seconds takes 1 to 600") }
-        guard (1...4096).contains(connections) else { throw ValidationError("--connections takes 1 to 4096") }
-        guard (1...100).contains(rounds) else { throw ValidationError("--rounds takes 1 to 100") }
+        guard (1...600).contains(seconds) else { throw ValidationError("--seconds needs a value from 1 to 600") }
+        guard (1...4096).contains(connections) else {
+            throw ValidationError("--connections needs a value from 1 to 4096")
+        }
+        guard (1...100).contains(rounds) else { throw ValidationError("--rounds needs a value from 1 to 100") }
     }
 
     func run() async throws {
         let time = Duration.seconds(seconds)
-        print("journal alone, 1 call at a time and \(connections), an intent and an outcome each:")
+        print("journal alone, 1 and \(connections) concurrent calls, each with an intent and an outcome:")
         for calls in [1, connections] {
             let directory = try TemporaryDirectory(in: directory)
             print("  \(try await RecordingLoad(directory: directory.path, calls: calls).measure(for: time))")
         }
-        print("sends through a gateway, 1 connection and \(connections):")
+        print("sends through a gateway, 1 and \(connections) connections:")
         var rates: [(off: Double, on: Double)] = []
         for connections in [1, connections] {
             for _ in 1...rounds {
@@ -47,6 +49,6 @@ struct JournalBenchmark: AsyncParsableCommand {
             }
         }
         let ratios = rates.map { $0.on / $0.off }.sorted()
-        print("with against without, \(connections) connections: \(ratios.map { String(format: "%.2f", $0) })")
+        print("ratio of with to without, \(connections) connections: \(ratios.map { String(format: "%.2f", $0) })")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// How long things took.
+/// A list of durations.
 struct Latencies: Sendable {
     private var nanoseconds: [Int64] = []
 

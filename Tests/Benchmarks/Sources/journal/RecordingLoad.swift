@@ -7,7 +7,7 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// Calls that only record, from two event loops: an intent that they wait for, then an outcome that they do not.
+/// A load of calls that only record, from two event loops. Each call waits for its intent, but not for its outcome.
 struct RecordingLoad {
     let directory: String
     let calls: Int
@@ -49,7 +49,8 @@ struct RecordingLoad {
         let records = Double(written.lines)
         let batches = Double(written.batches)
         return String(
-            format: "%d at a time: %.0f records/s, %.2f us CPU a record, %.1f records a sync, %.2f switches a sync, ",
+            format:
+                "%d concurrent: %.0f records/s, %.2f us CPU per record, %.1f records per sync, %.2f switches per sync, ",
             calls, records / elapsed, Double(after.microseconds - before.microseconds) / records, records / batches,
             Double(after.switches - before.switches) / batches) + "a call waits \(all.sum.text)"
     }

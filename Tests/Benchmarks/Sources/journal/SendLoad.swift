@@ -8,10 +8,10 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// Sends over loopback through a gateway of one event loop to a backend that answers at once; clients and backend share another
-/// loop. Each client sends again as soon as it is answered.
+/// A load of sends over loopback through a gateway with one event loop to a backend that responds immediately. Clients
+/// and backend share another event loop. Each client sends again as soon as it receives a response.
 struct SendLoad {
-    /// The journal's directory; without one nothing is recorded.
+    /// The journal's directory; nil to record nothing.
     let journal: String?
     let connections: Int
 
@@ -76,11 +76,11 @@ struct SendLoad {
         let latencies = all.sum
         let rate = Double(latencies.count) / elapsed
         var text = String(
-            format: "%d at a time: %.0f sends/s, %.1f us CPU a send with client and backend, ", connections, rate,
+            format: "%d concurrent: %.0f sends/s, %.1f us CPU per send with client and backend, ", connections, rate,
             Double(after.microseconds - before.microseconds) / Double(latencies.count))
         if let journal {
             let written = try Written(directory: journal)
-            text += String(format: "%.1f records a sync, ", Double(written.lines) / Double(written.batches))
+            text += String(format: "%.1f records per sync, ", Double(written.lines) / Double(written.batches))
         }
         return Result(rate: rate, description: text + "answered in \(latencies.text)")
     }
@@ -102,14 +102,14 @@ struct SendLoad {
     }
 }
 
-/// Records nothing.
+/// A journal that records nothing.
 private struct NoJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
     func note(_ record: JournalRecord) {}
     var outage: JournalUnavailable? { nil }
 }
 
-/// Answers each request, of which each comes in one piece.
+/// The backend's handler, which responds to each request. Each read is one request.
 private final class Backend: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -120,7 +120,7 @@ private final class Backend: ChannelInboundHandler {
     }
 }
 
-/// Sends until the time is over, and says how long each answer took.
+/// A client that sends until the time is over and reports the latency of each response.
 private final class Client: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -162,7 +162,7 @@ private final class Client: ChannelInboundHandler {
     }
 }
 
-/// A send that was not carried out: what was measured is something else.
+/// The error for a failed send, which makes the measurement invalid.
 private struct NotCarriedOut: Error {
     let answer: String
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What this process has used so far.
+/// The resource usage of this process so far.
 struct Usage {
     let microseconds: Int
     let switches: Int
@@ -15,10 +15,10 @@ struct Usage {
     }
 }
 
-/// What a journal's segments hold.
+/// The contents of a journal's segments.
 struct Written {
     private(set) var lines = 0
-    /// How many writes they came by: all lines of one are of one time.
+    /// The number of writes; all lines of one write have the same time.
     private(set) var batches = 0
 
     init(directory: String) throws {

@@ -2,24 +2,24 @@ import GatewayCore
 import Logging
 import NIOPosix
 
-/// Two kinds of credentials that one authenticator refuses, and how long it takes over each.
+/// A comparison of the time that one authenticator takes to reject two kinds of credentials.
 struct Comparison {
     let name: String
-    /// The same number of both.
+    /// The second kind; both have the same number of credentials.
     let first: [Credential]
     let second: [Credential]
-    /// The verdict on all of them, or nil where the kinds are meant to differ.
+    /// The expected outcome of all credentials, or nil if the outcomes of the two kinds differ.
     let verdict: AuthenticationOutcome?
     let judge: (Credential) async -> AuthenticationOutcome
 
-    /// A verdict that makes the comparison worthless.
+    /// The error for an unexpected outcome, which makes the comparison invalid.
     struct Unexpected: Error, CustomStringConvertible {
         let description: String
     }
 
     private static let untimed = 500
 
-    /// Presents all in random order.
+    /// Verifies all credentials in random order.
     func measure() async throws -> WelchTest {
         for credential in first.prefix(Self.untimed / 2) + second.prefix(Self.untimed / 2) {
             _ = await judge(credential)
@@ -40,7 +40,7 @@ struct Comparison {
 }
 
 extension PluginContext {
-    /// A context as the gateway makes it, but that nothing is logged.
+    /// A context like the gateway's, but without logging.
     static func ofBenchmarks(isLastOfItsKind: Bool = true) -> PluginContext {
         PluginContext(
             logger: Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() },

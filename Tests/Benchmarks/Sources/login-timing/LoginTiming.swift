@@ -1,21 +1,23 @@
 import ArgumentParser
 import Foundation
 
-/// Whether the time of a refusal tells what was wrong with a login.
+/// Tests whether the time of a rejection reveals its cause.
 @main
 struct LoginTiming: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login-timing", abstract: "Compare how long refusals take that must not differ.",
+        commandName: "login-timing", abstract: "Compare the times of rejections that must not differ.",
         discussion: "Example: swift run --configuration release login-timing --samples 20000")
 
-    @Option(help: "How many of each kind.")
+    @Option(help: "The number of samples of each kind.")
     var samples = 20_000
 
-    /// What |t| must stay below, and what the controls must exceed.
+    /// The threshold that |t| must not reach, and that the controls must exceed.
     private static let bound = 4.5
 
     func validate() throws {
-        guard (100...10_000_000).contains(samples) else { throw ValidationError("--samples takes 100 to 10000000") }
+        guard (100...10_000_000).contains(samples) else {
+            throw ValidationError("--samples needs a value from 100 to 10000000")
+        }
     }
 
     func run() async throws {

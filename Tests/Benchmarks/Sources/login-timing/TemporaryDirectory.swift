@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory that goes with the last reference to it.
+/// A directory that is removed with the last reference to it.
 final class TemporaryDirectory {
     let path: String
 
@@ -12,7 +12,7 @@ final class TemporaryDirectory {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file that nobody else can read, and answers its path.
+    /// Writes a file that only its owner can read, and returns its path.
     func write(_ text: String, to name: String) throws -> String {
         let file = "\(path)/\(name)"
         try Data(text.utf8).write(to: URL(fileURLWithPath: file))

@@ -2,13 +2,13 @@ import Foundation
 import GatewayCore
 import HMACToken
 
-/// Tokens that are good but for one byte of their tag.
+/// A comparison of tokens that are valid except for one byte of their tag.
 struct TokenTiming {
     private let authenticator: any Authenticator
     private let signer: TokenSigner
     private let alice: UserName
 
-    /// A token that does not look like one: the benchmark is at fault.
+    /// The error for a malformed token, which is an error of the benchmark.
     struct Malformed: Error {}
 
     init() async throws {
@@ -23,7 +23,7 @@ struct TokenTiming {
         self.alice = alice
     }
 
-    /// Wrong in the first byte of the tag, and in the last.
+    /// Compares tokens with a wrong first byte and a wrong last byte of the tag.
     func firstAndLastByte(_ count: Int) throws -> Comparison {
         Comparison(
             name: "a tag that is wrong in its first and in its last byte, \(count) samples each",
@@ -32,7 +32,7 @@ struct TokenTiming {
             verdict: .rejected(.untrusted), judge: judge)
     }
 
-    /// A key that nobody knows is found out before any tag is computed.
+    /// A control: the authenticator rejects a token with an unknown key before it computes a tag.
     func control(_ count: Int) throws -> Comparison {
         let strangers = try tokens(count) { $0[0] ^= 1 }.map { credential in
             guard case .bearer(let token) = credential else { throw Malformed() }
@@ -46,7 +46,7 @@ struct TokenTiming {
     }
 
     private func judge(_ credential: Credential) async -> AuthenticationOutcome {
-        // As the gateway asks: without a task, and so without a scheduler between the two looks at the clock.
+        // Called without a new task, like in the gateway, so that no scheduling lies between the two clock readings.
         authenticator.immediateOutcome(on: credential, from: .ofBenchmarks) ?? .notMine
     }
 

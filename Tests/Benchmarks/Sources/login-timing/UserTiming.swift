@@ -2,9 +2,9 @@ import Foundation
 import GatewayCore
 import StaticUsers
 
-/// Wrong passwords for names that the users file has, and for names that it lacks.
+/// A comparison of wrong passwords for names in the users file and for unknown names.
 struct UserTiming {
-    /// sha512crypt with 1,000 rounds, and salts of one length; nobody will present the passwords.
+    /// sha512crypt hashes with 1,000 rounds and salts of equal length; no sample contains their passwords.
     private static let users = [
         "alice":
             "$6$rounds=1000$timingsaltalice1$OulDVQJqeFNcb7qN2NvcI6J7eubQFoSayx69PTbRC5AU6AUQ7O6ZsQYruZ84LJwbJtOsGij/RcFKCD0fHTBbj.",
@@ -28,7 +28,7 @@ struct UserTiming {
             .init(file: file), context: .ofBenchmarks(isLastOfItsKind: false))
     }
 
-    /// Names alike in length, each with a wrong password of its own.
+    /// Names of equal length, each with a different wrong password.
     func knownAndUnknown(_ count: Int) -> Comparison {
         Comparison(
             name: "a known and an unknown user, \(count) samples each", first: Self.known(count),
@@ -36,7 +36,7 @@ struct UserTiming {
             judge: { [last] in await last.authenticate($0, from: .ofBenchmarks) })
     }
 
-    /// Where another authenticator is asked about a name that the file lacks, this one does no work for it.
+    /// A control: if another authenticator handles names that the file lacks, this one does no work for them.
     func control(_ count: Int) -> Comparison {
         Comparison(
             name: "a known user, and one who is another authenticator's", first: Self.known(count),

@@ -1,8 +1,8 @@
-/// Welch's t (B. L. Welch, 1947) of two lists of times: how far their means are apart, in standard errors of that distance. From all
-/// times, and from those that are left when the slowest are cropped.
+/// Welch's t (B. L. Welch, 1947) of two lists of times: the difference of their means in standard errors of that
+/// difference. Computed from all times, and from the times without the slowest.
 struct WelchTest: CustomStringConvertible {
     private let means: (first: Double, second: Double)
-    /// How much was cropped, in percent, and t of the rest.
+    /// The cropped percentage, and t of the remaining times.
     private let values: [(cropped: Double, t: Double)]
 
     private static let crops: [Double] = [0, 1, 10]
@@ -12,7 +12,7 @@ struct WelchTest: CustomStringConvertible {
         let sorted = (first + second).sorted()
         means = (Self.moments(first).mean, Self.moments(second).mean)
         values = Self.crops.map { percent in
-            // One bound for both: a kind that is slower loses more of its samples, and still shows.
+            // Both kinds have the same cut-off: a slower kind loses more samples, and the difference remains visible.
             let bound = sorted[min(sorted.count - 1, Int(Double(sorted.count) * (100 - percent) / 100))]
             return (percent, Self.t(first.filter { $0 <= bound }, second.filter { $0 <= bound }))
         }
@@ -24,7 +24,7 @@ struct WelchTest: CustomStringConvertible {
     private static func t(_ first: [Double], _ second: [Double]) -> Double {
         let (a, b) = (moments(first), moments(second))
         let error = (a.variance / Double(first.count) + b.variance / Double(second.count)).squareRoot()
-        // Too few are left for a variance: what was cropped was all of one kind.
+        // Too few times remain for a variance, because nearly all cropped times are of one kind.
         guard error > 0 else { return .infinity }
         return (a.mean - b.mean) / error
     }

@@ -1,21 +1,22 @@
 import BenchmarkSupport
 import NIOCore
 
-/// Makes calls when they are due, whatever becomes of those before, and measures from when they were due.
+/// An open-loop sender: makes each call when it is due, independently of earlier calls, and measures latencies from the
+/// due time.
 ///
-/// A call needs a client that does not wait for an answer already; where there is none, it is not made, and counts as not
-/// carried out. The client is the one that has been silent for longest: at any rate all of them call, and what that costs is not taken
-/// for what the overload costs. Loop-bound.
+/// A call needs a client that does not wait for a response. If there is none, the call is not sent and counts as not
+/// carried. The sender selects the client that was idle longest, so that all clients call at every rate, and the cost
+/// of many clients is not mistaken for the cost of the overload. Loop-bound.
 final class OpenLoopSender {
-    /// A part of the plan: so many calls a second, for so long.
+    /// A part of the plan: a rate in calls per second, and its duration.
     struct Part {
         let rate: Double
         let seconds: Double
     }
 
-    /// How long a client waits for its answer.
+    /// The time that a client waits for its response.
     static let patience: Int64 = 1_000_000_000
-    /// An answer within this is one as if nothing was the matter.
+    /// The latency below which a response counts as normal.
     static let prompt: Int64 = 50_000_000
 
     private let loop: any EventLoop
@@ -40,7 +41,7 @@ final class OpenLoopSender {
         for connection in connections { watch(connection) }
     }
 
-    /// Carries out a plan, its parts without a pause between them, and waits for the answers.
+    /// Runs a plan without a pause between its parts, and waits for the responses.
     func run(_ parts: [Part]) -> EventLoopFuture<[Tally]> {
         let done = loop.makePromise(of: [Tally].self)
         self.done = done
@@ -75,7 +76,7 @@ final class OpenLoopSender {
             self.done = nil
             return done.succeed(tallies)
         }
-        // Whatever is not answered by then never will be.
+        // Calls without a response by then receive none.
         if let end = ends.last, now > end + 10 * Self.patience {
             self.done = nil
             tallies[ends.count - 1].failed += inFlight
@@ -122,7 +123,7 @@ final class OpenLoopSender {
         }
     }
 
-    /// The part of the plan that a call belongs to by when it was due.
+    /// Returns the part of the plan that contains a due time.
     private func place(of due: Int64) -> Int { ends.firstIndex { due < $0 } ?? ends.count - 1 }
 }
 

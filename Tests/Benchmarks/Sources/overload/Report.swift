@@ -1,10 +1,10 @@
 import BenchmarkSupport
 import Foundation
 
-/// What is printed, and what is asked of it.
+/// The printed table and the check of the aims.
 enum Report {
     static let header =
-        "| calls at | offered/s | carried/s | p50 ms | p99 ms | refused/s | p50 ms | p99 ms | too late | not sent | failed | sender late, p99 ms |\n"
+        "| calls at | offered/s | carried/s | p50 ms | p99 ms | rejected/s | p50 ms | p99 ms | too late | not sent | failed | sender late, p99 ms |\n"
         + "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 
     static func line(_ name: String, _ tally: Tally, seconds: Double) -> String {
@@ -19,11 +19,11 @@ enum Report {
         return "| \(cells.joined(separator: " | ")) |"
     }
 
-    /// Says what came of each aim, and whether all are reached.
+    /// Prints the result for each aim; returns whether all aims are reached.
     ///
     /// - Parameters:
-    ///   - time: when the overload was, in seconds after the plan's start.
-    ///   - end: when the part after it was over.
+    ///   - time: the time of the overload, in seconds after the plan's start.
+    ///   - end: the end of the part after the overload.
     static func judge(
         _ overload: Tally, during time: Range<Double>, _ after: Tally, until end: Double, peak: Double
     ) -> Bool {
@@ -32,18 +32,19 @@ enum Report {
         let recovery = after.firstGoodSecond(from: Int64(time.upperBound * 1e9), to: Int64(end * 1e9))
         let aims: [(text: String, isReached: Bool)] = [
             (
-                String(format: "goodput at twice the peak: %.0f %% of it (aim: at least 80)", goodput * 100),
+                String(format: "goodput at twice the peak: %.0f %% of the peak (aim: at least 80)", goodput * 100),
                 goodput >= 0.8
             ),
             (
-                rejection.map { String(format: "refusals: %.2f ms at p99 (aim: within 10)", $0) } ?? "refusals: none",
+                rejection.map { String(format: "rejections: %.2f ms at p99 (aim: within 10)", $0) }
+                    ?? "rejections: none",
                 (rejection ?? 0) <= 10
             ),
             (
                 recovery.map { String(format: "recovered after %.1f s (aim: within 2)", $0) } ?? "not recovered",
                 recovery ?? .infinity <= 2
             ),
-            ("calls that failed: \(overload.failed + after.failed) (aim: none)", overload.failed + after.failed == 0),
+            ("failed calls: \(overload.failed + after.failed) (aim: none)", overload.failed + after.failed == 0),
         ]
         for aim in aims { print(aim.isReached ? "reached:" : "MISSED: ", aim.text) }
         return aims.allSatisfy(\.isReached)

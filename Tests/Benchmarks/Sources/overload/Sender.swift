@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import NIOCore
 
-/// The sender and its connections, from outside of their loop.
+/// The interface to the sender and its connections from outside their event loop.
 struct Sender {
     private let loop: any EventLoop
     private let port: Int
@@ -23,7 +23,7 @@ struct Sender {
         try await loop.flatSubmit { [sender] in sender.value.run(parts) }.get()
     }
 
-    /// How many calls a second 64 clients get who wait for each answer before they call again.
+    /// Returns the rate of calls of 64 closed-loop clients.
     func closedRate(seconds: Double) async throws -> Double {
         let load = try await ClosedLoad(connections: 64, port: port, on: loop)
         defer { load.close() }

@@ -1,34 +1,34 @@
 import BenchmarkSupport
 
-/// What became of the calls that were due in one part of the plan.
+/// The results of the calls that were due in one part of the plan.
 struct Tally {
-    /// How many were due.
+    /// The number of due calls.
     var offered = 0
-    /// Answered 200 in time.
+    /// Calls that received 200 in time.
     var carried = 0
-    /// Answered 200 when the client had stopped waiting.
+    /// Calls that received 200 after the client's time limit.
     var tooLate = 0
-    /// Answered 503 or 429.
+    /// Calls that received 503 or 429.
     var refused = 0
-    /// Answered otherwise, or not at all.
+    /// Calls that received another status or no response.
     var failed = 0
-    /// Not sent, since all clients waited for answers.
+    /// Calls that were not sent, because all clients waited for responses.
     var leftOut = 0
-    /// From when a call was due to its 200.
+    /// The times from the due time of calls to their 200.
     var latencies = Distribution()
-    /// From when a call was due to its refusal.
+    /// The times from the due time of calls to their rejection.
     var rejections = Distribution()
-    /// How late the sender itself was.
+    /// The delays of the sender itself.
     var lateness = Distribution()
-    /// The tenths of a second in which a call was due that was not answered 200 at once.
+    /// The tenths of a second with a due call that did not receive a fast 200.
     private var badTenths: Set<Int64> = []
     private static let tenth: Int64 = 100_000_000
 
-    /// Takes a call's end into account.
+    /// Records the result of a call.
     ///
     /// - Parameters:
-    ///   - due: when it was to be sent, as `nanoseconds` after the plan's start.
-    ///   - latency: how long after that it ended.
+    ///   - due: its due time in `nanoseconds` after the plan's start.
+    ///   - latency: the time from the due time to its end.
     mutating func add(status: Int, due: Int64, latency: Int64, patience: Int64, prompt: Int64) {
         switch status {
         case 200 where latency <= patience:
@@ -46,14 +46,14 @@ struct Tally {
         if status != 200 || latency > prompt { badTenths.insert(due / Self.tenth) }
     }
 
-    /// Takes a call that was never sent into account.
+    /// Records a call that was not sent.
     mutating func leaveOut(due: Int64) {
         leftOut += 1
         badTenths.insert(due / Self.tenth)
     }
 
-    /// How long after the start, to the tenth of a second, one began in which all calls were answered 200 at once; nil where there is
-    /// none up to the end. Both in nanoseconds after the plan's start.
+    /// Returns the seconds from `start`, to a tenth, until the first second in which all calls received a fast 200, or
+    /// nil if there is none before `end`. Both are in nanoseconds after the plan's start.
     func firstGoodSecond(from start: Int64, to end: Int64) -> Double? {
         var tenth = start / Self.tenth
         while (tenth + 10) * Self.tenth <= end {

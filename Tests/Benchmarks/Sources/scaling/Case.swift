@@ -2,7 +2,7 @@ import BenchmarkSupport
 import Foundation
 import NIOCore
 
-/// A gateway of one size, filled and at rest.
+/// A filled, idle gateway of one size.
 final class Case {
     let calls: [(name: String, requests: [ByteBuffer])]
     private let home: TemporaryDirectory
@@ -32,12 +32,12 @@ final class Case {
         }
     }
 
-    /// Processor time of the gateway for one call, in microseconds.
+    /// Returns the gateway's processor time per call in microseconds.
     func measure(_ call: Int, for time: TimeAmount) async throws -> Double {
-        // Of its own each time: those of the last time may have been idle for too long.
+        // Open new connections each time, because the gateway may have closed the previous ones as idle.
         let load = try await ClosedLoad(connections: connections, port: gateway.port, on: loop)
         defer { load.close() }
-        // Credentials are known after this, and connections to the backend are there.
+        // The first calls fill the credential caches and open the backend connections.
         _ = try await load.run(calls[call].requests, for: .milliseconds(500))
         let before = gateway.processorTime
         let count = try await load.run(calls[call].requests, for: time)

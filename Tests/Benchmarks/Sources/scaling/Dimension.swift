@@ -1,21 +1,21 @@
 import BenchmarkSupport
 import NIOCore
 
-/// Something that grows in production, and that calls must not become dearer by.
+/// A quantity that grows in production and must not raise the cost of calls.
 protocol Dimension: Sendable {
-    /// What it is, as the table says.
+    /// The name in the table.
     var name: String { get }
-    /// From the smallest to the largest.
+    /// The sizes from the smallest to the largest.
     var sizes: [Int] { get }
-    /// A size as the table says it.
+    /// Returns the text of a size in the table.
     func text(of size: Int) -> String
-    /// Why it cannot be measured here, or nil.
+    /// The reason why this machine cannot measure it, or nil.
     func obstacle(in directory: String) -> String?
-    /// Makes the gateway's files of that size.
+    /// Creates the gateway's files for a size.
     func prepare(_ setup: inout GatewaySetup, size: Int) async throws
-    /// The calls that are measured, by what they are.
+    /// Returns the measured calls with their names.
     func calls(_ setup: GatewaySetup, size: Int) throws -> [(name: String, requests: [ByteBuffer])]
-    /// What fills the running gateway; nil for nothing.
+    /// Returns the calls that fill the running gateway, or nil if none are needed.
     func filling(_ setup: GatewaySetup, size: Int) throws -> (count: Int, request: @Sendable (Int) -> ByteBuffer)?
 }
 
@@ -34,7 +34,7 @@ extension Dimension {
     }
 }
 
-/// So many of the numbers below `size`, evenly spread.
+/// Returns a number of evenly spread values below `size`.
 func spread(_ count: Int, over size: Int) -> [Int] {
     let count = min(count, size)
     return (0..<count).map { $0 * size / count }

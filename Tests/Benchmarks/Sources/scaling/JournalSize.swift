@@ -5,7 +5,7 @@ import GatewayStore
 import Logging
 import NIOCore
 
-/// The journal's size in MiB, written by the journal itself, with the index that a gateway keeps of it.
+/// The size of the journal in MiB. The journal's own code writes it, with its index.
 struct JournalSize: Dimension {
     let name = "journal, MiB"
     let sizes = [1, 2_048]
@@ -31,18 +31,18 @@ struct JournalSize: Dimension {
                 return Self.records(number)
             }
             try await journal.record(records)
-            // All are about as long as one that was looked at.
+            // Estimate the size from one record, because all have a similar length.
             written += records.count * Self.bytesPerRecord
         }
         await journal.close()
-        // A gateway that has written it has its index, too.
+        // A gateway that wrote this journal would also have its index.
         let index = try AuditIndex(directory: setup.journal)
         defer { index.close() }
         try index.update()
     }
 
     func calls(_ setup: GatewaySetup, size: Int) throws -> [(name: String, requests: [ByteBuffer])] {
-        [("a send, token", [CallBytes.send("Bearer \(try setup.tokens(of: ["alice"])[0])")])]
+        [("send, token", [CallBytes.send("Bearer \(try setup.tokens(of: ["alice"])[0])")])]
     }
 
     private static let bytesPerRecord = 400

@@ -1,13 +1,13 @@
 import BenchmarkSupport
 import NIOCore
 
-/// The limiter's keys: recipients that have been sent to, none of whom has all of its rate again.
+/// The limiter's keys: recipients of recent sends, so that every key is still in use.
 struct LimiterKeys: Dimension {
     let name = "limiter keys"
     let sizes = [10, 10_000, 1_000_000]
 
     func prepare(_ setup: inout GatewaySetup, size: Int) async throws {
-        // A send is owed for an hour.
+        // At this rate a send occupies its key for an hour.
         setup.limits = "[{ name: inbox, per: recipient, rate: 1/h, burst: 1000000 }]"
     }
 
@@ -20,7 +20,7 @@ struct LimiterKeys: Dimension {
         let token = try setup.tokens(of: ["alice"])[0]
         return [
             (
-                "a send, token",
+                "send, token",
                 spread(10_000, over: size).map { CallBytes.send(to: Self.recipient($0), "Bearer \(token)") }
             )
         ]

@@ -4,8 +4,8 @@ import GatewayCore
 import GatewayStore
 import NIOCore
 
-/// The ledger's registrations, each user with ten. Those that are called for are taken in as an import takes them; the others are
-/// only to be many, and one statement makes them.
+/// The ledger's registrations, ten per user. An import creates the registrations that calls use; one SQL statement
+/// creates the others, which only add to the size.
 struct Registrations: Dimension {
     let name = "registrations"
     let sizes = [10, 10_000, 1_000_000]
@@ -58,12 +58,12 @@ struct Registrations: Dimension {
         let tokens = try setup.tokens(of: owners)
         return [
             (
-                "a registration, renewed",
+                "registration, renewed",
                 zip(places, tokens).map { place, token in
                     CallBytes.registration(of: Self.handle(place), id: Self.id(place), "Bearer \(token)")
                 }
             ),
-            ("a send, token", [CallBytes.send("Bearer \(tokens[0])")]),
+            ("send, token", [CallBytes.send("Bearer \(tokens[0])")]),
         ]
     }
 

@@ -8,26 +8,29 @@ import NIOPosix
 struct Scaling: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scaling",
-        abstract: "Whether a call costs more where there are more users, registrations, limiter keys, or records.",
+        abstract: "Measure whether the cost of a call grows with users, registrations, limiter keys, or records.",
         discussion: "Example: scaling --program .build/release/notify-gateway --only users --rounds 3")
 
     private static let dimensions: [any Dimension] = [Users(), Registrations(), LimiterKeys(), JournalSize()]
-    /// What the largest may cost more than the smallest.
+    /// The highest allowed growth of the cost from the smallest to the largest size.
     private static let aim = 0.10
 
-    @Option(help: "The gateway.") var program = GatewayProcess.builtProgram
-    @Option(help: "Only what grows whose name begins so: users, registrations, limiter, journal.") var only: String?
-    @Option(help: "How often each size is measured, by turns.") var rounds = 7
-    @Option(help: "How long each time, in seconds.") var seconds = 2
-    @Option(help: "How many clients call at a time.") var connections = 8
-    @Option(help: "A disk for the files.") var directory = "/var/tmp"
+    @Option(help: "The gateway's program.") var program = GatewayProcess.builtProgram
+    @Option(help: "Measures only the dimensions whose names begin with this: users, registrations, limiter, journal.")
+    var only: String?
+    @Option(help: "The number of measurements of each size, in turn.") var rounds = 7
+    @Option(help: "The duration of each measurement in seconds.") var seconds = 2
+    @Option(help: "The number of concurrent clients.") var connections = 8
+    @Option(help: "A directory on the disk for the files.") var directory = "/var/tmp"
 
     func validate() throws {
-        guard (1...100).contains(rounds) else { throw ValidationError("--rounds takes 1 to 100") }
-        guard (1...600).contains(seconds) else { throw ValidationError("--seconds takes 1 to 600") }
-        guard (1...1_000).contains(connections) else { throw ValidationError("--connections takes 1 to 1000") }
+        guard (1...100).contains(rounds) else { throw ValidationError("--rounds needs a value from 1 to 100") }
+        guard (1...600).contains(seconds) else { throw ValidationError("--seconds needs a value from 1 to 600") }
+        guard (1...1_000).contains(connections) else {
+            throw ValidationError("--connections needs a value from 1 to 1000")
+        }
         guard Self.dimensions.contains(where: isWanted) else {
-            throw ValidationError("--only names nothing that grows")
+            throw ValidationError("--only needs the beginning of users, registrations, limiter or journal")
         }
     }
 
@@ -37,7 +40,7 @@ struct Scaling: AsyncParsableCommand {
         let backend = try await FixedBackend()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         var isGood = true
-        print("| what grows | call | CPU µs a call, from the smallest to the largest | growth |")
+        print("| dimension | call | CPU µs per call, from the smallest to the largest | growth |")
         print("| --- | --- | --- | --- |")
         for dimension in Self.dimensions where isWanted(dimension) {
             if let obstacle = dimension.obstacle(in: directory) {
@@ -69,13 +72,13 @@ struct Scaling: AsyncParsableCommand {
             var costs = [[Double]](repeating: [], count: cases.count)
             for round in 0..<rounds {
                 say("round \(round + 1): \(cases[0].calls[call].name)")
-                // Each goes first in its turn.
+                // Each size goes first in turn.
                 for offset in cases.indices {
                     let place = (round + offset) % cases.count
                     costs[place].append(try await cases[place].measure(call, for: .seconds(Int64(seconds))))
                 }
             }
-            // What a round has in common with nothing but itself falls out of its own ratio.
+            // The ratio within a round cancels disturbances that affect the whole round.
             let growth = zip(costs[0], costs[costs.count - 1]).map { $1 / $0 - 1 }.median
             let cells = zip(dimension.sizes, costs).map { size, costs in
                 "\(dimension.text(of: size)): "

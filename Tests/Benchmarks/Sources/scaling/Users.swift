@@ -3,13 +3,13 @@ import Foundation
 import GatewayCore
 import NIOCore
 
-/// The users file. All have the same password, so that the file is soon made.
+/// The users file. All users have the same password hash, which makes the file quick to create.
 struct Users: Dimension {
     let name = "users"
     let sizes = [10, 1_000, 100_000]
 
     private static let password = "a password of some length"
-    /// sha512crypt of it with the fewest rounds, so that the first logins are soon over.
+    /// The sha512crypt hash of the password with the fewest rounds, so that the first logins are fast.
     private static let hash =
         "$6$rounds=1000$benchmarks$D.Q/E2apzV33w32HUTFjTXVS15QaZmjyghbZQyiCpERzP7qdWM25jVi3.Oscw4RMVD41/yigUXbQD.rzCKQNX/"
 
@@ -23,15 +23,15 @@ struct Users: Dimension {
     }
 
     func calls(_ setup: GatewaySetup, size: Int) throws -> [(name: String, requests: [ByteBuffer])] {
-        // As many as the smallest has: how many callers there are is not what is measured.
+        // The number of callers is that of the smallest size, because it is not measured.
         let callers = spread(10, over: size).map(Self.user)
         let tokens = try setup.tokens(of: callers)
         let passwords = callers.map { user in
             "Basic " + String(decoding: Base64.encode(Array("\(user):\(Self.password)".utf8), .standard), as: UTF8.self)
         }
         return [
-            ("a send, token", tokens.map { CallBytes.send("Bearer \($0)") }),
-            ("a send, known password", passwords.map { CallBytes.send($0) }),
+            ("send, token", tokens.map { CallBytes.send("Bearer \($0)") }),
+            ("send, cached password", passwords.map { CallBytes.send($0) }),
         ]
     }
 

@@ -5,7 +5,7 @@ import NIOCore
 @testable import GatewayCore
 @testable import GatewayHTTP
 
-/// One connection's framer, and the bytes of a request that comes again and again.
+/// The framer of one connection, and the bytes of a repeated request.
 private final class Framing {
     private var framer = RequestFramer(limits: ListenerConfiguration.Limits())
     private let bytes: ByteBuffer
@@ -23,7 +23,7 @@ private final class Framing {
     }
 }
 
-/// Answers, turned into bytes.
+/// The encoding of responses.
 private final class Writing {
     private var writer = ResponseWriter(clocks: .system)
     private let allocator = ByteBufferAllocator()

@@ -4,13 +4,13 @@ import GatewayTesting
 @testable import GatewayCore
 
 extension Limit {
-    /// The default limits, with rates that nobody reaches.
+    /// The default limits, with rates that no caller reaches.
     static let ample = defaults.map { limit in
         Limit(name: limit.name, per: limit.per, count: 1_000_000_000, period: .seconds(1))
     }
 }
 
-/// A limiter that is asked for sends to so many recipients, one after the other.
+/// A limiter that checks sends to a number of recipients in turn.
 private final class Sending {
     private let limiter: Limiter
     private let caller = Identity(user: Sample.user, authenticator: "hmac-token")
@@ -20,7 +20,7 @@ private final class Sending {
     init(_ limits: [Limit] = Limit.ample, recipients: Int) {
         limiter = Limiter(limits, clocks: .system)
         sends = (0..<recipients).map { number in
-            // The numbered names are within the grammar.
+            // The numbered names are valid.
             RequestedSend(service: .apns, recipient: UserName(canonical: "user-\(number)")!, text: "")
         }
     }

@@ -1,15 +1,15 @@
 import Benchmark
 import CAllocations
 
-/// An operation gave something else than it must: what was measured is not what is meant.
+/// The error for an operation with a wrong result, which makes its measurement invalid.
 struct WrongResult: Error {}
 
 extension BenchmarkMetric {
-    /// Blocks taken from the allocator for one operation, rounded to the nearest.
+    /// The number of memory blocks that one operation allocates, rounded.
     static let allocations = BenchmarkMetric.custom("allocations", polarity: .prefersSmaller, useScalingFactor: false)
 }
 
-/// How often an operation is made for one sample.
+/// The number of operations in one sample.
 private let operationsPerSample = 1_000
 
 private var configuration: Benchmark.Configuration {
@@ -18,19 +18,19 @@ private var configuration: Benchmark.Configuration {
         warmupIterations: 3,
         scalingFactor: .kilo, maxDuration: .seconds(2), maxIterations: 300,
         thresholds: [
-            // The same on every machine: one more is a change of the program.
+            // The count is the same on every machine, so any difference is a change of the program.
             .allocations: .init(absolute: [.p90: 0]),
-            // Of the machine that they were taken on, so wide enough for another.
+            // The thresholds come from one machine; the tolerance covers other machines.
             .wallClock: .init(relative: [.p90: 150]),
             .peakMemoryResident: .init(relative: [.p90: 50]),
         ])
 }
 
-/// Registers the measurement of an operation that never waits.
+/// Registers the measurement of a synchronous operation.
 ///
 /// - Parameters:
-///   - subject: what it is done with, made before anything is measured.
-///   - operation: does it once, and says whether it came out right.
+///   - subject: the operation's input, created before the measurement.
+///   - operation: runs once and returns whether its result is correct.
 func measure<Subject>(
     _ name: String, with subject: @escaping () async throws -> Subject,
     _ operation: @escaping (Subject) throws -> Bool
@@ -45,7 +45,7 @@ func measure<Subject>(
         setup: subject)
 }
 
-/// Registers the measurement of an operation that may wait.
+/// Registers the measurement of an asynchronous operation.
 func measureWaiting<Subject>(
     _ name: String, with subject: @escaping () async throws -> Subject,
     _ operation: @escaping (Subject) async throws -> Bool

@@ -5,8 +5,8 @@ import NIOCore
 @testable import Gateway
 @testable import GatewayCore
 
-/// The phases, one after the other, up to where a measurement ends. Nothing of them waits: the journal keeps nothing, and the
-/// backend has its answer ready.
+/// The phases of the request pipeline up to the last one of a measurement. No phase waits: the journal stores nothing,
+/// and the backend's response is ready.
 private final class Pipeline {
     private let parsing: Parsing
     private let authentication: Authentication

@@ -1,7 +1,7 @@
 @testable import GatewayCore
 @testable import GatewayStore
 
-/// The journal's lines as loop and writer make them, without a file: so many records a batch.
+/// The encoding of the journal's lines by event loop and writer, without a file, for a number of records per batch.
 private final class Lines {
     private var batch = JournalBatch(chain: .beginning, signer: nil)
     private let records: [JournalRecord]

@@ -4,7 +4,7 @@ import NIOCore
 @testable import Gateway
 @testable import GatewayCore
 
-/// What is measured: calls as clients make them.
+/// Sample calls in the form that clients send them.
 enum Sample {
     static let message = "The meeting is at noon, in room \"Ångström\"."
     static let body = #""The meeting is at noon, in room \"Ångström\".""#
@@ -13,7 +13,7 @@ enum Sample {
     static let registrationBody =
         #"{"Platform":"apns","Handle":"\#(deviceHandle)","Tags":["topic:news","topic:sports"]}"#
 
-    /// A send as a program of today writes it.
+    /// A send of a current HTTP client.
     static let send = [UInt8](
         """
         POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\r
@@ -25,7 +25,7 @@ enum Sample {
         \(body)
         """.utf8)
 
-    /// The same behind a proxy and from a browser's library, with much that decides nothing.
+    /// The same send from a browser through a proxy, with many fields that the gateway ignores.
     static let longSend = [UInt8](
         """
         POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\r
@@ -63,10 +63,10 @@ enum Sample {
         "PUT /api/register/7260336227650468927-4200236381151834034-1", authorization: .text("Bearer alices-token"),
         contentType: .text("application/json"), body: Array(registrationBody.utf8))
 
-    /// The name is within the grammar.
+    /// Returns the user name, which must be valid.
     static let user = UserName(canonical: "alice")!
 
-    /// What is known of the send once it has been decided on.
+    /// The facts of the send after authorization.
     static var facts: CallFacts {
         var facts = CallFacts(call: CallID(process: 0x1234_5678_9ABC_DEF0, number: 42), peer: .documentation)
         facts.action = .send

@@ -25,7 +25,7 @@ final class Tokens {
                 .withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         }
         credentials = texts.map { .bearer(token: Secret($0.utf8)) }
-        // The first look at a token is another matter than those that follow.
+        // The first verification of a token is not cached and costs more.
         for _ in texts { _ = await judge() }
     }
 
@@ -37,7 +37,7 @@ final class Tokens {
         ])
     }
 
-    /// Judges the next of them, each in its turn.
+    /// Verifies the next token in turn.
     func judge() async -> Bool {
         next = next + 1 == credentials.count ? 0 : next + 1
         guard case .accepted(let identity) = await authenticator.authenticate(credentials[next], from: .documentation)
@@ -45,7 +45,7 @@ final class Tokens {
         return identity.user == Sample.user
     }
 
-    /// Judges one whose last byte is another.
+    /// Verifies a token with a changed last byte.
     func reject() async -> Bool {
         let forged = Credential.bearer(token: Secret((texts[0].dropLast(4) + "AAAA").utf8))
         guard case .rejected = await authenticator.authenticate(forged, from: .documentation) else { return false }

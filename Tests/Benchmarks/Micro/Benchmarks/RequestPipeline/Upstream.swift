@@ -5,7 +5,7 @@ import NIOCore
 @testable import GatewayCore
 @testable import GatewayHTTP
 
-/// The backend's side of a call: its request, and the answer to it.
+/// The backend request of a call, and its response.
 private struct Exchange {
     let encoder = UpstreamEncoder(TestGateway.rules(clock: ManualClock()))
     let call = CallID(process: 0x1234_5678_9ABC_DEF0, number: 42)

@@ -1,21 +1,21 @@
-/// Many durations in little room: each is kept to within one part in 64.
+/// A compact histogram of durations, each with a relative error below 1/64.
 package struct Distribution: Sendable {
     private static let steps = 64
     private var counts = [Int](repeating: 0, count: 64 * 48)
-    /// How many.
+    /// The number of durations.
     package private(set) var count = 0
 
-    /// None yet.
+    /// Creates an empty distribution.
     package init() {}
 
-    /// Adds one, in nanoseconds.
+    /// Adds a duration in nanoseconds.
     package mutating func add(_ nanoseconds: Int64) {
         let value = UInt64(max(0, nanoseconds))
         counts[min(counts.count - 1, Self.bucket(of: value))] += 1
         count += 1
     }
 
-    /// The value that so much of them does not exceed, in milliseconds; nil where there are none.
+    /// Returns the percentile at the given share in milliseconds, or nil if there are no durations.
     package func percentile(_ part: Double) -> Double? {
         guard count > 0 else { return nil }
         var left = max(1, Int((Double(count) * part).rounded(.up)))

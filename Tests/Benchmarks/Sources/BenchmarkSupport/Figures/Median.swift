@@ -1,5 +1,5 @@
 extension [Double] {
-    /// The value in the middle; NaN for none.
+    /// The median, or NaN without values.
     package var median: Double {
         let sorted = sorted()
         guard !sorted.isEmpty else { return .nan }
@@ -9,6 +9,6 @@ extension [Double] {
 }
 
 extension Duration {
-    /// In seconds.
+    /// The duration in seconds.
     package var inSeconds: Double { self / .seconds(1) }
 }

@@ -1,38 +1,39 @@
 package import Foundation
 
-/// `notify-gateway serve` as a process of its own, from the time that it is ready to its end.
+/// A ready `notify-gateway serve` process.
 package final class GatewayProcess {
-    /// Why there is none, or none that can be measured.
+    /// The error for a gateway that does not start or cannot be measured.
     package struct Failure: Error, CustomStringConvertible {
-        /// What is wrong, with what the gateway logged.
+        /// The cause, with the gateway's log.
         package let description: String
     }
 
-    /// Its number.
+    /// The process id.
     package let pid: pid_t
-    /// How long it took from its start until it said that it is ready.
+    /// The time from the start of the process until it was ready.
     package let startup: Duration
-    /// The port that it serves on, of 127.0.0.1.
+    /// The port on 127.0.0.1 that it serves.
     package let port: Int
     private let process: Process
 
-    /// Where the program is that is built by `swift build --configuration release --product notify-gateway`.
+    /// The path of the program that `swift build --configuration release --product notify-gateway` builds.
     package static let builtProgram = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent(".build/release/notify-gateway").path
 
-    /// Starts it and waits until it is ready.
+    /// Starts the gateway and waits until it is ready.
     ///
     /// - Parameters:
-    ///   - processors: those that it may run on, as taskset(1) takes them; nil for all.
-    ///   - patience: how long it may take.
+    ///   - processors: the processors that it may run on, in the format of taskset(1); nil for all.
+    ///   - patience: the longest time until it is ready.
     package init(
         _ program: String, _ setup: GatewaySetup, processors: String? = nil, patience: Duration = .seconds(120)
     ) throws {
         let log = "\(setup.directory)/log"
         guard FileManager.default.isExecutableFile(atPath: program) else {
-            throw Failure(description: "\(program) is no program; build it, or name another by --program")
+            throw Failure(
+                description: "\(program) is not an executable file; build it, or pass another program with --program")
         }
         guard FileManager.default.createFile(atPath: log, contents: nil), let output = FileHandle(forWritingAtPath: log)
         else { throw Failure(description: "cannot write \(log)") }
@@ -52,7 +53,7 @@ package final class GatewayProcess {
             guard process.isRunning, clock.now - began < patience else {
                 process.terminate()
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-                throw Failure(description: "the gateway does not start:\n\(text)")
+                throw Failure(description: "the gateway did not start:\n\(text)")
             }
             usleep(500)
         }
@@ -61,14 +62,14 @@ package final class GatewayProcess {
 
     deinit { stop() }
 
-    /// Ends it as an operator would, and waits for that.
+    /// Stops the gateway with SIGTERM and waits until it has exited.
     package func stop() {
         guard process.isRunning else { return }
         process.terminate()
         process.waitUntilExit()
     }
 
-    /// What its threads have computed so far.
+    /// The processor time of its threads so far.
     package var processorTime: Duration {
         var id = clockid_t()
         var reading = timespec()
@@ -76,17 +77,17 @@ package final class GatewayProcess {
         return .seconds(reading.tv_sec) + .nanoseconds(reading.tv_nsec)
     }
 
-    /// What of its memory is in the machine's, in bytes.
+    /// The resident memory in bytes.
     package var residentBytes: Int {
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
         return (line.split(separator: " ").dropFirst().first { Int($0) != nil }.flatMap { Int($0) } ?? 0) * 1024
     }
 
-    /// Returns once it computes next to nothing: what it does after its start is no part of a call.
+    /// Waits until the gateway is idle, because its work after the start is not part of a call.
     ///
-    /// - Parameter quiet: for how long. It looks once a minute what of the journal its index lacks: after very many calls it is at
-    ///   rest when it has been so for longer.
+    /// - Parameter quiet: the time for which it must be idle. The gateway updates the journal's index once a minute: after
+    ///   very many calls, wait for longer than that.
     package func waitUntilIdle(for quiet: Duration = .milliseconds(500)) async throws {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(600)

@@ -2,36 +2,37 @@ import Foundation
 import GatewayCore
 import HMACToken
 
-/// A gateway's directory: its configuration and what that names, and tokens that it accepts.
+/// The directory of a gateway: its configuration, the files that it names, and tokens that the gateway accepts.
 package struct GatewaySetup {
-    /// The directory, which is there and empty but for what a benchmark has put there.
+    /// The directory, which exists and contains only files of the benchmark.
     package let directory: String
-    /// The port that it serves on.
+    /// The port of the listener for clients.
     package let port = LoopbackAddress.freePort()
     /// The port of its admin listener.
     package let adminPort = LoopbackAddress.freePort()
-    /// Where the backend is, on 127.0.0.1.
+    /// The backend's port on 127.0.0.1.
     package var backendPort: Int
-    /// How many connections to the backend there may be; nil for its default.
+    /// The maximum of connections to the backend; nil for the default.
     package var backendConnections: Int?
-    /// How many event loops it has; nil for its default.
+    /// The number of event loops; nil for the default.
     package var loops: Int?
     /// The journal's directory.
     package var journal: String
     /// The ledger's file.
     package var ledger: String
-    /// The users file; nil where tokens alone are taken.
+    /// The users file; nil if the gateway accepts only tokens.
     package var users: String?
-    /// The limits, as the configuration has them.
+    /// The value of `limits` in the configuration.
     package var limits = "[{ name: sends, per: sender, rate: 1000000/s }]"
-    /// What it logs.
+    /// The log level.
     package var logLevel = "warning"
-    /// How many calls may be in flight. All clients are at one address and of a few users.
+    /// The values of `overload` in the configuration. The default is high, because all clients have one address and few
+    /// users.
     package var overload = "calls-per-user: 100000, calls-per-address: 100000"
-    /// Further lines of the configuration.
+    /// Additional lines of the configuration.
     package var more = ""
 
-    /// A gateway in front of a backend.
+    /// Creates the setup of a gateway in front of a backend.
     package init(directory: String, backendPort: Int) {
         self.directory = directory
         self.backendPort = backendPort
@@ -45,7 +46,7 @@ package struct GatewaySetup {
 
     /// Writes the configuration and the keys.
     ///
-    /// - Returns: the configuration's path.
+    /// - Returns: the path of the configuration.
     func write() throws -> String {
         try writeKeys()
         let file = "\(directory)/gateway.yaml"
@@ -71,7 +72,7 @@ package struct GatewaySetup {
         return file
     }
 
-    /// Tokens for users, good for a day.
+    /// Returns tokens for users, valid for a day.
     package func tokens(of users: [String]) throws -> [String] {
         try writeKeys()
         let signer = try TokenSigner(HMACTokenPlugin.Settings(keys: keys))

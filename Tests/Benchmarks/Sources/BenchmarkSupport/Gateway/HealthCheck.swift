@@ -1,8 +1,8 @@
 import Foundation
 
-/// `GET /health/ready`, asked once on a connection of its own.
+/// A single `GET /health/ready` request on a new connection.
 enum HealthCheck {
-    /// Whether the gateway with this admin port on 127.0.0.1 says that it is ready.
+    /// Returns whether the gateway with this admin port on 127.0.0.1 reports that it is ready.
     static func isReady(port: Int) -> Bool {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
@@ -21,7 +21,7 @@ enum HealthCheck {
     }
 }
 
-/// Addresses of 127.0.0.1.
+/// Addresses on 127.0.0.1.
 enum LoopbackAddress {
     static func make(port: Int) -> sockaddr_in {
         var address = sockaddr_in()
@@ -31,7 +31,7 @@ enum LoopbackAddress {
         return address
     }
 
-    /// A port that nobody has at the moment.
+    /// Returns a port that no process uses at the moment.
     static func freePort() -> Int {
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Which processors work for whom: what is measured has some to itself, and what measures has the others.
+/// The assignment of processors: the gateway has some exclusively, and the measuring process has the others.
 package enum Processor {
     private static let count = sysconf(CInt(_SC_NPROCESSORS_ONLN))
 
-    /// What the gateway is given, as taskset(1) takes it; nil where there is one only.
+    /// The gateway's processors in the format of taskset(1); nil if the machine has only one.
     package static var first: String? { count > 1 ? "0" : nil }
 
-    /// Has the threads that this process has, and all that they start from now on, run on the last processor alone.
+    /// Restricts the threads of this process, and the threads that they start later, to the last processor.
     package static func leaveTheFirst() throws {
         guard count > 1 else { return }
         let process = Process()
@@ -19,7 +19,7 @@ package enum Processor {
         guard process.terminationStatus == 0 else { throw NotPinned() }
     }
 
-    /// The program of util-linux, which every Debian has.
+    /// The taskset program of util-linux, which every Debian system has.
     static let taskset = "/usr/bin/taskset"
 
     private struct NotPinned: Error {}

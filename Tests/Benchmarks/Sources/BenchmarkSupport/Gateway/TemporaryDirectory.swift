@@ -1,11 +1,11 @@
 import Foundation
 
-/// A directory for the time of one measurement.
+/// A temporary directory for one measurement.
 package final class TemporaryDirectory {
-    /// Where it is.
+    /// The path.
     package let path: String
 
-    /// Makes an empty one that only its owner may enter.
+    /// Creates an empty directory that only its owner may access.
     package init(in parent: String) throws {
         path = "\(parent)/gateway-benchmark-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
@@ -14,7 +14,7 @@ package final class TemporaryDirectory {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A new directory within it.
+    /// Creates a new subdirectory.
     package func subdirectory(_ name: String) throws -> String {
         let inner = "\(path)/\(name)"
         try FileManager.default.createDirectory(

@@ -1,14 +1,14 @@
 package import NIOCore
 
-/// Requests as bytes that are made once and sent again and again.
+/// Encoded requests, created once and sent repeatedly.
 package enum CallBytes {
-    /// A send with a credential.
+    /// Returns a send with a credential.
     package static func send(to recipient: String = "bob", _ authorization: String) -> ByteBuffer {
         request(
             "POST /api/notifications?pns=apns&to_tag=\(recipient)", authorization, body: #""The meeting is at noon.""#)
     }
 
-    /// A registration of an APNs device.
+    /// Returns a registration of an APNs device.
     package static func registration(of handle: String, id: String, _ authorization: String) -> ByteBuffer {
         request(
             "PUT /api/register/\(id)", authorization,

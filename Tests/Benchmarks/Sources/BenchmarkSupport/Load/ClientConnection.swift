@@ -1,23 +1,23 @@
 package import NIOCore
 import NIOPosix
 
-/// A client's connection to the gateway: one call at a time, on the loop of its owner.
+/// A client's connection to the gateway, on the event loop of its owner. It makes one call at a time.
 package final class ClientConnection: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// Called with the status of each answer; 0 where there is none, and the connection has ended.
+    /// The callback for the status of each response, or 0 if the connection closed without one.
     package var onAnswer: (ClientConnection, Int) -> Void = { _, _ in }
-    /// What its owner knows the call by that is under way.
+    /// The owner's identifier of the call in flight.
     package var note: Int64 = 0
     private var context: ChannelHandlerContext?
     private var reader = ResponseReader()
     private var isBusy = false
 
-    /// Whether a call can be made.
+    /// Whether the connection can make a call.
     package var isUsable: Bool { context?.channel.isActive == true && !isBusy }
 
-    /// Makes one, to be called only while it is usable.
+    /// Makes a call. The connection must be usable.
     package func call(_ request: ByteBuffer) {
         guard let context else { return onAnswer(self, 0) }
         isBusy = true
@@ -44,7 +44,7 @@ package final class ClientConnection: ChannelInboundHandler {
         onAnswer(self, 0)
     }
 
-    /// Opens one to a port of 127.0.0.1.
+    /// Opens a connection to a port on 127.0.0.1.
     package static func open(port: Int, on loop: any EventLoop) -> EventLoopFuture<NIOLoopBound<ClientConnection>> {
         ClientBootstrap(group: loop)
             .channelOption(.maxMessagesPerRead, value: 1)
@@ -61,7 +61,7 @@ package final class ClientConnection: ChannelInboundHandler {
             }
     }
 
-    /// Opens so many, one after the other.
+    /// Opens a number of connections one after the other.
     package static func open(
         _ count: Int, port: Int, on loop: any EventLoop
     ) async throws -> [NIOLoopBound<ClientConnection>] {
@@ -70,7 +70,7 @@ package final class ClientConnection: ChannelInboundHandler {
         return opened
     }
 
-    /// Closes it.
+    /// Closes the connection.
     package func close() { context?.close(promise: nil) }
 }
 

@@ -1,43 +1,43 @@
 package import NIOCore
 import NIOPosix
 
-/// Calls over so many connections, each making the next as soon as it is answered. The requests are taken in turn.
+/// A closed load: each connection makes its next call as soon as it receives a response. The requests are used in turn.
 package final class ClosedLoad {
-    /// A call was not carried out: what was measured is something else.
+    /// The error for a call without a status of 200, which makes the measurement invalid.
     package struct NotCarriedOut: Error, CustomStringConvertible {
-        /// The status, 0 for no answer.
+        /// The status, or 0 without a response.
         package let status: Int
-        /// What happened.
+        /// The message.
         package var description: String { status == 0 ? "a connection was lost" : "a call was answered \(status)" }
     }
 
     private let loop: any EventLoop
     private let connections: [NIOLoopBound<ClientConnection>]
 
-    /// Opens the connections, to a port of 127.0.0.1.
+    /// Opens the connections to a port on 127.0.0.1.
     package init(connections: Int, port: Int, on loop: any EventLoop) async throws {
         self.loop = loop
         self.connections = try await ClientConnection.open(connections, port: port, on: loop)
     }
 
-    /// Closes them.
+    /// Closes the connections.
     package func close() {
         for connection in connections { loop.execute { connection.value.close() } }
     }
 
     /// Makes calls until the time is over.
     ///
-    /// - Returns: how many were answered 200.
+    /// - Returns: the number of responses with 200.
     package func run(_ requests: [ByteBuffer], for time: TimeAmount) async throws -> Int {
         try await run({ requests[$0 % requests.count] }, until: .now() + time, atMost: .max)
     }
 
-    /// Makes so many calls; `request` is given their numbers.
+    /// Makes a number of calls; `request` receives their indexes.
     package func run(_ count: Int, _ request: @escaping @Sendable (Int) -> ByteBuffer) async throws {
         _ = try await run(request, until: .distantFuture, atMost: count)
     }
 
-    /// Makes one call on each connection, so many at a time.
+    /// Makes one call on each connection, with a limit of concurrent calls.
     package func runOnEach(_ request: ByteBuffer, atATime count: Int) async throws {
         for start in stride(from: 0, to: connections.count, by: count) {
             let some = ClosedLoad(Array(connections[start..<min(start + count, connections.count)]), on: loop)

@@ -1,16 +1,17 @@
 package import NIOCore
 import NIOPosix
 
-/// A backend that answers every request with the same bytes at once, on an event loop of its own: as cheap as one can be.
+/// A backend that responds to every request immediately with the same bytes, on its own event loop, at the lowest
+/// possible cost.
 package final class FixedBackend {
-    /// Where it listens, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     package let port: Int
     private let channel: any Channel
     private let group: MultiThreadedEventLoopGroup
 
-    /// Starts it.
+    /// Starts the backend.
     ///
-    /// - Parameter time: how long it takes for an answer.
+    /// - Parameter time: the delay of each response.
     package init(answersAfter time: TimeAmount = .zero) async throws {
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         channel = try await ServerBootstrap(group: group)
@@ -25,13 +26,14 @@ package final class FixedBackend {
         port = channel.localAddress?.port ?? 0
     }
 
-    /// Stops it.
+    /// Stops the backend.
     package func stop() async throws {
         try await channel.close()
         try await group.shutdownGracefully()
     }
 
-    /// A request is complete when its bytes are: the gateway writes each in one piece, and the next only after the answer.
+    /// Each read is one complete request: the gateway writes a request in one piece, and the next one only after the
+    /// response.
     private final class Responder: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// Finds the end of answers in a connection's bytes, and their statuses. Knows what the gateway writes and no more.
+/// A minimal parser for the end and the status of responses. It supports only the format that the gateway writes.
 struct ResponseReader {
     private var kept = ByteBuffer()
 
-    /// Takes bytes.
+    /// Parses further bytes.
     ///
-    /// - Returns: the status once an answer is complete, 0 for what is none, nil while more has to come.
+    /// - Returns: the status of a complete response, 0 for an invalid one, or nil if it is incomplete.
     mutating func receive(_ bytes: ByteBuffer) -> Int? {
         if kept.readableBytes == 0 { kept = bytes } else { kept.writeImmutableBuffer(bytes) }
         guard let status = kept.withUnsafeReadableBytes(Self.status) else { return nil }
@@ -18,7 +18,7 @@ struct ResponseReader {
         guard bytes.count > 12 else { return nil }
         var end = 12
         while end + 3 < bytes.count {
-            // CR LF CR LF, found by the second LF, since few bytes are one.
+            // Search for the second LF of CR LF CR LF, because LF is rare.
             if bytes[end + 3] == 0x0A, bytes[end + 2] == 0x0D, bytes[end + 1] == 0x0A, bytes[end] == 0x0D { break }
             end += 1
         }
