@@ -50,7 +50,7 @@ struct RecordingLoad {
         let batches = Double(written.batches)
         return String(
             format:
-                "%d concurrent: %.0f records/s, %.2f us CPU per record, %.1f records per sync, %.2f switches per sync, ",
+                "%d concurrent: %.0f records/s, %.2f us CPU per record, %.1f records per sync, %.2f switches/sync, ",
             calls, records / elapsed, Double(after.microseconds - before.microseconds) / records, records / batches,
             Double(after.switches - before.switches) / batches) + "a call waits \(all.sum.text)"
     }

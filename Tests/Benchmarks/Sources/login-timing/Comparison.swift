@@ -5,12 +5,12 @@ import NIOPosix
 /// A comparison of the time that one authenticator takes to reject two kinds of credentials.
 struct Comparison {
     let name: String
-    /// The second kind; both have the same number of credentials.
+    /// The two kinds of credentials, the same number of each.
     let first: [Credential]
     let second: [Credential]
-    /// The expected outcome of all credentials, or nil if the outcomes of the two kinds differ.
-    let verdict: AuthenticationOutcome?
-    let judge: (Credential) async -> AuthenticationOutcome
+    /// The expected outcome of all credentials, or nil for a control, whose kinds may have different outcomes.
+    let expected: AuthenticationOutcome?
+    let verify: (Credential) async -> AuthenticationOutcome
 
     /// The error for an unexpected outcome, which makes the comparison invalid.
     struct Unexpected: Error, CustomStringConvertible {
@@ -22,7 +22,7 @@ struct Comparison {
     /// Verifies all credentials in random order.
     func measure() async throws -> WelchTest {
         for credential in first.prefix(Self.untimed / 2) + second.prefix(Self.untimed / 2) {
-            _ = await judge(credential)
+            _ = await verify(credential)
         }
         let order = (first.map { (true, $0) } + second.map { (false, $0) }).shuffled()
         var times = (first: [Double](), second: [Double]())
@@ -30,9 +30,9 @@ struct Comparison {
         times.second.reserveCapacity(second.count)
         for (isFirst, credential) in order {
             let start = ContinuousClock.now
-            let outcome = await judge(credential)
+            let outcome = await verify(credential)
             let time = (ContinuousClock.now - start) / .nanoseconds(1)
-            if let verdict, outcome != verdict { throw Unexpected(description: "\(name): \(outcome)") }
+            if let expected, outcome != expected { throw Unexpected(description: "\(name): \(outcome)") }
             if isFirst { times.first.append(time) } else { times.second.append(time) }
         }
         return WelchTest(times.first, times.second)

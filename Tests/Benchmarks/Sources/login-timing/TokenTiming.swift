@@ -26,26 +26,26 @@ struct TokenTiming {
     /// Compares tokens with a wrong first byte and a wrong last byte of the tag.
     func firstAndLastByte(_ count: Int) throws -> Comparison {
         Comparison(
-            name: "a tag that is wrong in its first and in its last byte, \(count) samples each",
+            name: "a tag with a wrong first byte and a tag with a wrong last byte, \(count) samples each",
             first: try tokens(count) { $0[0] ^= UInt8.random(in: 1...255) },
             second: try tokens(count) { $0[$0.count - 1] ^= UInt8.random(in: 1...255) },
-            verdict: .rejected(.untrusted), judge: judge)
+            expected: .rejected(.untrusted), verify: verify)
     }
 
     /// A control: the authenticator rejects a token with an unknown key before it computes a tag.
     func control(_ count: Int) throws -> Comparison {
-        let strangers = try tokens(count) { $0[0] ^= 1 }.map { credential in
+        let unknownKeys = try tokens(count) { $0[0] ^= 1 }.map { credential in
             guard case .bearer(let token) = credential else { throw Malformed() }
             let parts = token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }.split(separator: ".")
             let header = Base64.encode(Array(#"{"alg":"HS256","kid":"k2","typ":"JWT"}"#.utf8), .url)
             return Credential.bearer(token: Secret(header + Array(".\(parts[1]).\(parts[2])".utf8)))
         }
         return Comparison(
-            name: "a wrong tag, and a key that nobody knows", first: try tokens(count) { $0[0] ^= 1 },
-            second: strangers, verdict: .rejected(.untrusted), judge: judge)
+            name: "a wrong tag and an unknown key", first: try tokens(count) { $0[0] ^= 1 },
+            second: unknownKeys, expected: .rejected(.untrusted), verify: verify)
     }
 
-    private func judge(_ credential: Credential) async -> AuthenticationOutcome {
+    private func verify(_ credential: Credential) async -> AuthenticationOutcome {
         // Called without a new task, like in the gateway, so that no scheduling lies between the two clock readings.
         authenticator.immediateOutcome(on: credential, from: .ofBenchmarks) ?? .notMine
     }

@@ -32,16 +32,16 @@ struct UserTiming {
     func knownAndUnknown(_ count: Int) -> Comparison {
         Comparison(
             name: "a known and an unknown user, \(count) samples each", first: Self.known(count),
-            second: Self.unknown(count), verdict: .rejected(.wrong),
-            judge: { [last] in await last.authenticate($0, from: .ofBenchmarks) })
+            second: Self.unknown(count), expected: .rejected(.wrong),
+            verify: { [last] in await last.authenticate($0, from: .ofBenchmarks) })
     }
 
     /// A control: if another authenticator handles names that the file lacks, this one does no work for them.
     func control(_ count: Int) -> Comparison {
         Comparison(
-            name: "a known user, and one who is another authenticator's", first: Self.known(count),
-            second: Self.unknown(count), verdict: nil,
-            judge: { [notLast] in await notLast.authenticate($0, from: .ofBenchmarks) })
+            name: "a known user and a user of another authenticator", first: Self.known(count),
+            second: Self.unknown(count), expected: nil,
+            verify: { [notLast] in await notLast.authenticate($0, from: .ofBenchmarks) })
     }
 
     private static func known(_ count: Int) -> [Credential] {

@@ -70,7 +70,7 @@ struct Overload: AsyncParsableCommand {
                 plan.reduce(0) { $0 + $1.seconds }, gateway.residentBytes >> 20))
         let start = plan[0].seconds + plan[1].seconds
         let end = start + seconds
-        let isGood = Report.judge(
+        let isGood = Report.printAims(
             tallies[2], during: start..<end, tallies[3], until: end + plan[3].seconds, peak: peak)
         gateway.stop()
         try await backend.stop()

@@ -24,7 +24,7 @@ enum Report {
     /// - Parameters:
     ///   - time: the time of the overload, in seconds after the plan's start.
     ///   - end: the end of the part after the overload.
-    static func judge(
+    static func printAims(
         _ overload: Tally, during time: Range<Double>, _ after: Tally, until end: Double, peak: Double
     ) -> Bool {
         let goodput = Double(overload.carried) / (time.upperBound - time.lowerBound) / peak

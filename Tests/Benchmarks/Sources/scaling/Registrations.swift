@@ -24,8 +24,8 @@ struct Registrations: Dimension {
                 id: id, assessment: .sound(owner: owner, try rules.handle(Self.handle(number), of: .apns)),
                 content: Array(Self.id(number).utf8))
         }
-        let verdicts = try await ledger.importEntries(entries, purging: false, now: now)
-        guard verdicts.allSatisfy({ $0 == .bound }) else { throw OutOfGrammar() }
+        let results = try await ledger.importEntries(entries, purging: false, now: now)
+        guard results.allSatisfy({ $0 == .bound }) else { throw OutOfGrammar() }
         try await ledger.noteImport(now: now)
         try ledger.close()
         try fill(setup.ledger, to: size)

@@ -26,7 +26,7 @@ final class Tokens {
         }
         credentials = texts.map { .bearer(token: Secret($0.utf8)) }
         // The first verification of a token is not cached and costs more.
-        for _ in texts { _ = await judge() }
+        for _ in texts { _ = await verifyNext() }
     }
 
     var chain: AuthenticatorChain {
@@ -38,14 +38,14 @@ final class Tokens {
     }
 
     /// Verifies the next token in turn.
-    func judge() async -> Bool {
+    func verifyNext() async -> Bool {
         next = next + 1 == credentials.count ? 0 : next + 1
         guard case .accepted(let identity) = await authenticator.authenticate(credentials[next], from: .documentation)
         else { return false }
         return identity.user == Sample.user
     }
 
-    /// Verifies a token with a changed last byte.
+    /// Verifies a token with a forged tag, and returns whether it is rejected.
     func reject() async -> Bool {
         let forged = Credential.bearer(token: Secret((texts[0].dropLast(4) + "AAAA").utf8))
         guard case .rejected = await authenticator.authenticate(forged, from: .documentation) else { return false }
@@ -57,12 +57,12 @@ func measureTokens() {
     measureWaiting("judge-a-token-same-one") {
         try await Tokens(count: 1)
     } _: {
-        await $0.judge()
+        await $0.verifyNext()
     }
     measureWaiting("judge-a-token-1000-in-turn") {
         try await Tokens(count: 1_000)
     } _: {
-        await $0.judge()
+        await $0.verifyNext()
     }
     measureWaiting("judge-a-forged-token") {
         try await Tokens(count: 1)

@@ -86,8 +86,8 @@ package final class GatewayProcess {
 
     /// Waits until the gateway is idle, because its work after the start is not part of a call.
     ///
-    /// - Parameter quiet: the time for which it must be idle. The gateway updates the journal's index once a minute: after
-    ///   very many calls, wait for longer than that.
+    /// - Parameter quiet: the time for which it must be idle. The gateway updates the journal's index once a minute:
+    ///   after very many calls, wait for longer than that.
     package func waitUntilIdle(for quiet: Duration = .milliseconds(500)) async throws {
         let clock = ContinuousClock()
         let end = clock.now + .seconds(600)
