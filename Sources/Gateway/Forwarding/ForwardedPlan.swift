@@ -40,7 +40,7 @@ struct ForwardResult: Sendable {
     var detail = ""
 }
 
-/// The seventh phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
+/// The forward phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
 struct Forwarding: Sendable {
     let backend: any Backend
     let encoder: UpstreamEncoder

@@ -94,7 +94,8 @@ struct LocalEndpoints: Sendable {
         if chain.requiresRecheck(session.authenticator) { sessions.note(groups, of: session.account) }
     }
 
-    /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller may try again.
+    /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller
+    /// may try again.
     private func write(
         _ facts: CallFacts, _ response: Response = .empty(204),
         _ operation: () async throws(LedgerUnavailable) -> CallResult

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Records failed logins and login bans in the journal, and logs them with the same data.
 ///
 /// Coalesced by name and address: the first one at once, then one record a minute with its `count`. At most 120 records
-/// a minute are written; the rest become one record with the result `several`. Guessing passwords therefore cannot fill
-/// the disk or displace other records.
+/// a minute are written, and one summary record with the result `several`. Guessing passwords therefore cannot fill the
+/// disk or displace other records.
 ///
 /// Called just before the response is created, after the delay of rejected passwords, and equally for an unknown name
 /// and a wrong password, so that the response time reveals nothing. Shared by all event loops; never waits for the
@@ -64,7 +64,7 @@ final class FailedLoginRecorder: Sendable {
     }
 
     private static let minute: Int64 = 60_000_000_000
-    /// The maximum number of records in a minute, without the one of the rest.
+    /// The maximum number of records in a minute, excluding the summary record.
     static let maximumPerMinute = 120
     /// The maximum number of bans whose end is tracked.
     static let maximumBans = 1024
@@ -106,8 +106,8 @@ final class FailedLoginRecorder: Sendable {
     func flush(all: Bool, _ logger: Logger) {
         let now = clocks.monotonic()
         // The throttle is queried outside of the lock. A ban whose call is rejected meanwhile is kept below.
-        let quiet = state.withLock { $0.bans.filter { Self.mayHaveEnded($1, now) } }
-        let ended = quiet.filter { throttle.wait(of: $0.key) == 0 }
+        let candidates = state.withLock { $0.bans.filter { Self.mayHaveEnded($1, now) } }
+        let ended = candidates.filter { throttle.wait(of: $0.key) == 0 }
         let records = state.withLock { state in
             var entries: [Coalescer<Kind, JournalRecord>.Entry] = []
             for (subject, ban) in ended where state.bans[subject]?.lastRefused == ban.lastRefused {

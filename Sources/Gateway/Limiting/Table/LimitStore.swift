@@ -43,7 +43,7 @@ final class LimitStore: Sendable {
 
     /// Registers limits in place of all others except pinned ones, and returns the number of each.
     ///
-    /// - Parameter areForGood: Whether these limits are pinned, so that later calls do not remove them. Pinned limits
+    /// - Parameter arePinned: Whether these limits are pinned, so that later calls do not remove them. Pinned limits
     ///   replace no others.
     func register(_ limits: [Limit], arePinned: Bool = false) -> [UInt16] {
         let (registered, removed) = numbers.withLock { numbers -> ([UInt16], [UInt16]) in
