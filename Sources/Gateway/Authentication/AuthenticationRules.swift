@@ -1,4 +1,4 @@
-/// Time limits of credential verification, and the delay of failed logins.
+/// The time limits of credential verification, and the delay of failed logins.
 public struct AuthenticationRules: Sendable, Hashable {
     /// The maximum time for all authenticators together to verify one credential, including waiting.
     public var deadline: Duration

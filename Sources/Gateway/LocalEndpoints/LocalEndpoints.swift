@@ -34,7 +34,7 @@ struct LocalEndpoints: Sendable {
                 return .accepted
             }
         case .revokeToken(let token):
-            // Some verifier may accept the token after its expiry, because its clock may be one minute behind.
+            // The revocation lasts one minute longer than the token, because the clock of a verifier may be behind.
             let until = WallTime(seconds: token.expires.seconds + 60)
             return await write(facts) { () throws(LedgerUnavailable) in
                 try await sessions.revoke(token: token.id, of: caller.user, until: until)

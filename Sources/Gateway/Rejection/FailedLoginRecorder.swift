@@ -58,9 +58,9 @@ final class FailedLoginRecorder: Sendable {
     private struct Ban {
         /// The record of the latest rejection.
         var record: JournalRecord
-        var refused = 0
+        var rejections = 0
         var until: Int64
-        var lastRefused: Int64
+        var lastRejection: Int64
     }
 
     private static let minute: Int64 = 60_000_000_000
@@ -110,11 +110,11 @@ final class FailedLoginRecorder: Sendable {
         let ended = candidates.filter { throttle.wait(of: $0.key) == 0 }
         let records = state.withLock { state in
             var entries: [Coalescer<Kind, JournalRecord>.Entry] = []
-            for (subject, ban) in ended where state.bans[subject]?.lastRefused == ban.lastRefused {
+            for (subject, ban) in ended where state.bans[subject]?.lastRejection == ban.lastRejection {
                 state.bans[subject] = nil
                 var record = ban.record
                 record.result = Result.banEnded.rawValue
-                record.reason = "\(ban.refused) rejected"
+                record.reason = "\(ban.rejections) rejected"
                 entries += state.records.add(record, of: Kind(.banEnded, subject), now: now)
             }
             return Coalescer.records(entries + state.records.flush(now: now, all: all))
@@ -125,7 +125,7 @@ final class FailedLoginRecorder: Sendable {
     /// Returns whether a ban may have ended: nothing was rejected because of it for one minute, or it may have been
     /// lifted early, which `wait(of:)` then confirms. Because of the minute, persistent attempts are one ban.
     private static func mayHaveEnded(_ ban: Ban, _ now: MonotonicInstant) -> Bool {
-        now.nanoseconds < ban.until || now.nanoseconds - ban.lastRefused >= minute
+        now.nanoseconds < ban.until || now.nanoseconds - ban.lastRejection >= minute
     }
 
     private func noteFailure(_ facts: CallFacts, reason: String) -> [JournalRecord] {
@@ -144,11 +144,11 @@ final class FailedLoginRecorder: Sendable {
         return state.withLock { state in
             if state.bans[subject] != nil || state.bans.count < Self.maximumBans {
                 let isNew = state.bans[subject] == nil
-                var ban = state.bans[subject] ?? Ban(record: record, until: 0, lastRefused: 0)
+                var ban = state.bans[subject] ?? Ban(record: record, until: 0, lastRejection: 0)
                 ban.record = record
-                ban.refused += 1
+                ban.rejections += 1
                 ban.until = now.nanoseconds + Int64(seconds) * 1_000_000_000
-                ban.lastRefused = now.nanoseconds
+                ban.lastRejection = now.nanoseconds
                 state.bans[subject] = ban
                 // The record of a ban's end contains the number of its rejections.
                 if !isNew { return [] }

@@ -49,9 +49,9 @@ struct KnownDevices {
         entries[pair, default: Entry(succeeded: now)].succeeded = now
     }
 
-    mutating func lift(where isMeant: (Pair) -> Bool) -> Int {
+    mutating func lift(where matches: (Pair) -> Bool) -> Int {
         var lifted = 0
-        for pair in entries.keys where isMeant(pair) && entries[pair]?.arrival != nil {
+        for pair in entries.keys where matches(pair) && entries[pair]?.arrival != nil {
             entries[pair]?.arrival = nil
             lifted += 1
         }

@@ -71,8 +71,8 @@ final class LimitStore: Sendable {
         return registered
     }
 
-    /// Returns the counter of calls that the limit would have rejected in shadow mode. It continues over changes of the
-    /// configuration.
+    /// Returns the counter of calls that the limit would have rejected in shadow mode. It is kept when the
+    /// configuration changes.
     func shadowCounter(of limit: Limit) -> Counter {
         shadowCounters.withLock { shadowCounters in
             if let known = shadowCounters[limit.name] { return known }

@@ -53,7 +53,8 @@ struct LimitTable {
         return shared.isEmpty ? nil : shared[sharedPlace(of: key, at: position)]
     }
 
-    /// Writes the time of a key: in its own entry, in a new one, or in a shared one if the table is full.
+    /// Writes the theoretical arrival time of a key: in its own entry, in a new one, or in a shared one if the
+    /// table is full.
     mutating func set(_ arrival: Int64, for key: LimitKey, now: Int64) {
         let position = key.position
         let segment = segment(of: position)
