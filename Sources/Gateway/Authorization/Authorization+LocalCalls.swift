@@ -88,7 +88,8 @@ extension Authorization {
         switch await chain.status(of: session.account) {
         case .good(let groups): return .renewSession(session, groups: groups)
         case nil: return .renewSession(session, groups: caller.groups)
-        case .ended(let reason): throw Rejection(.credentialsRejected, "the account of the session is not valid: \(reason.rawValue)")
+        case .ended(let reason):
+            throw Rejection(.credentialsRejected, "the account of the session is not valid: \(reason.rawValue)")
         case .unknown(let reason):
             throw Rejection(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
         }

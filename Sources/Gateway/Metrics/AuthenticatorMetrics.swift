@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// The metrics of the authenticators with one plug-in name: results, durations and cache hits. Lock-free; safe on any thread.
+/// The metrics of the authenticators with one plug-in name: results, durations and cache hits. Lock-free; safe on any
+/// thread.
 public final class AuthenticatorMetrics: Sendable {
     private enum Outcome: String, CaseIterable {
         case accepted, rejected, unavailable

@@ -139,7 +139,7 @@ struct Parsing: Sendable {
     }
 
     private func requireNoBody(_ request: ReceivedRequest) throws(Rejection) {
-        guard request.body.readableBytes == 0 else { throw Rejection(.malformedRequest, "the call must not have a body") }
+        guard request.body.readableBytes == 0 else { throw Rejection(.malformedRequest, "the call must have no body") }
     }
 
     private func label(_ segment: String?, _ request: ReceivedRequest) throws(Rejection) -> RegistrationID {
