@@ -101,9 +101,8 @@ import Testing
         #expect(results.count { $0 == "accepted" } == 16 && results.count { $0 == "overloaded" } == 4)
     }
 
-    @Test("A sender limit counts each member, or rejects the whole send") func aSenderLimitCountsEachMember()
-        async throws
-    {
+    @Test("A sender limit counts each member, or rejects the whole send")
+    func aSenderLimitCountsEachMember() async throws {
         let limits = [
             Limit(name: "calls", per: [.user], count: 3, period: .seconds(60)),
             Limit(name: "sends", per: [.sender], count: 5, period: .seconds(60)),
@@ -144,9 +143,8 @@ import Testing
         #expect(gateway.journal.records(.outcome).count == gateway.journal.records(.intent).count)
     }
 
-    @Test("An audience send that reaches no member gets 502") func anAudienceSendThatReachesNoMemberGets502()
-        async throws
-    {
+    @Test("An audience send that reaches no member gets 502")
+    func anAudienceSendThatReachesNoMemberGets502() async throws {
         let inbox = Limit(name: "inbox", per: [.recipient], count: 1, period: .seconds(60))
         let skipping = gateway(["bob"], limits: [inbox])
         #expect(await skipping.serve(Sample.send()).status == 200)
@@ -181,9 +179,8 @@ import Testing
         #expect(gateway.backend.requests.count == 8)
     }
 
-    @Test("Only a rule that names the audience allows a send to it") func onlyARuleThatNamesTheAudienceAllowsASendToIt()
-        async
-    {
+    @Test("Only a rule that names the audience allows a send to it")
+    func onlyARuleThatNamesTheAudienceAllowsASendToIt() async {
         // `*` stands for any single user, and eve is not in the group.
         await gateway(["bob"]).expect(.sendNotAllowed, for: Sample.send(to: "audience:oncall", as: "eve"))
         await gateway(["bob"]).expect(.sendNotAllowed, for: Sample.send(to: "audience:others"))

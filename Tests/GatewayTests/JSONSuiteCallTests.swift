@@ -21,9 +21,8 @@ struct JSONSuiteCallTests {
             "PUT /api/register/\(Sample.label)", as: "alice", contentType: .text("application/json"), body: body)
     }
 
-    @Test("A registration body with invalid JSON is rejected") func aRegistrationBodyWithInvalidJSONIsRejected()
-        async throws
-    {
+    @Test("A registration body with invalid JSON is rejected")
+    func aRegistrationBodyWithInvalidJSONIsRejected() async throws {
         let (before, after) = ("{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[],\"x\":", "}")
         for file in TestData.jsonTestSuite {
             let name = file.lastPathComponent
@@ -54,9 +53,8 @@ struct JSONSuiteCallTests {
 
     private static let canonical = Array("{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[]}".utf8)
 
-    @Test("A JSON string as a message gives its decoded text") func aJSONStringAsAMessageGivesItsDecodedText()
-        async throws
-    {
+    @Test("A JSON string as a message gives its decoded text")
+    func aJSONStringAsAMessageGivesItsDecodedText() async throws {
         for file in TestData.jsonTestSuite {
             let name = file.lastPathComponent
             let bytes = Array(try Data(contentsOf: file))

@@ -18,9 +18,8 @@ struct PastedPayload {
 }
 
 @Suite struct PayloadTextTests {
-    @Test("Any text arrives unchanged in a payload that parses") func anyTextArrivesUnchangedInAPayloadThatParses()
-        throws
-    {
+    @Test("Any text arrives unchanged in a payload that parses")
+    func anyTextArrivesUnchangedInAPayloadThatParses() throws {
         var random = SplitMix(seed: 8)
         var refused = 0
         for _ in 0..<2500 {

@@ -134,8 +134,8 @@ import Testing
         }
     }
 
-    @Test("A send that no rule allows is rejected and recorded") func aSendThatNoRuleAllowsIsRejectedAndRecorded() async
-    {
+    @Test("A send that no rule allows is rejected and recorded")
+    func aSendThatNoRuleAllowsIsRejectedAndRecorded() async {
         let gateway = TestGateway { $0.policy.send = [.init(from: .anyUser, to: .sender)] }
         await gateway.expect(.sendNotAllowed, for: Sample.send())
         let record = gateway.journal.records(.rejection).first

@@ -86,9 +86,8 @@ import Testing
         }
     }
 
-    @Test("The profile decides what the backend's statuses mean") func theProfileDecidesWhatTheBackendsStatusesMean()
-        async
-    {
+    @Test("The profile decides what the backend's statuses mean")
+    func theProfileDecidesWhatTheBackendsStatusesMean() async {
         func end(_ request: ReceivedRequest, _ status: Int) async -> (status: Int, result: String?, steps: Int) {
             let gateway = TestGateway(
                 adjust: { rules in

@@ -214,9 +214,8 @@ import Testing
         #expect(gateway.timeline.words == ["claimed", "released", "refusal"])
     }
 
-    @Test("A deleted registration is removed from the ledger") func aDeletedRegistrationIsRemovedFromTheLedger()
-        async throws
-    {
+    @Test("A deleted registration is removed from the ledger")
+    func aDeletedRegistrationIsRemovedFromTheLedger() async throws {
         for status in [200, 204, 404, 410] {
             let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
             gateway.backend.queue(.status(status))
@@ -264,9 +263,8 @@ import Testing
         #expect(try outcome(gateway).result == "backend-failed")
     }
 
-    @Test("A request is rejected when the ledger cannot be read") func aRequestIsRejectedWhenTheLedgerCannotBeRead()
-        async
-    {
+    @Test("A request is rejected when the ledger cannot be read")
+    func aRequestIsRejectedWhenTheLedgerCannotBeRead() async {
         for request in [Sample.create, Sample.put(), Sample.delete] {
             let gateway = TestGateway()
             gateway.ledger.fail(at: .begin)
@@ -288,9 +286,8 @@ import Testing
         }
     }
 
-    @Test("A call fails when the ledger cannot look up the id") func aCallFailsWhenTheLedgerCannotLookUpTheID()
-        async throws
-    {
+    @Test("A call fails when the ledger cannot look up the id")
+    func aCallFailsWhenTheLedgerCannotLookUpTheID() async throws {
         for request in [Sample.create, Sample.put()] {
             let gateway = TestGateway()
             gateway.ledger.fail(at: .isHeld)

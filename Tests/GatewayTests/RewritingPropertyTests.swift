@@ -77,8 +77,8 @@ import Testing
         Array(try JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed))
     }
 
-    @Test("A forwarded registration reads back as decided") func aForwardedRegistrationReadsBackAsDecided() async throws
-    {
+    @Test("A forwarded registration reads back as decided")
+    func aForwardedRegistrationReadsBackAsDecided() async throws {
         var random = SplitMix(seed: 40)
         let alphabet = Array("abcXYZ019_@#.:-")
         for profile in Self.profiles() {

@@ -124,8 +124,8 @@ import Testing
         }
     }
 
-    @Test("The outcome records the time that the backend took") func theOutcomeRecordsTheTimeThatTheBackendTook() async
-    {
+    @Test("The outcome records the time that the backend took")
+    func theOutcomeRecordsTheTimeThatTheBackendTook() async {
         let clock = ManualClock()
         let timeline = Timeline()
         let journal = MemoryJournal(timeline: timeline)

@@ -23,9 +23,8 @@ import Testing
         return try JSONParser().parse(body.span)["Tags"]
     }
 
-    @Test("A shadow policy forwards a send that no rule allows, and records it") func aShadowPolicyForwardsSends()
-        async throws
-    {
+    @Test("A shadow policy forwards a send that no rule allows, and records it")
+    func aShadowPolicyForwardsSends() async throws {
         let gateway = gateway(isEnforced: false)
         #expect(await gateway.serve(Sample.send()).status == 200)
         #expect(gateway.journal.records(.intent).map(\.facts?.rule) == ["would-refuse"])
