@@ -24,7 +24,7 @@ import Testing
                 == rate.charged(arrival: nil, now: rate.memory + second))
     }
 
-    /// The random arrivals test every window from the start.
+    /// The bound holds for any distribution of the arrivals.
     @Test("Admissions never exceed the burst plus the rate") func admissionsNeverExceedTheBurstPlusTheRate() {
         var random = SplitMix(seed: 10)
         for _ in 0..<200 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// A gateway whose users have the passwords of `TestGateway`, and the issuer behind it.
+/// A gateway with a token issuer, whose users have the passwords of `TestGateway`.
 final class TokenFixture: Sendable {
     let clock = ManualClock()
     let timeline = Timeline()
@@ -42,7 +42,7 @@ final class TokenFixture: Sendable {
         gateway = Gateway(rules: rules, ports: ports)
     }
 
-    /// Ids of sessions must differ.
+    /// A counter for the ids of sessions, which must differ.
     private final class Counter: Sendable {
         private let number = Atomic<UInt64>(0)
 
