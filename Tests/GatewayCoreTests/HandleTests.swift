@@ -91,7 +91,7 @@ import Testing
         let handle = try rules.handle(host + target, of: .wns)
         #expect(handle.text == host + canonical)
         #expect(try rules.handle(handle.text, of: .wns) == handle)
-        // The client's own form is the handle's text or one of its former texts.
+        // The former texts contain the form that an earlier version stored for this client.
         #expect(handle.text == host + target || handle.formerTexts.contains(host + target))
     }
 

@@ -54,7 +54,7 @@ import Testing
     @Test("A capital that folds to several letters equals its small letter")
     func aCapitalThatFoldsToSeveralLettersEqualsItsSmallLetter() {
         let hex = NameRules(escaping: .hex)
-        // The examples have a Greek iota subscript, a Greek capital with iota, and the sharp s.
+        // The examples are two Greek letters with an iota subscript, and the sharp s.
         for (small, capital) in [("\u{1F80}", "\u{1F88}"), ("\u{1FB3}", "\u{1FBC}"), ("\u{DF}", "\u{1E9E}")] {
             #expect(canonical(small, hex) == canonical(capital, hex))
         }

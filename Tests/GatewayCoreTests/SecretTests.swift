@@ -24,8 +24,8 @@ import Testing
         #expect(Mirror(reflecting: secret).children.isEmpty)
     }
 
-    @Test("A secret compares in constant time and lends its bytes")
-    func aSecretComparesInConstantTimeAndLendsItsBytes() {
+    @Test("Secrets compare by their bytes and lend them")
+    func secretsCompareByTheirBytesAndLendThem() {
         let secret = Secret([1, 2, 3])
         #expect(secret.isEqual(to: Secret([1, 2, 3])))
         #expect(!secret.isEqual(to: Secret([1, 2, 4])))

@@ -24,8 +24,8 @@ import Testing
         "An invalid traceparent is ignored",
         arguments: [
             "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
-            // The next lines have the reserved version ff, version 00 with additional fields, other characters, upper case
-            // and zeros.
+            // The next lines have the reserved version ff, version 00 with additional fields, other characters,
+            // upper case and zeros.
             "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
             "0g-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",

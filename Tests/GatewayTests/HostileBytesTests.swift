@@ -113,7 +113,7 @@ import Testing
     @Test(
         "No mutated request traps or reaches the backend in an unexpected form",
         arguments: BackendProfile.BuiltIn.allCases)
-    func noMutatedRequestTrapsOrReachesTheBackendInAnUnexpectedForm(_ profile: BackendProfile.BuiltIn) async throws {
+    func mutatedRequests(_ profile: BackendProfile.BuiltIn) async throws {
         var random = SplitMix(seed: 12)
         var carriedOut = 0
         let decisions: [LedgerDecision] = [.own(Sample.other), .notRegistered, .rotation(Sample.other)]

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A log handler's memory of the lines that were logged.
+/// A recorder of log lines.
 final class LogRecorder: Sendable {
     struct Line: Sendable {
         let message: String

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test("Hints, methods and limits appear in the problem document and its fields")
-    func hintsMethodsAndLimitsAppearInTheProblemDocumentAndItsFields() {
+    func hintsMethodsAndLimits() {
         func response(_ extra: Rejection.Extra?, hint: String? = nil) -> Response {
             ProblemDocument.response(Rejection(.rateLimited, "x", hint: hint, extra: extra))
         }
@@ -56,8 +56,8 @@ import Testing
         #expect(limited.json?["limit"]?.string == "se\"nds\n")
     }
 
-    @Test("A rejection by the listener is answered and not recorded")
-    func aRejectionByTheListenerIsAnsweredAndNotRecorded() {
+    @Test("A rejection by the listener gets a response and no record")
+    func rejectionsByTheListenerAreNotRecorded() {
         let gateway = TestGateway()
         let response = gateway.gateway.reject(Rejection(.headersTooLarge, "x"), id: CallID(process: 1, number: 1))
         #expect(response.status == 431)

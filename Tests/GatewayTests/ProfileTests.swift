@@ -34,7 +34,7 @@ import Testing
     func anInvalidPlatformIdentifierIsRejected(_ text: String) { #expect(PlatformIdentifier(text) == nil) }
 
     @Test("The frame length is the configured one, the known one or the longest one")
-    func theFrameLengthIsTheConfiguredOneTheKnownOneOrTheLongestOne() {
+    func theFrameLengthHasThreeSources() {
         var side = BackendProfile(.net6).backend
         #expect(side.allPayloadFrames()[PushService.fcm.place] == 45)
         side.pnsWords = PlatformIdentifiers([.gcm, .apns])

@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test("Recreating a registration does not use an id that is held for another handle")
-    func recreatingARegistrationDoesNotUseAnIDThatIsHeldForAnotherHandle() async throws {
+    func recreatingDoesNotUseAHeldID() async throws {
         let gateway = TestGateway(deciding: { _ in .own(Sample.other) })
         gateway.ledger.hold([Sample.label])
         gateway.backend.queue(.status(404), .status(200, "\"\(Sample.label)\""), .status(200, "\"44-55-6\""))
@@ -254,7 +254,7 @@ import Testing
     @Test(
         "A registration that can be neither deleted nor overwritten stays marked for deletion",
         arguments: [[500, 500], [500, 404], [500, 400], [403], [503]])
-    func aRegistrationThatCanBeNeitherDeletedNorOverwrittenStaysMarkedForDeletion(_ statuses: [Int]) async throws {
+    func aFailedDeletionStaysMarked(_ statuses: [Int]) async throws {
         let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
         for status in statuses { gateway.backend.queue(.status(status)) }
         #expect(await gateway.serve(Sample.delete).code == .backendFailed)
@@ -312,7 +312,7 @@ import Testing
     }
 
     @Test("The claim in the ledger is released when a later phase rejects the call")
-    func theClaimInTheLedgerIsReleasedWhenALaterPhaseRejectsTheCall() async {
+    func aRejectionReleasesTheClaim() async {
         for (request, decision) in [
             (Sample.create, LedgerDecision.queryWithHandle), (Sample.put(), .notRegistered),
             (Sample.delete, .owned(Sample.other)),

@@ -32,7 +32,7 @@ import Testing
             ("GET /api/register/\(id)", "PUT, DELETE"), ("POST /api/register/\(id)", "PUT, DELETE"),
             ("get /auth/whoami", "GET"),
         ])
-    func aWrongMethodOfAKnownPathGetsMethodNotAllowedWithTheAllowedMethods(_ line: String, _ allow: String) async {
+    func aWrongMethodGetsTheAllowedMethods(_ line: String, _ allow: String) async {
         let response = await TestGateway().expect(.methodNotAllowed, for: ReceivedRequest(line, as: "alice"))
         #expect(response.values("Allow") == [allow])
     }

@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test("Rejections are recorded only for authenticated users and failed logins")
-    func rejectionsAreRecordedOnlyForAuthenticatedUsersAndFailedLogins() async {
+    func whichRejectionsAreRecorded() async {
         let gateway = TestGateway()
         _ = await gateway.serve(ReceivedRequest("GET /nothing", as: "alice"))
         _ = await gateway.serve(Sample.send(to: "x%7C%7C!y"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-/// The behaviour of a policy that is not enforced, and the recorded facts about tags and sends that no rule allows.
+/// Policies that are not enforced, and the recorded facts about tags and sends that no rule allows.
 @Suite struct ShadowPolicyTests {
     private func gateway(
         isEnforced: Bool, _ tagsNotAllowed: Policy.TagsNotAllowed = .refuse,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyBackend
 
-/// The behaviour of each flavor, row by row of the table of backend profiles.
+/// The statuses and formats of each flavor, row by row of the table of backend profiles.
 @Suite struct FlavorTests {
     typealias Expected = (classic: Int, core: Int, net6: Int)
 
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test("Names compare without case, and the first of duplicate parameters wins")
-    func namesCompareWithoutCaseAndTheFirstOfDuplicateParametersWins() {
+    func namesCompareWithoutCase() {
         for flavor in BackendFlavor.allCases {
             let bench = BackendFixture(flavor)
             let body = "{\"pLATFORM\":\"\(bench.google)\",\"HANDLE\":\"H\",\"tags\":[\"t\"]}"

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test("A stream starts with the stored notifications and continues with new ones")
-    func aStreamStartsWithTheStoredNotificationsAndContinuesWithNewOnes() async throws {
+    func aStreamStartsWithTheStoredNotifications() async throws {
         try hub.upsert(id: "1", platform: "apns", handle: "ab", tags: ["a"])
         try hub.upsert(id: "2", platform: "gcm", handle: "other", tags: ["a", "b"])
         try hub.send("1", pns: "apns", to: "a")

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test("A request without credentials gets credentials-missing with the challenges")
-    func aRequestWithoutCredentialsGetsCredentialsMissingWithTheChallenges() async {
+    func requestsWithoutCredentialsGetTheChallenges() async {
         for request in [Sample.send(), Sample.put(), Sample.delete, Sample.create, Sample.whoami] {
             var request = request
             request.authorization = .absent
@@ -147,7 +147,7 @@ import Testing
         }
         let response = await gateway.expect(.rateLimited, for: whoami(.basic("bob", TestGateway.password(of: "bob"))))
         #expect(response.values("Retry-After") == ["30"])
-        // Cached results are not charged, and need no capacity of the limit.
+        // A cached result is not charged, and is returned although the limit is exhausted.
         await gateway.expect(.credentialsRejected, for: whoami(.basic("nobody", "x")))
         #expect(await gateway.serve(Sample.whoami).status == 200)
         await gateway.expect(.rateLimited, for: whoami(.text("Bearer unknown")))

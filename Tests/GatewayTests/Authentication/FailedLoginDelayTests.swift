@@ -14,7 +14,7 @@ struct FailedLoginDelayTests {
         }
     }
 
-    @Test("A failed login is answered after 300 ms to 385 ms")
+    @Test("A failed login gets its response after 300 ms to 385 ms")
     func floor() async {
         let gateway = gateway()
         for password in ["wrong", "wrong", "other"] {

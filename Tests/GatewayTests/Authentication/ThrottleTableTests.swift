@@ -30,8 +30,8 @@ struct ThrottleTableTests {
         // All keys have the same debt, so that no key has a lower one.
         for key in 0..<UInt32(150) { for _ in 0..<20 { fail(&table, key << 8, now: 0) } }
         let first = table.place(for: 0xC000_0201, in: AddressPrefix(.v4(0xC000_0201)), now: 0)
-        // The first search frees one place in 16. Within the same second there is no further search.
-        guard case .own = first else { return #expect(Bool(false), "no room was made") }
+        // The first eviction frees one place in 16. Within the same second there is no further eviction.
+        guard case .own = first else { return #expect(Bool(false), "the eviction made no room") }
         for key in 0..<UInt32(10) { fail(&table, 0xD000_0000 + key << 8, now: 0) }
         let shared = [1, 2].map { table.place(for: 0xC000_0200 + $0, in: AddressPrefix(.v4(0xC000_0200 + $0)), now: 0) }
         #expect(shared[0] == shared[1] && shared[0] == .shared(AddressPrefix(.v4(0xC000_0200))))
@@ -41,7 +41,7 @@ struct ThrottleTableTests {
         #expect(sixes[0] == sixes[1] && sixes[1] != sixes[2])
     }
 
-    @Test("The lowest debts are removed first, so that a throttled key stays throttled")
+    @Test("The lowest debts are evicted first, so that a throttled key stays throttled")
     func leastFirst() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
         for key in 0..<UInt32(50) { for _ in 0..<20 { fail(&table, key, now: 0) } }
@@ -73,7 +73,7 @@ struct ThrottleTableTests {
         #expect(table.wait(at: .own(1), now: 0) == 0 && table.count == 0)
     }
 
-    @Test("The table of known pairs is bounded, and removes the pair that was unseen for longest")
+    @Test("The table of known pairs is bounded, and evicts the pair that was unseen for longest")
     func knownPairs() {
         var known = KnownDevices(rate: rate, capacity: 100)
         func pair(_ number: Int) -> KnownDevices.Pair { .init(user: .test("user\(number)"), address: .v4(1)) }
@@ -86,7 +86,7 @@ struct ThrottleTableTests {
         #expect(!known.contains(pair(1), now: 1000 * second))
     }
 
-    @Test("A full table of the default size is searched within milliseconds")
+    @Test("An eviction from a full table of the default size takes milliseconds")
     func fullSize() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 65_536)
         for key in 0..<UInt32(61_440) { fail(&table, key, now: 0) }

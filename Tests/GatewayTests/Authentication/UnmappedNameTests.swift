@@ -15,7 +15,7 @@ import Testing
             ),
             (String(repeating: "x", count: 112), NameRules(), "the name is longer than 111 bytes"),
         ])
-    func theLogContainsTheReasonForAnUnmappedNameAndTheResponseDoesNot(
+    func onlyTheLogContainsTheReason(
         _ name: String, _ names: NameRules, _ reason: String
     ) async throws {
         let log = LogRecorder()

@@ -104,7 +104,7 @@ struct CallerConcurrencyLimitTests {
             await held.arrived(2)
             let refused = await gateway.serve(send(as: "carol"))
             #expect(refused.code == .rateLimited && refused.text.contains("in-flight-address"))
-            // A request without a route is answered as usual.
+            // A request without a route gets 404 as usual.
             var nowhere = ReceivedRequest("GET /nowhere")
             nowhere.peer = send(as: "alice").peer
             #expect(await gateway.serve(nowhere).status == 404)

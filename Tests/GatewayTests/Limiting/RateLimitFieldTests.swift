@@ -29,7 +29,7 @@ import Testing
         let refused = await gateway.serve(Sample.send())
         #expect(refused.status == 429 && refused.values("Retry-After") == ["30"])
         #expect(told(refused) == [policy, #""sends";r=0;t=60, "calls";r=598;t=1"#])
-        // A call that is no send does not count as one.
+        // A call other than a send does not count as one.
         #expect(told(await gateway.serve(Sample.whoami)) == [#""calls";q=600;w=60"#, #""calls";r=597;t=1"#])
     }
 

@@ -57,7 +57,7 @@ final class TokenFixture: Sendable {
                 contentType: body.isEmpty ? .absent : .text("application/json"), body: Array(body.utf8)))
     }
 
-    /// The session of a fresh token.
+    /// Exchanges the user's password for a token and returns the token's session.
     func login(_ user: String = "alice", device: String? = nil) async throws -> SessionID {
         let body = device.map { "{\"device\":\"\($0)\"}" } ?? ""
         let response = await call("POST /auth/token", as: user, body: body)
