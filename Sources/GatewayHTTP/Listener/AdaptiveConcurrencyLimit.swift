@@ -4,9 +4,9 @@ internal import NIOCore
 ///
 /// Under overload, each call in flight adds work to each tick. If calls occupied all places of ``InFlightLimit``, a
 /// tick would last some hundredths of a second, every socket would wait that long, and the data of the calls would no
-/// longer fit into the CPU cache. The limit therefore decreases if calls make the ticks long. It increases if further calls
-/// wait for admission while the ticks are short, or while the calls in flight wait for the backend or the disk. In the
-/// latter case few calls complete in a tick, or the loop waits longer than it works.
+/// longer fit into the CPU cache. The limit therefore decreases if calls make the ticks long. It increases if further
+/// calls wait for admission while the ticks are short, or while the calls in flight wait for the backend or the disk.
+/// In the latter case few calls complete in a tick, or the loop waits longer than it works.
 struct AdaptiveConcurrencyLimit {
     /// The initial limit.
     static let first = 64
@@ -44,7 +44,7 @@ struct AdaptiveConcurrencyLimit {
     /// - Parameters:
     ///   - inFlight: The number of calls in flight on the loop.
     ///   - isWanted: Whether a call waits for admission. Otherwise the limit does not increase.
-    ///   - most: The value that the limit never exceeds.
+    ///   - most: The value up to which the limit may increase.
     mutating func isOpen(inFlight: Int, isWanted: Bool, most: Int) -> Bool {
         if tick.ended != ticksSeen {
             adapt(to: tick.last, isWanted: isWanted, most: most)

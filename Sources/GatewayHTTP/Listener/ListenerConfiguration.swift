@@ -30,13 +30,14 @@ public struct ListenerConfiguration: Sendable {
         /// The time for the head of a request, from its first byte. It is also the time from the acceptance of a
         /// connection to its first byte, including the TLS handshake.
         public var head: TimeAmount = .seconds(10)
-        /// The time from the end of the head to the end of the body.
+        /// The time from the end of the head to the end of the body. It is also the time for the client to read the
+        /// last response of an HTTP/1.1 connection, or any response of an HTTP/2 connection.
         public var body: TimeAmount = .seconds(30)
         /// The time from a response to the first byte of the next request. It is divided by four while nine tenths of
         /// the connections are in use.
         public var idle: TimeAmount = .seconds(60)
-        /// The time for the peer to close the connection after the last response. It is also the time for a request on
-        /// a new connection while the listener drains.
+        /// The time for the peer to close the connection after the last response. It is also the time for the first
+        /// byte on a new connection while the listener drains.
         public var linger: TimeAmount = .seconds(2)
 
         /// Creates the default deadlines.
