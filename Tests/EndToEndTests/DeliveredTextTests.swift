@@ -53,7 +53,9 @@ struct DeliveredTextTests {
         }
     }
 
-    @Test("A device receives any text unchanged, within a payload that contains nothing else", arguments: BackendFlavor.allCases)
+    @Test(
+        "A device receives any text unchanged, within a payload that contains nothing else",
+        arguments: BackendFlavor.allCases)
     func anyText(flavor: BackendFlavor) async throws {
         var random = SplitMix(seed: 50)
         var delivered = 0

@@ -9,7 +9,8 @@ struct DeliveryTests {
     private static let bobsOther = "bobs-android-token-0001"
     private static let eves = String(repeating: "EE", count: 32)
 
-    @Test("A send reaches the devices of the recipient and no others", .shows(.rule6), arguments: BackendFlavor.allCases)
+    @Test(
+        "A send reaches the devices of the recipient and no others", .shows(.rule6), arguments: BackendFlavor.allCases)
     func reachesRecipientOnly(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
             let client = gateway.client
@@ -30,7 +31,8 @@ struct DeliveryTests {
     }
 
     @Test(
-        "The gateway rejects a tag that would subscribe to the notifications of another user", arguments: BackendFlavor.allCases,
+        "The gateway rejects a tag that would subscribe to the notifications of another user",
+        arguments: BackendFlavor.allCases,
         ["from:alice", "username:bob", "x,username:bob", "$UserId:{bob}", "FROM:alice", "Username:Bob"])
     func hostileTags(flavor: BackendFlavor, tag: String) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in

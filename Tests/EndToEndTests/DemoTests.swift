@@ -3,7 +3,9 @@ import Testing
 
 @Suite("The demo")
 struct DemoTests {
-    @Test("The three printed commands of the demo work in a shell, and the demo deletes its files at exit", arguments: ["classic", "core", "net6"])
+    @Test(
+        "The three printed commands of the demo work in a shell, and the demo deletes its files at exit",
+        arguments: ["classic", "core", "net6"])
     func pastedLines(profile: String) async throws {
         let process = Process()
         process.executableURL = URL(filePath: Program.path)

@@ -125,7 +125,9 @@ import Testing
         }
     }
 
-    @Test("The import rejects a path that is not a regular file and records nothing", arguments: ["missing.xml", "/dev/zero", "."])
+    @Test(
+        "The import rejects a path that is not a regular file and records nothing",
+        arguments: ["missing.xml", "/dev/zero", "."])
     func noFile(file: String) async throws {
         try await GatewayUnderTest.run { gateway in
             try gateway.directory.write("control: control.sock\n", to: "control.yaml")

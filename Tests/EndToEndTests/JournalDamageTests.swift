@@ -10,7 +10,9 @@ struct JournalDamageTests {
         try await RawClient(port: port).send("GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     }
 
-    @Test("Readiness and the next send detect a deleted journal, later sends are recorded, and readiness reports the loss")
+    @Test(
+        "Readiness and the next send detect a deleted journal, later sends are recorded, and readiness reports the loss"
+    )
     func deleted() async throws {
         try await GatewayUnderTest.run { gateway in
             #expect(try await gateway.client.call("POST", Self.send, as: "alice", body: #""a""#).status == 200)

@@ -159,7 +159,6 @@ struct LogInjectionTests {
         ]
     }
 
-
     private struct Written<Result: Sendable>: Sendable {
         let result: Result
         let places: [(name: String, bytes: [UInt8])]

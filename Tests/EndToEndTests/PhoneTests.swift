@@ -120,7 +120,9 @@ import Testing
         }
     }
 
-    @Test("A device that is restored from the backup of another gets a registration of its own", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test(
+        "A device that is restored from the backup of another gets a registration of its own", .shows(.rule3),
+        arguments: BackendFlavor.allCases)
     func restored(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let old = try await Phone.new("alice", Self.first, at: gateway)
@@ -135,7 +137,9 @@ import Testing
         }
     }
 
-    @Test("A user who registers a stolen device handle receives no notification of its owner", .shows(.rule3, .v11), arguments: BackendFlavor.allCases)
+    @Test(
+        "A user who registers a stolen device handle receives no notification of its owner", .shows(.rule3, .v11),
+        arguments: BackendFlavor.allCases)
     func stolenHandle(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let phone = try await Phone.new("bob", Self.bobs, at: gateway)
@@ -155,7 +159,9 @@ import Testing
         }
     }
 
-    @Test("A registration under the id of another user leaves that registration unchanged", .shows(.rule3, .v9), arguments: BackendFlavor.allCases)
+    @Test(
+        "A registration under the id of another user leaves that registration unchanged", .shows(.rule3, .v9),
+        arguments: BackendFlavor.allCases)
     func foreignID(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let phone = try await Phone.new("bob", Self.bobs, at: gateway)
@@ -170,7 +176,9 @@ import Testing
         }
     }
 
-    @Test("A user who guesses a former id of another user gets a registration of their own", .shows(.rule3, .v10), arguments: BackendFlavor.allCases)
+    @Test(
+        "A user who guesses a former id of another user gets a registration of their own", .shows(.rule3, .v10),
+        arguments: BackendFlavor.allCases)
     func guessedOldID(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let phone = try await Phone.new("bob", Self.bobs, at: gateway)
@@ -187,7 +195,9 @@ import Testing
         }
     }
 
-    @Test("A new id with a known device handle updates the existing registration", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test(
+        "A new id with a known device handle updates the existing registration", .shows(.rule3),
+        arguments: BackendFlavor.allCases)
     func freshIDWithKnownHandle(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             _ = try await Phone.new("bob", Self.bobs, at: gateway)
@@ -204,7 +214,8 @@ import Testing
     }
 
     @Test(
-        "The gateway recreates a lost registration and handles a deletion that the backend rejects", .shows(.rule4, .v17),
+        "The gateway recreates a lost registration and handles a deletion that the backend rejects",
+        .shows(.rule4, .v17),
         arguments: BackendFlavor.allCases)
     func lostRegistration(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in

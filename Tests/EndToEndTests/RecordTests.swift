@@ -9,7 +9,9 @@ struct RecordTests {
     private static let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
-    @Test("The journal contains the intent before the backend receives a send, the outcome later, and rejections of known users")
+    @Test(
+        "The journal contains the intent before the backend receives a send, the outcome later, and rejections of known users"
+    )
     func intentBeforeEffect() async throws {
         let directory = Mutex<TestFiles?>(nil)
         let atBackend = Mutex<[[String: String]]>([])
@@ -50,7 +52,8 @@ struct RecordTests {
         }
     }
 
-    @Test("A truncated response of the backend is a 502 response, a missing one a 504 response, and both have an outcome")
+    @Test(
+        "A truncated response of the backend is a 502 response, a missing one a 504 response, and both have an outcome")
     func brokenBackends() async throws {
         let reactions = Mutex<[ScriptedServer.Reaction]>([
             .breakOff("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .silence, .answer(Self.accepted),

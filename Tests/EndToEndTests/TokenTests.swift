@@ -55,7 +55,7 @@ struct TokenTests {
                 case .removed: return nil
                 case .disabled: return line.replacing(" }", with: ", disabled: true }")
                 case .expired: return line.replacing(" }", with: ", expires: 2026-01-01T00:00:00Z }")
-                // Bob's hash: alice's password is bob's name now.
+                // With the hash of bob's password, alice has a different password.
                 case .otherPassword:
                     return
                         #"  alice: { hash: "$5$rounds=1000$bob$cr6R9EWEuhFKkx1neuJY8.iqd.V7.VzOb7/ApSr1wV0" }"#

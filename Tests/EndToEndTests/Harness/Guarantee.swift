@@ -89,7 +89,8 @@ struct Guarantee: Sendable {
             "A flood of wrong passwords does not delay a revocation", "ChangedAccountTests.underFlood",
             "BusyThreadTests.reads"),
         Guarantee(
-            "A slow call or deletion does not delay a revocation", "AccountMonitorTests.slowSweeps", "AttemptTests.ahead"),
+            "A slow call or deletion does not delay a revocation", "AccountMonitorTests.slowSweeps",
+            "AttemptTests.ahead"),
         Guarantee(
             "A clock that jumps forward and back does not revive a revoked token", "SessionRegisterTests.clockJumps",
             "ConfirmedTimeTests.ahead"),
@@ -97,13 +98,15 @@ struct Guarantee: Sendable {
             "Processes and state of a PAM module end with its worker process", "ChangedWorkerTests.daemons",
             "ChangedWorkerTests.killed", "ChangedWorkerTests.misleading", "LeftProcessTests.ends"),
         Guarantee(
-            "The gateway rejects token keys that are not random bytes", "WeakSecretTests.text", "WeakSecretTests.patterns",
+            "The gateway rejects token keys that are not random bytes", "WeakSecretTests.text",
+            "WeakSecretTests.patterns",
             "WeakSecretTests.words", "WeakSecretTests.random"),
     ]
 
     private static let calls = [
         Guarantee(
-            "The gateway survives an HTTP/2 preface that is followed by invalid bytes", "ReentrantReadTests.bytesThatAreNoFrames",
+            "The gateway survives an HTTP/2 preface that is followed by invalid bytes",
+            "ReentrantReadTests.bytesThatAreNoFrames",
             "ListenerHTTP2Tests.abruptEndBehindNoFrames"),
         Guarantee(
             "Incomplete requests occupy a bounded amount of memory",
@@ -119,7 +122,8 @@ struct Guarantee: Sendable {
             "The scheme that a trusted proxy reports applies on each listener", "ForwardingTests.localListener",
             "ProxyProtocolTests.localListener"),
         Guarantee(
-            "A TLS client without a common protocol receives the `no_application_protocol` alert", "ListenerTLSTests.noCommonProtocol",
+            "A TLS client without a common protocol receives the `no_application_protocol` alert",
+            "ListenerTLSTests.noCommonProtocol",
             "ClientHelloTests.nothingTraps"),
         Guarantee(
             "A gateway that rejects calls because of overload is not ready", "ReadinessTests.overload",
@@ -134,7 +138,8 @@ struct Guarantee: Sendable {
             "Commands that root runs leave no file that the service cannot open", "StoresOwnerTests.reading",
             "StoresOwnerTests.changing", "DamagedIndexTests.ownership"),
         Guarantee(
-            "`explain` reports whether an account is known, with and without a running gateway", "ExplainTests.unknownUser",
+            "`explain` reports whether an account is known, with and without a running gateway",
+            "ExplainTests.unknownUser",
             "ExplainTests.loginsOnly", "AccountLookupTests.undecided"),
         Guarantee(
             "Messages of the gateway replace errors of libraries", "MessageTests.portInUse", "MessageTests.libraries",

@@ -90,7 +90,8 @@ struct ReloadTests {
         }
     }
 
-    @Test("A reload rejects an invalid configuration within a second, lists each problem and keeps the old configuration")
+    @Test(
+        "A reload rejects an invalid configuration within a second, lists each problem and keeps the old configuration")
     func mistakes() async throws {
         try await ReloadingGateway.run(backend: "http://127.0.0.1:9") { gateway in
             let client = try RawClient(port: gateway.port)

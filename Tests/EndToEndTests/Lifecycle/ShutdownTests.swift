@@ -27,7 +27,9 @@ struct ShutdownTests {
         try await admin.send("GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").status
     }
 
-    @Test("A gateway that receives SIGTERM is not ready, serves during the grace period and completes each call in flight")
+    @Test(
+        "A gateway that receives SIGTERM is not ready, serves during the grace period and completes each call in flight"
+    )
     func drain() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         try await PausedBackend.run {
@@ -91,7 +93,9 @@ struct ShutdownTests {
             gateway.signal(SIGTERM)
             #expect(await gateway.status() == 0)
             #expect(ContinuousClock.now - start < .seconds(5))
-            if case .success(let response) = await cut.result { Issue.record("the response has status \(response.status)") }
+            if case .success(let response) = await cut.result {
+                Issue.record("the response has status \(response.status)")
+            }
             let records = try GatewayUnderTest.journal(in: directory)
             #expect(records.last?["kind"] as? String == "checkpoint" || records.last?["kind"] as? String == "stop")
             let outcome = try #require(records.first { $0["kind"] as? String == "outcome" })

@@ -29,7 +29,9 @@ struct BrokenModuleTests {
             """
     }
 
-    @Test("A gateway whose PAM modules fail rejects their logins, keeps running, leaks nothing and serves tokens meanwhile")
+    @Test(
+        "A gateway whose PAM modules fail rejects their logins, keeps running, leaks nothing and serves tokens meanwhile"
+    )
     func survives() async throws {
         let stack = try PAMStack()
         try stack.useModule(auth: "by-name")

@@ -9,7 +9,9 @@ import Testing
     "A system account that expires",
     .enabled(if: SystemTools.isRoot && SystemTools.userAdd != nil, "needs root and useradd"))
 struct ExpiredAccountTests {
-    @Test("An expired system account loses its registrations at the backend, and other accounts keep theirs", .timeLimit(.minutes(1)))
+    @Test(
+        "An expired system account loses its registrations at the backend, and other accounts keep theirs",
+        .timeLimit(.minutes(1)))
     func loses() async throws {
         let names = (0..<2).map { _ in "ngt" + String(UInt64.random(in: .min ... .max), radix: 36) }
         defer { for name in names { try? SystemTools.run("/usr/sbin/userdel", [name]) } }

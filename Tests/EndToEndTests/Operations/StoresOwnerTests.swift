@@ -35,7 +35,9 @@ struct StoresOwnerTests {
         return directory
     }
 
-    @Test("Commands that read change no file of the stores, after an orderly stop and after a kill", arguments: [false, true])
+    @Test(
+        "Commands that read change no file of the stores, after an orderly stop and after a kill",
+        arguments: [false, true])
     func reading(killed: Bool) async throws {
         let directory = try await directory(killed: killed)
         let commands = [
