@@ -30,7 +30,7 @@ import Testing
     private static let bystander = String(repeating: "CA", count: 32)
 
     @Test(
-        "After a restart and one retry by the device, ledger and backend agree, and the journal records the unknown outcome",
+        "Ledger and backend agree after a restart and a retry, and the journal records the unknown outcome",
         arguments: cases)
     func killed(flavor: BackendFlavor, step: Step, request: Int, point: KillingProxy.Point) async throws {
         let hub = NotificationHub()

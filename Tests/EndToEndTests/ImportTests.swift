@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "Registrations from before the gateway survive an import, and registrations with foreign tags are deleted and recorded",
+        "Registrations from before the gateway survive an import, and those with foreign tags are deleted",
         .shows(.v5, .v6),
         arguments: BackendFlavor.allCases)
     func migration(flavor: BackendFlavor) async throws {

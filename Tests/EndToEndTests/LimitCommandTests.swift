@@ -18,7 +18,7 @@ struct LimitCommandTests {
     private static let send = "/api/notifications?pns=apns&to_tag=carol"
 
     @Test(
-        "`limits show` lists limited callers, `limits reset` frees them with a record, and shadow rejections are recorded"
+        "`limits show` lists limited callers, `limits reset` frees them, and shadow rejections are recorded"
     )
     func showAndReset() async throws {
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in

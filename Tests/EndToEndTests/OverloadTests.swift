@@ -71,7 +71,7 @@ struct OverloadTests {
     }
 
     @Test(
-        "The gateway rejects calls beyond the limit of calls in flight, soon without delay, and serves calls without backend"
+        "The gateway rejects calls beyond the limit of calls in flight and serves calls that need no backend"
     )
     func callsInFlight() async throws {
         let backend = try await HeldBackend.start()

@@ -10,7 +10,7 @@ struct RecordTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
     @Test(
-        "The journal contains the intent before the backend receives a send, the outcome later, and rejections of known users"
+        "The journal contains a send's intent before the backend receives it, and its outcome afterwards"
     )
     func intentBeforeEffect() async throws {
         let directory = Mutex<TestFiles?>(nil)

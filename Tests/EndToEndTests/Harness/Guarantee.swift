@@ -53,7 +53,7 @@ struct Guarantee: Sendable {
         Guarantee(
             "The gateway does not mistake an emptied or missing ledger for a new one", "DamagedLedgerTests.lost"),
         Guarantee(
-            "While the ledger is not writable, registrations and tokens are rejected with 503 and leave no partial state",
+            "While the ledger is not writable, the gateway rejects registrations and tokens with 503",
             "LedgerHealthTests.unwritable", "UnknownOutcomeTests.unwritable", "TokenCallTests.unwritableLedger",
             "SessionRegisterTests.unwritable"),
         Guarantee(

@@ -13,7 +13,7 @@ struct AdminHeadTests {
     private static func field(_ bytes: Int) -> String { "X: \(String(repeating: "x", count: bytes - 1))" }
 
     @Test(
-        "The admin listener accepts heads up to the public limits, rejects larger ones with 400 and closes the connection"
+        "The admin listener accepts heads up to the public limits and rejects larger ones with 400"
     )
     func admin() async throws {
         try await GatewayUnderTest.run { gateway in
