@@ -58,7 +58,7 @@ import Testing
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
         #expect(problem(nested(31)) == nil)
-        #expect(try #require(problem(nested(40))).contains("nests too deeply"))
+        #expect(try #require(problem(nested(40))).contains("nested too deeply"))
         for depth in [1000, 20_000, 200_000] {
             #expect(problem(nested(depth)) != nil)
             #expect(problem(String(repeating: "- ", count: depth) + "x") != nil)

@@ -68,7 +68,7 @@ struct Guarantee: Sendable {
             "UnknownRegistrationTests.hubOutage"),
         Guarantee(
             "An imported registration is unconfirmed until its device registers again, and expires otherwise",
-            "UnconfirmedTests.expiry", "UnconfirmedTests.handOver", "UnconfirmedTests.pauses"),
+            "UnconfirmedTests.expiry", "UnconfirmedTests.ownershipTransfer", "UnconfirmedTests.pauses"),
         Guarantee(
             "Two accounts that claim the same device handle cannot lock its owner out", "LedgerChangeTests.quarrel",
             "LedgerChangeTests.quarrelOfRevoked"),
@@ -106,8 +106,8 @@ struct Guarantee: Sendable {
     private static let calls = [
         Guarantee(
             "The gateway survives an HTTP/2 preface that is followed by invalid bytes",
-            "ReentrantReadTests.bytesThatAreNoFrames",
-            "ListenerHTTP2Tests.abruptEndBehindNoFrames"),
+            "ReentrantReadTests.invalidFramesWithinTheFlushOfGOAWAYDoNotAddASecondHTTP2Handler",
+            "ListenerHTTP2Tests.aConnectionThatClosesAfterInvalidFramesDoesNotAffectOthers"),
         Guarantee(
             "Incomplete requests occupy a bounded amount of memory",
             "RequestMemoryTests.manyConnections", "RequestMemoryTests.heldStreams", "RequestMemoryTests.wholeRequests"),
