@@ -105,7 +105,7 @@ struct TokenTests {
                 try await tasks.waitForAll()
                 return [byToken, byPassword, atBackend]
             }
-            print("\(edit): refused by token after \(times[0]), by password \(times[1]), swept after \(times[2])")
+            print("\(edit): token rejected after \(times[0]), password after \(times[1]), devices deleted after \(times[2])")
             // The journal record follows the deletion at the backend.
             _ = try await gateway.record { $0["rule"] as? String == "revoked" && $0["kind"] as? String == "outcome" }
             let records = try gateway.journal()
@@ -167,7 +167,7 @@ struct TokenTests {
                 #expect(try await status(alice.token) == 401)
                 while try await directory.command("registrations", "list", "--user", "alice").output.contains("apns") {}
             }
-            print("revoked by an operator, with its registration, after \(took)")
+            print("an operator revoked a user with a registration after \(took)")
             #expect(took < .seconds(3))
             #expect(try await directory.command("tokens", "revoke", "--user", "no/name").status == 1)
             #expect(try await directory.command("tokens", "revoke", input: "x").status == 1)

@@ -101,7 +101,7 @@ struct EndedTokenRaceTests {
         let accounts = try await bench.sessions.registeringAccounts()
         #expect(Set(accounts.map(\.user)) == registered)
         #expect(accounts.allSatisfy { $0.authenticator == FixedAuthenticator.name })
-        print("\(registered.count) of \(Self.tries) registrations were ahead of the end of their token")
+        print("\(registered.count) of \(Self.tries) registrations completed before the revocation of their token")
         // A race that one call always wins would test nothing.
         #expect((1..<Self.tries).contains(registered.count))
     }

@@ -183,7 +183,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Readiness names the reason, liveness reports the process, and other paths return 404")
+    @Test("The admin listener serves liveness and readiness, and the public listener does not")
     func health() async throws {
         try await GatewayUnderTest.run { gateway in
             func get(_ path: String) async throws -> RawClient.Response {

@@ -70,8 +70,8 @@ struct BrokenModuleTests {
             let quiet = turns.map(\.quiet).reduce(Latencies([]), +)
             let meanwhile = turns.map(\.meanwhile).reduce(Latencies([]), +)
             print(
-                "Tokens while \(Self.logins * Self.kinds.count) PAM logins broke: quiet \(quiet); meanwhile \(meanwhile); "
-                    + "while quiet, at least \(Int(leastIdle * 100)) % of the processors were idle")
+                "Tokens while \(Self.logins * Self.kinds.count) PAM logins failed: quiet \(quiet); "
+                    + "meanwhile \(meanwhile); while quiet, at least \(Int(leastIdle * 100)) % of the processors were idle")
 
             #expect(statuses["hang"] == [503: Self.logins])
             #expect(statuses["segfault"] == [503: Self.logins])

@@ -49,7 +49,7 @@ struct ChangedAccountTests {
                 return time
             }
         }
-        print("A lost group was lost for a token after \(time)")
+        print("A token lost a removed group after \(time)")
         #expect(time < .seconds(1))
     }
 
@@ -68,7 +68,7 @@ struct ChangedAccountTests {
         func isGood(_ figure: (time: Duration, left: Int)) -> Bool { figure.time < .seconds(1) && figure.left > 0 }
         var (time, left) = try await Self.disableUnderFlood()
         for _ in 0..<2 where !isGood((time, left)) { (time, left) = try await Self.disableUnderFlood() }
-        print("Under a flood of wrong passwords a token was refused after \(time); \(left) logins were still waiting")
+        print("A token was rejected under a flood of wrong passwords after \(time); \(left) logins were still waiting")
         #expect(time < .seconds(1))
         #expect(left > 0)
     }

@@ -65,7 +65,7 @@ struct DelayedRejectionTests {
             let late = Latencies(rings.map(\.late))
             let own = Latencies(rings.map(\.ownFault))
             print(
-                "100 wrong passwords: all answered after \(all.inMilliseconds) ms, the right one after "
+                "100 wrong passwords: all responses after \(all.inMilliseconds) ms, the right one after "
                     + "\(right.inMilliseconds) ms; timers late: \(late); without waiting for a processor: \(own)")
             #expect(order.count { $0 == "nobody" } == 100)
             #expect(order.count { $0 == "daemon" } == 1)

@@ -91,8 +91,8 @@ struct KeyRotationTests {
         }
         let result = book.result
         print(
-            "\(count) rotations: \(result.accepted) calls taken, \(result.refused) refused, \(result.falselyRefused) of "
-                + "them falsely, \(result.falselyAccepted) taken after the end of their key")
+            "\(count) rotations: \(result.accepted) calls accepted, \(result.refused) rejected, \(result.falselyRefused) "
+                + "of them wrongly, \(result.falselyAccepted) accepted after the expiry of their key")
         #expect(result.falselyRefused == 0)
         #expect(result.falselyAccepted == 0)
         #expect(result.accepted > 10 * count)

@@ -51,7 +51,7 @@ struct SharedAddressTests {
             return try stack.text(of: "asked").split(separator: "\n")
         }
         let counts = Dictionary(grouping: asked, by: { $0 }).mapValues(\.count)
-        print("PAM was asked \(asked.count) times, about former users \(counts.filter { $0.key.hasPrefix("former") })")
+        print("PAM verified \(asked.count) passwords; former users: \(counts.filter { $0.key.hasPrefix("former") })")
         // PAM verifies a correct password once, and again after each minute.
         let good = 1 + Self.seconds / 60
         for device in 0..<Self.devices {
