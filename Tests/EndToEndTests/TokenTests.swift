@@ -105,7 +105,7 @@ struct TokenTests {
                 try await tasks.waitForAll()
                 return [byToken, byPassword, atBackend]
             }
-            print("\(edit): token rejected after \(times[0]), password after \(times[1]), devices deleted after \(times[2])")
+            print("\(edit): token rejected after \(times[0]), password \(times[1]), devices deleted \(times[2])")
             // The journal record follows the deletion at the backend.
             _ = try await gateway.record { $0["rule"] as? String == "revoked" && $0["kind"] as? String == "outcome" }
             let records = try gateway.journal()

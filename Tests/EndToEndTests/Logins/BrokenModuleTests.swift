@@ -71,7 +71,7 @@ struct BrokenModuleTests {
             let meanwhile = turns.map(\.meanwhile).reduce(Latencies([]), +)
             print(
                 "Tokens while \(Self.logins * Self.kinds.count) PAM logins failed: quiet \(quiet); "
-                    + "meanwhile \(meanwhile); while quiet, at least \(Int(leastIdle * 100)) % of the processors were idle")
+                    + "meanwhile \(meanwhile); at least \(Int(leastIdle * 100)) % idle processors while quiet")
 
             #expect(statuses["hang"] == [503: Self.logins])
             #expect(statuses["segfault"] == [503: Self.logins])
