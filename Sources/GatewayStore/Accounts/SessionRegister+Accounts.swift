@@ -9,7 +9,7 @@ extension SessionRegister {
         try await ledger.readAtLength { try $0.accounts(of: authenticator) }
     }
 
-    /// Returns the time since which the name belongs to its current holder; nil where no authenticator lists its
+    /// Returns the time since which the name belongs to its current holder; nil if no authenticator lists its
     /// accounts.
     public func presentLife(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
         try await ledger.readAtLength { try $0.presentLife(of: user) }

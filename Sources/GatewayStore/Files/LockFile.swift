@@ -9,7 +9,7 @@ final class LockFile: Sendable {
     private let descriptor: CInt
     private let path: String
 
-    /// Acquires the lock, or throws at once where another holder has it.
+    /// Acquires the lock, or throws at once if another holder has it.
     init(_ path: String) throws(FileFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open", path) }

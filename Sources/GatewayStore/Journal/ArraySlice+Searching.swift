@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension ArraySlice<UInt8> {
-    /// Returns the index after the first `,"name":`; nil where the member is missing.
+    /// Returns the index after the first `,"name":`; nil if the member is missing.
     func endOfMemberName(_ name: StaticString) -> Int? {
         withUnsafeBytes { bytes in
             let length = name.utf8CodeUnitCount

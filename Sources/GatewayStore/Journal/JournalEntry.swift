@@ -66,7 +66,7 @@ struct JournalEntry: Sendable {
                 }
             }
         }
-        // Outside the closure above, which runs twice where the lines are long.
+        // Outside the closure above, which runs twice if the lines are long.
         for place in records.indices { note(records[place].kind) }
     }
 

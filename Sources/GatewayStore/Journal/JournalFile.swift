@@ -63,9 +63,9 @@ public final class JournalFile: Journal {
     let queue: JournalQueue
     private let metrics: JournalMetrics
 
-    /// Opens the journal, repairs it after a crash, and starts a new segment. Blocks; called at the start.
+    /// Opens the journal, repairs it after a crash, and starts a new segment. Blocks; called at startup.
     ///
-    /// Throws where the directory cannot be written, is in use, or contains a damaged journal.
+    /// Throws if the directory cannot be written, is in use, or contains a damaged journal.
     public convenience init(_ configuration: Configuration) throws(JournalUnavailable) {
         try self.init(configuration, files: SystemFileSystem())
     }
@@ -110,14 +110,14 @@ public final class JournalFile: Journal {
 
     /// Queues the records and returns once all of them are on disk.
     ///
-    /// Throws at once during an outage and where the queue is full, and later where the write fails. An empty list
+    /// Throws at once during an outage and if the queue is full, and later if the write fails. An empty list
     /// waits for the records queued before it.
     public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         try await withCheckedContinuation { queue.add(records, JournalWaiter($0)) }.get()
     }
 
     /// Queues a record without waiting. An expected outcome always has room. Other records are dropped, counted and
-    /// reported where the queue is half full.
+    /// reported if the queue is half full.
     public func note(_ record: JournalRecord) { queue.note(record) }
 
     /// The settings that may change while the journal is open.
@@ -143,7 +143,7 @@ public final class JournalFile: Journal {
     /// The number of records that wait to be written.
     public var waiting: Int { queue.load.queued }
 
-    /// The reason why `record` throws at present; nil where it does not.
+    /// The reason why `record` throws at present; nil if it does not.
     public var outage: JournalUnavailable? { queue.outage }
 
     /// The last loss of recorded lines detected since the journal was opened, as a sentence; nil without one.
@@ -151,7 +151,7 @@ public final class JournalFile: Journal {
 
     /// Checks that the journal can be written: compares the open segment with its file and writes to the disk.
     ///
-    /// - Returns: The reason why it cannot be written; nil where it can. Does not return while the disk blocks writes.
+    /// - Returns: The reason why it cannot be written; nil if it can. Does not return while the disk blocks writes.
     public func check() async -> JournalUnavailable? {
         do throws(JournalUnavailable) {
             try await record([])

@@ -106,7 +106,7 @@ final class JournalQueue: Sendable {
     /// - Parameter limit: The maximum number of waiting records, including the expected outcomes of admitted intents.
     init(limit: Int) { self.limit = limit }
 
-    /// The reason why records are rejected at present; nil where they are accepted.
+    /// The reason why records are rejected at present; nil if they are accepted.
     var outage: JournalUnavailable? { state.withLock { ($0.isClosing ? .closed : $0.outage)?.reason } }
 
     /// The number of waiting records and of reserved outcomes.
@@ -142,7 +142,7 @@ final class JournalQueue: Sendable {
     }
 
     /// Adds a record without a waiting caller. An expected outcome always has room. Any other note is dropped and
-    /// counted where half of the queue is used, so that notes do not prevent the recording of calls.
+    /// counted if half of the queue is used, so that notes do not prevent the recording of calls.
     func note(_ record: JournalRecord) {
         let item = Item(record)
         let mustWake = state.withLock { state -> Bool in

@@ -66,7 +66,7 @@ struct JournalSegment {
         _ = try write([UInt8(ascii: "\n")], from: 0, at: length)
     }
 
-    /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false where
+    /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false if
     /// the disk was full at the last preallocation; the next line's write then reports that.
     func needsPreallocation(_ step: Int, upTo fullLength: Int) -> Bool {
         filled - length < max(step / 2, nextBytes) && filled < fullLength && !lacksSpace
@@ -91,7 +91,7 @@ struct JournalSegment {
         if length > 0 { files.close(descriptor) } else { Self.discard(descriptor, path, files) }
     }
 
-    /// Appends line feeds: `count` of them, or at least `least` where the disk is full.
+    /// Appends line feeds: `count` of them, or at least `least` if the disk is full.
     private mutating func fill(_ count: Int, atLeast least: Int) throws(FileFailure) {
         let feeds = [UInt8](repeating: UInt8(ascii: "\n"), count: max(count, least))
         lacksSpace = false

@@ -34,7 +34,7 @@ struct OpenIntents {
             var lines = BackwardLines(bytes)
             var isLast = true
             while let line = lines.next().map(JournalLineReader.init(bytes:)) {
-                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
+                // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 guard let number = line.sequence, number < end else { continue }
                 if isLast {
                     isLast = false
@@ -61,7 +61,7 @@ struct OpenIntents {
         return missing.reversed()
     }
 
-    /// Returns the members that an outcome copies from its intent; nil where the line is not genuine.
+    /// Returns the members that an outcome copies from its intent; nil if the line is not genuine.
     private static func members(of line: JournalLineReader) -> [UInt8]? {
         guard line.verifiedHash != nil, let members = line.factMembers,
             (try? JSONParser().parse(Array(line.bytes).span)) != nil

@@ -87,7 +87,7 @@ final class KeyLocks: Sendable {
 
     /// Acquires the key for the claim, after all earlier waiters. A claim must not request a key that it holds.
     ///
-    /// Throws where too many claims wait, and where the waiting task is cancelled.
+    /// Throws if too many claims wait, and if the waiting task is cancelled.
     func acquire(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
         let outcome: Outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -122,7 +122,7 @@ final class KeyLocks: Sendable {
 
     private static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another call")
 
-    /// Acquires the key or queues the waiter. Returns the outcome where it is known at once.
+    /// Acquires the key or queues the waiter. Returns the outcome if it is known at once.
     private func admit(_ waiter: Waiter, to key: Key, _ state: inout State) -> Outcome? {
         guard let queue = state.waiters[key] else {
             state.waiters[key] = []

@@ -16,7 +16,7 @@ struct LedgerLookup: Sendable, Hashable {
 
 extension LedgerTables {
     /// Decides what the caller may do (contract: ownership). The user and the handle decide. A label is looked up only
-    /// where the handle is unbound, and only with its meaning for this user.
+    /// if the handle is unbound, and only with its meaning for this user.
     func lookUp(
         _ request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
     ) throws -> LedgerLookup {

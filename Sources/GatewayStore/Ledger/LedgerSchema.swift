@@ -156,7 +156,7 @@ enum LedgerSchema {
         ) STRICT;
         """
 
-    /// Columns of version 4: the account whose login made a registration, where accounts are rechecked; and an index of
+    /// Columns of version 4: the account whose login made a registration, if accounts are rechecked; and an index of
     /// accounts by user.
     private static let tablesSince4 = """
         ALTER TABLE registration ADD COLUMN login TEXT;

@@ -20,7 +20,7 @@ struct LedgerTask: Sendable {
 extension LedgerTables {
     /// Writes a change within the caller's transaction.
     ///
-    /// Throws where the change does not fit the claim, or would take a registration from a handle outside the claim.
+    /// Throws if the change does not fit the claim, or would take a registration from a handle outside the claim.
     ///
     /// - Returns: The result of `RegistrationLedger.finish`.
     func apply(_ change: LedgerChange, to task: LedgerTask) throws -> Bool {
@@ -55,7 +55,7 @@ extension LedgerTables {
         }
     }
 
-    /// Marks the registration for deletion where its caller was revoked meanwhile. Runs inside the transaction: a later
+    /// Marks the registration for deletion if its caller was revoked meanwhile. Runs inside the transaction: a later
     /// revocation has its own transaction after this one and finds the registration.
     ///
     /// - Returns: Whether the registration is kept.

@@ -38,7 +38,7 @@ extension LedgerTables {
         try execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
     }
 
-    /// Returns the owner before the first transfer in the present series; nil where no transfer followed the time, or
+    /// Returns the owner before the first transfer in the present series; nil if no transfer followed the time, or
     /// that user was revoked.
     private func originalOwner(of handle: HandleKey, after time: WallTime) throws -> String? {
         let last = try firstRow(

@@ -8,13 +8,13 @@ struct LedgerTables {
     struct Registration {
         var id: RegistrationID
         var owner: UserName
-        /// The account whose login made the registration; nil where its authenticator's accounts are not rechecked.
+        /// The account whose login made the registration; nil if its authenticator's accounts are not rechecked.
         var account: Account?
         var handle: HandleKey?
         var state: OwnedRegistration.State
         var created: WallTime
         var lastSeen: WallTime
-        /// The reason for the deletion; nil where the registration is not marked.
+        /// The reason for the deletion; nil if the registration is not marked.
         var reason: SweepReason?
         /// The time since which the backend has not confirmed the deletion; nil without an unconfirmed attempt.
         var undeleted: WallTime?
@@ -228,7 +228,7 @@ extension LedgerTables.Registration {
 }
 
 extension HandleKey {
-    /// Decodes the columns `service` and `handle`; nil where either is NULL.
+    /// Decodes the columns `service` and `handle`; nil if either is NULL.
     init?(row: Row) throws(LedgerUnavailable) {
         guard let service = try row.optional("service", as: String.self),
             let digest = try row.optional("handle", as: Data.self)

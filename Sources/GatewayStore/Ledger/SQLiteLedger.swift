@@ -50,11 +50,11 @@ public final class SQLiteLedger: Sendable {
     let file: String
     private let lock: LockFile
 
-    /// Opens the ledger, or creates a new one. Blocks; called at the start.
+    /// Opens the ledger, or creates a new one. Blocks; called at startup.
     ///
-    /// A new ledger gets mode 0600, and missing directories get 0700. Throws where the file is accessible to others, is
-    /// not a ledger, has a newer version, lacks its key, or is in use; where it is empty although it was in use; and
-    /// where it was not closed cleanly and is damaged.
+    /// A new ledger gets mode 0600, and missing directories get 0700. Throws if the file is accessible to others, is
+    /// not a ledger, has a newer version, lacks its key, or is in use; if it is empty although it was in use; and
+    /// if it was not closed cleanly and is damaged.
     ///
     /// - Parameter proofLifetime: How long a commit proves that the next one will succeed, so that the backend may be
     ///   called.

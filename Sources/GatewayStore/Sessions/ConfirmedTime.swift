@@ -4,7 +4,7 @@ internal import GatewayCore
 ///
 /// A wall clock that jumps ahead would make every revocation look expired, and once the clock was corrected, revoked
 /// tokens would be valid again. The confirmed time follows the wall clock backwards at once. It follows a jump ahead
-/// only where the difference is at most ``acceptedAtOnce``, or has stayed the same for ``acceptedAfter``. The owner
+/// only if the difference is at most ``acceptedAtOnce``, or has stayed the same for ``acceptedAfter``. The owner
 /// stores the time across restarts; the time between two runs counts as a difference.
 struct ConfirmedTime: Sendable {
     /// The largest difference that is accepted at once: a pause between two runs, or a small correction.
@@ -19,7 +19,7 @@ struct ConfirmedTime: Sendable {
     /// and the time since which it is.
     private var ahead: (offset: Int64, since: MonotonicInstant)?
 
-    /// Starts at the time stored before a restart, or at the wall clock's where none is stored.
+    /// Starts at the time stored before a restart, or at the wall clock's if none is stored.
     init(stored last: WallTime?, clocks: Clocks) {
         time = last ?? clocks.wall()
         monotonic = clocks.monotonic()

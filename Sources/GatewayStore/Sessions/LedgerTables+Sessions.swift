@@ -94,7 +94,7 @@ extension LedgerTables {
             arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])
     }
 
-    /// Returns the confirmed time when it was last stored; nil where none is stored.
+    /// Returns the confirmed time when it was last stored; nil if none is stored.
     func confirmedTime() throws -> WallTime? {
         try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'agreed-time'")
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))

@@ -19,7 +19,7 @@ public final class SessionRegister: SessionStore {
     /// that such a difference deletes nothing early.
     private static let margin: Int64 = 86_400_000_000
 
-    /// Reads sessions and revocations from the ledger. Blocks; called at the start.
+    /// Reads sessions and revocations from the ledger. Blocks; called at startup.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
         self.ledger = ledger
         self.clocks = clocks
@@ -44,7 +44,7 @@ public final class SessionRegister: SessionStore {
         table.withLock { $0.isRevoked(token, of: user) }
     }
 
-    /// Returns the current groups of the token's account; nil where no authenticator reports them.
+    /// Returns the current groups of the token's account; nil if no authenticator reports them.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
         table.withLock { $0.groups(behind: token, of: user) }
     }
@@ -83,7 +83,7 @@ public final class SessionRegister: SessionStore {
 
     /// Adds a session. It is written to disk first, so that after a crash no token remains valid without its session.
     ///
-    /// - Returns: False where the user was revoked since the epoch.
+    /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
         if wasRevoked(session.user, since: since) { return false }
         try await ledger.write { try $0.put(session) }.get()
@@ -108,7 +108,7 @@ public final class SessionRegister: SessionStore {
         endedRows.withLock { $0.subtract(rows) }
     }
 
-    /// Stores a renewal, on disk first. Returns false where the session does not exist.
+    /// Stores a renewal, on disk first. Returns false if the session does not exist.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.session(id) }) != nil else { return false }
         let now = clocks.wall()

@@ -4,12 +4,12 @@ internal import GatewayCore
 
 extension AuditIndex {
     /// Updates the index from the segments: reads appended lines, removes the entries of removed segments, and reads
-    /// changed segments again. Blocks for some seconds per million new records, and for almost no time where there are
+    /// changed segments again. Blocks for some seconds per million new records, and for almost no time if there are
     /// none.
     ///
     /// - Parameters:
     ///   - progress: Receives the bytes read so far and the total, before each segment and at the end.
-    ///   - isWanted: Checked before each block. Where it returns false, the update stops and a later update continues.
+    ///   - isWanted: Checked before each block. If it returns false, the update stops and a later update continues.
     public func update(
         progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
     ) throws(Failure) {
@@ -17,7 +17,7 @@ extension AuditIndex {
             let segments = try files.list()
             let total = segments.reduce(0) { $0 + $1.size }
             var done: UInt64 = 0
-            // Write nothing where nothing was appended, so that a process that only queries leaves the clean shutdown
+            // Write nothing if nothing was appended, so that a process that only queries leaves the clean shutdown
             // marker valid.
             if try database.read({ try AuditUpdate($0, files).isComplete(segments) }) { return progress(total, total) }
             try write { try AuditUpdate($0, files).removeEntries(except: segments) }
@@ -53,7 +53,7 @@ struct AuditUpdate {
         let lastPlace: Int
         let lastHash: [UInt8]
 
-        /// Throws where the row holds values that the index never writes.
+        /// Throws if the row holds values that the index never writes.
         init(_ row: Row) throws {
             let first = try row.decode(Int64.self, forColumn: "first")
             bytes = try row.decode(Int.self, forColumn: "bytes")
@@ -94,7 +94,7 @@ struct AuditUpdate {
         }
     }
 
-    /// Indexes the next block of the segment. Returns false where no complete line is left.
+    /// Indexes the next block of the segment. Returns false if no complete line is left.
     func readBlock(of segment: SegmentFiles.Found, before end: UInt64?) throws -> Bool {
         let first = segment.name.first
         let known = try known(first)

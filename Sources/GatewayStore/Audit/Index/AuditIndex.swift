@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// The index holds positions, not content: each line is read from its segment, and the index can be deleted at any
 /// time. A database that was not closed cleanly, or does not match the segments, is removed and rebuilt. Every function
-/// throws where the database is damaged, and ``AuditTrail`` then reads the segments instead. Safe to use from any
+/// throws if the database is damaged, and ``AuditTrail`` then reads the segments instead. Safe to use from any
 /// thread, and from several processes at once.
 public final class AuditIndex: Sendable {
     let files: SegmentFiles
@@ -15,7 +15,7 @@ public final class AuditIndex: Sendable {
     private let place: IndexFiles
     private let isDamaged = Atomic(false)
 
-    /// The error thrown where the index cannot be used or the journal cannot be read.
+    /// The error thrown if the index cannot be used or the journal cannot be read.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The failed operation, and the message of the system or of SQLite.
         public let description: String

@@ -5,7 +5,7 @@ internal import Synchronization
 /// The files of the index in the journal's directory, and the lock that its processes share.
 ///
 /// A process that uses the index holds a shared lock (flock(2)) on `index.lock`. A process that opens the index alone
-/// keeps the database only where ``CleanShutdownMarker`` is valid, and removes all files of the index otherwise. SQLite writes the
+/// keeps the database only if ``CleanShutdownMarker`` is valid, and removes all files of the index otherwise. SQLite writes the
 /// database without synchronizing, so a power failure may leave it in any state. The last process that closes the
 /// database writes a new marker.
 final class IndexFiles: Sendable {
@@ -23,7 +23,7 @@ final class IndexFiles: Sendable {
     private static let attempts = 10_000
     private static let pauseMicroseconds: UInt32 = 2000
 
-    /// Acquires the shared lock, and removes a database without a valid marker where no other process uses it. Blocks.
+    /// Acquires the shared lock, and removes a database without a valid marker if no other process uses it. Blocks.
     init(directory: String) throws(FileFailure) {
         database = directory + "/" + AuditIndex.fileName
         cleanEnd = CleanShutdownMarker(database: database)
@@ -93,7 +93,7 @@ final class IndexFiles: Sendable {
     ///
     /// - Parameters:
     ///   - keeping: Whether this process found no damage.
-    ///   - carryOver: Copies the write-ahead log into the database. Called only where no other process uses the
+    ///   - carryOver: Copies the write-ahead log into the database. Called only if no other process uses the
     ///     database.
     func close(keeping: Bool, _ carryOver: () throws -> Void = {}) {
         let (isFirst, hasWritten) = state.withLock { state in
@@ -150,7 +150,7 @@ final class IndexFiles: Sendable {
     }
 
     /// Removes the database and its files. The marker goes first, so that it never describes remaining files. A
-    /// directory with the name of a file is removed only where it is empty.
+    /// directory with the name of a file is removed only if it is empty.
     private func removeAll() throws(FileFailure) {
         try cleanEnd.remove()
         for path in ["", "-wal", "-shm", "-journal"].map({ database + $0 }) + [damagePath] {

@@ -12,7 +12,7 @@ struct AuditListing {
 
     /// Passes the matching lines to `onLine` in the journal's order.
     ///
-    /// - Parameter limit: The maximum number of lines. Where more match, the newest are returned.
+    /// - Parameter limit: The maximum number of lines. If more match, the newest are returned.
     /// - Returns: Whether more lines match than the limit.
     func lines(limit: Int, onLine: (UInt64, [UInt8]) throws -> Void) throws -> Bool {
         if limit == .max {
@@ -37,7 +37,7 @@ struct AuditListing {
     /// Passes each call with a matching line to `onCall`, with all lines of the call, ordered by the oldest matching
     /// line. A line without a call is passed alone.
     ///
-    /// - Parameter limit: The maximum number of calls. Where more match, the newest are returned.
+    /// - Parameter limit: The maximum number of calls. If more match, the newest are returned.
     /// - Returns: Whether more calls match than the limit.
     func calls(limit: Int, onCall: (UInt64, [[UInt8]]) throws -> Void) throws -> Bool {
         var found: [AuditLocation] = []
@@ -67,7 +67,7 @@ struct AuditListing {
         return isMore
     }
 
-    /// Returns the line where it exists and matches; nil otherwise. Throws where the line contradicts its row in the
+    /// Returns the line if it exists and matches; nil otherwise. Throws if the line contradicts its row in the
     /// index.
     private func matchingLine(_ location: AuditLocation) throws -> [UInt8]? {
         guard let bytes = try source.line(at: location) else { return nil }

@@ -7,7 +7,7 @@ struct AuditScan {
     private let files: SegmentFiles
     /// The number of bytes that may still be read. A scan that needs more throws `Failure`.
     private let budget: Budget
-    /// Checked before each block. Where it returns false, the scan throws `Failure`.
+    /// Checked before each block. If it returns false, the scan throws `Failure`.
     private let isWanted: () -> Bool
 
     /// The remaining bytes of a scan. Confined to one thread.

@@ -57,7 +57,7 @@ public final class RecordedHistory: NotificationHistory {
     /// update.
     public func refresh() { queue.async { [self] in update(isPaced: isReady.load(ordering: .acquiring)) } }
 
-    /// See ``NotificationHistory``. Throws where the index is not usable and the journal exceeds the scan limit.
+    /// See ``NotificationHistory``. Throws if the index is not usable and the journal exceeds the scan limit.
     public func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
@@ -125,7 +125,7 @@ public final class RecordedHistory: NotificationHistory {
             return isWanted()
         }
         guard isWanted() else { return }
-        // This takes almost no time where few lines are new.
+        // This takes almost no time if few lines are new.
         let obstacle = trail.update(makesAnew: makesAnew, isWanted: isStillWanted)
         guard isWanted() else { return }
         isReady.store(obstacle == nil, ordering: .releasing)

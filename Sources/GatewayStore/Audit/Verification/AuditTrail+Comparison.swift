@@ -44,7 +44,7 @@ extension AuditTrail {
 }
 
 extension AuditIndex {
-    /// Returns the number of lines that match; nil where the index is empty. Throws at the first difference.
+    /// Returns the number of lines that match; nil if the index is empty. Throws at the first difference.
     fileprivate static func compare(
         _ database: Database, _ files: SegmentFiles, progress: (UInt64, UInt64) -> Void
     ) throws -> UInt64? {

@@ -13,7 +13,7 @@ struct ChainCheck {
     private(set) var expected: UInt64 = 0
     /// The hash that the next line's `prev` must contain.
     private var previous: [UInt8] = []
-    /// The `prev` of the first existing line, where earlier lines were removed.
+    /// The `prev` of the first existing line, if earlier lines were removed.
     private var beginning: [UInt8]?
     private var isBeginningSigned = true
     /// The number of the last removed line according to validly signed `retired` lines.
@@ -122,7 +122,7 @@ struct ChainCheck {
         while nextCopy < copies.heads.count, copies.heads[nextCopy].number < segment.first { nextCopy += 1 }
     }
 
-    /// Keeps a finding apart where another segment follows, because that segment may record that the rest of this one
+    /// Keeps a finding apart if another segment follows, because that segment may record that the rest of this one
     /// is missing.
     private mutating func suspend(before next: JournalSegmentName?) {
         guard report.finding != nil, let next, expected < next.first else { return }

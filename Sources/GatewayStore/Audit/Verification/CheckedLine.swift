@@ -5,7 +5,7 @@ internal import Glibc
 struct CheckedLine {
     /// Whether the line has the prefix and the suffix of a journal line.
     let isWellFormed: Bool
-    /// The line's `hash` member, 64 hexadecimal digits; nil where it does not match the line's bytes.
+    /// The line's `hash` member, 64 hexadecimal digits; nil if it does not match the line's bytes.
     let hash: [UInt8]?
     /// The line's number.
     let number: UInt64?

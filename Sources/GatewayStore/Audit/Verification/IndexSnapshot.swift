@@ -9,7 +9,7 @@ struct IndexSnapshot {
     let database: DatabaseQueue
     private let copy: PrivateCopy?
 
-    /// - Returns: nil where there is no index, or none that was closed in order.
+    /// - Returns: nil if there is no index, or none that was closed in order.
     init?(directory: String) throws {
         let path = directory + "/" + AuditIndex.fileName
         var configuration = Configuration()

@@ -9,7 +9,7 @@ struct SegmentTail: Sendable, Hashable {
     /// The time at which the line was written.
     let time: WallTime
 
-    /// Finds the last complete line in the bytes of a segment's end; nil where the line does not match its own hash.
+    /// Finds the last complete line in the bytes of a segment's end; nil if the line does not match its own hash.
     init?(lastIn bytes: [UInt8]) {
         var lines = BackwardLines(bytes)
         guard let line = lines.next().map(JournalLineReader.init(bytes:)), let number = line.sequence,
@@ -20,7 +20,7 @@ struct SegmentTail: Sendable, Hashable {
         self.time = time
     }
 
-    /// Finds the line with the number in the bytes of a segment's end; nil where it is missing or does not match its
+    /// Finds the line with the number in the bytes of a segment's end; nil if it is missing or does not match its
     /// own hash.
     init?(number: UInt64, in bytes: [UInt8]) {
         var lines = BackwardLines(bytes)

@@ -50,7 +50,7 @@ extension Ed25519.PublicKey {
 }
 
 extension Ed25519.PrivateKey {
-    /// Signs the statement; nil where libcrypto fails.
+    /// Signs the statement; nil if libcrypto fails.
     func sign(_ statement: JournalStatement) -> SignedStatement? {
         signature(of: statement.message).map {
             SignedStatement(statement: statement, keyID: publicKey.journalID, signature: $0)

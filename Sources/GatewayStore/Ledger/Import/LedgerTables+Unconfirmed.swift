@@ -54,7 +54,7 @@ extension LedgerTables {
 extension SQLiteLedger {
     /// Marks for deletion the imported registrations whose time for confirmation has passed. Called every few minutes.
     ///
-    /// - Returns: The number of registrations marked. Writes nothing where no registration is unconfirmed.
+    /// - Returns: The number of registrations marked. Writes nothing if no registration is unconfirmed.
     public func expireUnconfirmed(now: WallTime) async throws(LedgerUnavailable) -> Int {
         guard try await read({ try $0.unconfirmedCount() }) > 0 else { return 0 }
         let period = Int64(limits.confirmation.components.seconds) * 1_000_000
