@@ -1,8 +1,8 @@
 public import GatewayCore
 
 extension JournalFile {
-    /// Returns the sends with an idempotency key that the journal in the directory recorded since the time, oldest first.
-    /// Blocks; called at startup.
+    /// Returns the sends with an idempotency key that the journal in the directory recorded since the time, oldest
+    /// first. Blocks; called at startup.
     ///
     /// Reads only segments that changed since the time, and parses only lines with an idempotency key.
     public static func keyedSends(
@@ -111,8 +111,8 @@ struct IdempotentSendReader {
         return KeyedDigest(bytes)
     }
 
-    /// The shift table of a Boyer-Moore-Horspool search for ``member``. The search skips most bytes of a journal, because
-    /// few lines have the member.
+    /// The shift table of a Boyer-Moore-Horspool search for ``member``. The search skips most bytes of a journal,
+    /// because few lines have the member.
     private static let shifts: [Int] = {
         var shifts = [Int](repeating: member.count, count: 256)
         for (index, byte) in member.dropLast().enumerated() { shifts[Int(byte)] = member.count - 1 - index }

@@ -6,8 +6,8 @@ public import Logging
 ///
 /// Safe to use from any thread. Only `init` blocks. One process at a time may open the directory.
 ///
-/// Every intent gets an outcome. The queue reserves room for it when the intent is admitted, an outcome that meets a
-/// failing disk waits for the next segment, and the next start writes an outcome that a crash prevented.
+/// Every intent gets an outcome. The queue reserves room for the outcome when it admits the intent. If the disk fails,
+/// the outcome waits for the next segment. After a crash, the next start writes the missing outcomes.
 public final class JournalFile: Journal {
     /// The location and the settings of a journal.
     public struct Configuration: Sendable {
@@ -21,7 +21,7 @@ public final class JournalFile: Journal {
         /// The key that signs checkpoints and removals. Without a key there are no checkpoints and no segment is
         /// removed.
         public var signingKey: Ed25519.PrivateKey?
-        /// The place to which checkpoints are copied; nil for none.
+        /// The destination to which checkpoints are copied; nil for none.
         public var checkpointCopy: CheckpointPlace?
         /// How long a segment is kept after its last record.
         public var keep = Duration.seconds(90 * 86_400)
@@ -110,8 +110,8 @@ public final class JournalFile: Journal {
 
     /// Queues the records and returns once all of them are on disk.
     ///
-    /// Throws at once during an outage and if the queue is full, and later if the write fails. An empty list
-    /// waits for the records queued before it.
+    /// Throws at once during an outage or if the queue is full, and later if the write fails. An empty list waits for
+    /// the records queued before it.
     public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         try await withCheckedContinuation { queue.add(records, JournalWaiter($0)) }.get()
     }

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// The file-system calls of the journal, one method each, so that tests can make each of them fail.
+/// The file-system calls of the journal, one method for each, so that tests can inject failures.
 ///
 /// All methods block. While a journal is open, its writer thread makes all calls but `create` and `freeBytes`.
 protocol JournalFileSystem: Sendable {

@@ -2,13 +2,13 @@ internal import Dispatch
 internal import GatewayCore
 internal import Synchronization
 
-/// The queue between the callers that record and the thread that writes.
+/// The queue between the callers that record and the writer thread. A note is a record without a waiting caller.
 ///
 /// The lock is held for bookkeeping only, never during a write. A caller wakes an idle writer. Records that arrive
 /// during a write form the next batch. Notes alone do not wake the writer at once: they wait briefly for other records.
 final class JournalQueue: Sendable {
-    /// Records that belong together, and the caller that waits for them; notes have none. A class, because items move
-    /// through lists.
+    /// Records that are written together, and the caller that waits for them. A note has no waiting caller. A class, so
+    /// that moving items between lists is cheap.
     final class Item: Sendable {
         /// The serialized records.
         let entry: JournalEntry

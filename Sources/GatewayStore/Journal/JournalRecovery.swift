@@ -51,9 +51,9 @@ struct JournalRecovery {
         return found
     }
 
-    /// Throws if a newer version wrote the journal. Runs before any repair, because a newer format may look
-    /// incomplete to this version. Lines with the member `format` begin each run and end each full segment, so the last
-    /// two segments suffice.
+    /// Throws if a newer version wrote the journal. Runs before any repair, because a newer format may look incomplete
+    /// to this version. Lines with the member `format` begin each run and end each full segment, so the last two
+    /// segments suffice.
     private func rejectNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
         for segment in segments.suffix(2).reversed() {
             guard let bytes = try bytes(of: segment) else { continue }

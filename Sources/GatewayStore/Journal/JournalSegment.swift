@@ -66,8 +66,8 @@ struct JournalSegment {
         _ = try write([UInt8(ascii: "\n")], from: 0, at: length)
     }
 
-    /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false if
-    /// the disk was full at the last preallocation; the next line's write then reports that.
+    /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false if the
+    /// disk was full at the last preallocation; the next line's write then reports that.
     func needsPreallocation(_ step: Int, upTo fullLength: Int) -> Bool {
         filled - length < max(step / 2, nextBytes) && filled < fullLength && !lacksSpace
     }
@@ -118,7 +118,7 @@ struct JournalSegment {
         do throws(FileFailure) {
             return try files.create(path)
         } catch  where error.code == EEXIST {
-            // No line with this number was ever acknowledged, so the file is left over from a failed attempt.
+            // No line with this number was ever acknowledged, so a failed attempt has left the file.
             try files.remove(path)
             return try files.create(path)
         }

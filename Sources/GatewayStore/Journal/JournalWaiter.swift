@@ -3,7 +3,7 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
 
-/// A caller that waits until its records are on disk. A class, because waiters move through lists.
+/// A caller that waits until its records are on disk. A class, so that moving waiters between lists is cheap.
 final class JournalWaiter: Sendable {
     typealias Outcome = Result<Void, JournalUnavailable>
 

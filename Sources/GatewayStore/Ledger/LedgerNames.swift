@@ -2,8 +2,8 @@ internal import GRDB
 public import GatewayCore
 internal import Glibc
 
-/// The owners in a ledger and the rules that formed their names. Reads the file without locking the ledger, which a
-/// gateway may have open.
+/// The user names of the owners in a ledger, and the rules that formed these names. Reads the file without locking the
+/// ledger, which a gateway may have open.
 public struct LedgerNames: Sendable, Hashable {
     /// The stored form of the rules that formed the names; nil if none is stored.
     public let rules: String?

@@ -13,7 +13,7 @@ struct LedgerTask: Sendable {
     let limits: SQLiteLedger.Limits
     /// Returns whether the caller's credential was revoked.
     var isRevoked: @Sendable () -> Bool = { false }
-    /// Whether a sweep runs although another call holds the registration.
+    /// Whether a sweep deletes the registration while a call of a revoked user holds it.
     var isAhead = false
 }
 
@@ -55,8 +55,8 @@ extension LedgerTables {
         }
     }
 
-    /// Marks the registration for deletion if its caller was revoked meanwhile. Runs inside the transaction: a later
-    /// revocation has its own transaction after this one and finds the registration.
+    /// Marks the registration for deletion if the caller has been revoked since the claim. Runs inside the transaction:
+    /// a later revocation has its own transaction after this one and finds the registration.
     ///
     /// - Returns: Whether the registration is kept.
     private func keep(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {

@@ -90,7 +90,7 @@ extension SQLiteLedger: RegistrationLedger {
         }.get()
     }
 
-    /// Reads only memory.
+    /// Returns whether a call holds the registration. Reads only memory.
     public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
     /// Returns the marked registrations, in the order of their ids.
@@ -121,7 +121,7 @@ extension SQLiteLedger: RegistrationLedger {
     }
 
     /// Changes a registration that an earlier version bound under another spelling of the handle to the current key.
-    /// Applies only if the device registers, because the backend then receives the current spelling for the same id.
+    /// Applies only when the device registers, because the backend then receives the current spelling for the same id.
     private func adoptFormerKeys(
         of request: LedgerRequest, as key: HandleKey?
     ) async throws(LedgerUnavailable) {
@@ -131,8 +131,8 @@ extension SQLiteLedger: RegistrationLedger {
         _ = try await write { try $0.adopt(former, as: key) }.get()
     }
 
-    /// Decides, locks the registration that the decision affects, and decides again until both agree. While a call
-    /// waits for a lock, its holder may change the result.
+    /// Looks up the decision, locks the registration that it affects, and repeats both until the decision stays the
+    /// same. While a call waits for a lock, the holder of the lock may change the decision.
     private func decide(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> LedgerLookup {

@@ -4,8 +4,7 @@ internal import GatewayCore
 
 extension AuditIndex {
     /// Updates the index from the segments: reads appended lines, removes the entries of removed segments, and reads
-    /// changed segments again. Blocks for some seconds per million new records, and for almost no time if there are
-    /// none.
+    /// changed segments again. Blocks for some seconds per million new lines, and hardly at all if there are none.
     ///
     /// - Parameters:
     ///   - progress: Receives the bytes read so far and the total, before each segment and at the end.
@@ -17,7 +16,7 @@ extension AuditIndex {
             let segments = try files.list()
             let total = segments.reduce(0) { $0 + $1.size }
             var done: UInt64 = 0
-            // Write nothing if nothing was appended, so that a process that only queries leaves the clean shutdown
+            // Do not write if no line was appended, so that a process that only queries leaves the clean shutdown
             // marker valid.
             if try database.read({ try AuditUpdate($0, files).isComplete(segments) }) { return progress(total, total) }
             try write { try AuditUpdate($0, files).removeEntries(except: segments) }
@@ -98,8 +97,7 @@ struct AuditUpdate {
     func readBlock(of segment: SegmentFiles.Found, before end: UInt64?) throws -> Bool {
         let first = segment.name.first
         let known = try known(first)
-        // A failed write may leave lines in the previous segment that reuse this segment's numbers. Those lines are
-        // void.
+        // A failed write may leave lines at the end of a segment. The next segment reuses their numbers, so skip them.
         if known == nil {
             try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
         }

@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// The index holds positions, not content: each line is read from its segment, and the index can be deleted at any
 /// time. A database that was not closed cleanly, or does not match the segments, is removed and rebuilt. Every function
-/// throws if the database is damaged, and ``AuditTrail`` then reads the segments instead. Safe to use from any
-/// thread, and from several processes at once.
+/// throws if the database is damaged, and ``AuditTrail`` then reads the segments instead. Safe to use from any thread,
+/// and from several processes at once.
 public final class AuditIndex: Sendable {
     let files: SegmentFiles
     let database: DatabaseQueue

@@ -24,6 +24,6 @@ struct LineTimestampReader {
 }
 
 extension JournalLineReader {
-    /// The number of events that the line stands for. Limited to 2^40, so that sums of forged counts cannot overflow.
+    /// The number of events that the line summarizes. Limited to 2^40, so that sums of forged counts cannot overflow.
     var count: Int64 { Int64(min(number("count") ?? 1, 1 << 40)) }
 }

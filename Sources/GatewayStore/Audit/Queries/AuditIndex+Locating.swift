@@ -14,7 +14,7 @@ extension AuditIndex {
         try AuditListing(query, self, files).lines(limit: limit) { try onLine($1) }
     }
 
-    /// Returns the number that stands for the word in the index; nil if no line contains the word.
+    /// Returns the number that stands for the word in the index; nil if the index lacks the word.
     static func wordNumber(_ word: String, _ database: Database) throws -> Int64? {
         try Int64.fetchOne(database, sql: "SELECT id FROM word WHERE text = ?", arguments: [word])
     }

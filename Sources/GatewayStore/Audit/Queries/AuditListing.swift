@@ -67,8 +67,7 @@ struct AuditListing {
         return isMore
     }
 
-    /// Returns the line if it exists and matches; nil otherwise. Throws if the line contradicts its row in the
-    /// index.
+    /// Returns the line if it exists and matches; nil otherwise. Throws if the line contradicts its row in the index.
     private func matchingLine(_ location: AuditLocation) throws -> [UInt8]? {
         guard let bytes = try source.line(at: location) else { return nil }
         let line = JournalLineReader(bytes: bytes[...])

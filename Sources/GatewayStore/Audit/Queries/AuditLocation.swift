@@ -36,8 +36,8 @@ final class AuditLineSource {
 
     deinit { open?.reader.close() }
 
-    /// Returns the line at the location; nil if its segment has been removed. Throws if the
-    /// segment contains another line there.
+    /// Returns the line at the location; nil if its segment has been removed. Throws if the segment contains another
+    /// line there.
     func line(at location: AuditLocation) throws -> [UInt8]? {
         if open?.name != location.segment {
             open?.reader.close()

@@ -2,7 +2,7 @@ internal import Foundation
 public import GatewayCore
 internal import Synchronization
 
-/// Answers queries about a journal: from its index if that is usable, otherwise from the segments.
+/// Runs queries on a journal: on its index if that is usable, otherwise on the segments.
 ///
 /// Both sources give the same results. A damaged index is closed, removed, and rebuilt by the next `update`. Functions
 /// block. Confined to one thread at a time.
@@ -95,8 +95,8 @@ public final class AuditTrail: Sendable {
         }
     }
 
-    /// Returns the newest sends to the user that may have reached the backend, from the index; nil if the index is
-    /// not usable.
+    /// Returns the newest sends to the user that may have reached the backend, from the index; nil if the index is not
+    /// usable.
     func indexed(_ user: UserName, since: WallTime, limit: Int) -> [ReceivedNotification]? {
         guard let index = usableIndex else { return nil }
         do throws(AuditIndex.Failure) {
@@ -118,7 +118,7 @@ public final class AuditTrail: Sendable {
 
     // MARK: The index
 
-    /// The index if it is open and its last update succeeded.
+    /// The index, if it is open and its last update succeeded.
     var usableIndex: AuditIndex? { state.withLock { $0.obstacle == nil ? $0.index : nil } }
 
     private func run<Output>(_ query: (any AuditLocator) throws -> Output) throws -> Output {
@@ -148,6 +148,7 @@ public final class AuditTrail: Sendable {
         }
     }
 
+    /// Returns the open index, or opens it. Reopens an index that another process has marked as damaged.
     func opened() throws(AuditIndex.Failure) -> AuditIndex {
         if let index = state.withLock({ $0.index }) {
             // Another process may have marked it as damaged.

@@ -5,7 +5,7 @@ public import Logging
 internal import Synchronization
 
 /// Notification history of a running gateway. Reads the journal through its index, which is updated in the background
-/// at the start and on every query. While the index is not usable, queries scan the segments up to a limit.
+/// at startup and on every query. While the index is not usable, queries scan the segments up to a limit.
 ///
 /// Safe to use from any thread; callers resume on their own executors. One serial queue uses the index and another one
 /// scans the segments, so that queries do not wait while the index of a long journal is built, which takes minutes.
@@ -26,7 +26,7 @@ public final class RecordedHistory: NotificationHistory {
     private let isClosed = Atomic(false)
 
     /// The longest sleep, in microseconds. A pause ends within this time when a query arrives or the journal is closed.
-    private static let longestNap: UInt32 = 50_000
+    private static let longestSleep: UInt32 = 50_000
 
     /// The maximum number of waiting queries on each queue. Further queries fail.
     static let longestQueue = 64
@@ -141,7 +141,7 @@ public final class RecordedHistory: NotificationHistory {
             let left = (end - .now).components
             guard left.seconds > 0 || (left.seconds == 0 && left.attoseconds > 0) else { return }
             let microseconds = UInt32(clamping: left.seconds * 1_000_000 + left.attoseconds / 1_000_000_000_000)
-            usleep(min(Self.longestNap, microseconds + 1))
+            usleep(min(Self.longestSleep, microseconds + 1))
         }
     }
 

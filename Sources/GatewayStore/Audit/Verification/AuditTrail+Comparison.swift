@@ -15,8 +15,8 @@ public enum IndexComparison: Sendable, Hashable {
 }
 
 extension AuditTrail {
-    /// Compares every row of the index with its line, and every line with its row. Writes no file in the journal's directory. Reads
-    /// the whole journal and blocks for that time; intended for commands.
+    /// Compares every row of the index with its line, and every line with its row. Writes no file in the journal's
+    /// directory. Reads the whole journal and blocks for that time; intended for commands.
     public static func compareIndex(
         directory: String, progress: (UInt64, UInt64) -> Void = { _, _ in }
     ) -> IndexComparison {
@@ -32,8 +32,8 @@ extension AuditTrail {
         }
     }
 
-    /// Marks the index for a rebuild: by the next query if no process has it open, otherwise by the process that has it open, at its
-    /// next update. Queries read the segments until then.
+    /// Marks the index for a rebuild. The process that uses the index rebuilds it at its next update; if no process
+    /// uses it, the next query does. Until then queries read the segments.
     ///
     /// - Returns: The reason why the index cannot be discarded; nil on success.
     public func discardIndex() -> AuditIndex.Failure? {

@@ -7,8 +7,8 @@ internal import Glibc
 /// - The next checkpoint shows lines that were changed and rehashed up to the end, because its signature covers the old
 ///   hash. The finding names the lines since the previous checkpoint. For a shorter rehashed run the chain breaks, and
 ///   the finding names the run's last line.
-/// - Only a checkpoint kept outside the journal shows that lines after the journal's last checkpoint were cut off or
-///   rehashed, and only if it covers them.
+/// - Lines after the journal's last checkpoint may be truncated or rehashed unnoticed, unless a checkpoint stored
+///   outside the journal covers them.
 public struct JournalVerification: Sendable {
     /// The journal's directory.
     public var directory: String

@@ -3,8 +3,8 @@ internal import GatewayCore
 extension JournalRecovery {
     /// Compares the journal with the checkpoint stored in the ledger.
     ///
-    /// If the journal ends before the line of the checkpoint, it was deleted, truncated, or replaced by an older copy. Its
-    /// next line then follows the checkpoint's number, because no number is used twice.
+    /// If the journal ends before the line of the checkpoint, it was deleted, truncated, or replaced by an older copy.
+    /// Its next line then follows the checkpoint's number, because no number is used twice.
     func compare(_ found: inout Found, with known: KnownCheckpoint) throws(FileFailure) {
         guard known.number < .max else { return }
         if known.number >= found.chain.next {

@@ -39,8 +39,8 @@ struct RetentionClock {
         case distrusted(String)
     }
 
-    /// Returns the reliability of the wall clock. Must be called regularly, because each call checks whether
-    /// the wall clock was set. If it was, the run starts again.
+    /// Returns the reliability of the wall clock. Must be called regularly, because each call checks whether the wall
+    /// clock was set. If it was, the run starts again.
     mutating func trust(now time: WallTime, at instant: MonotonicInstant) -> Trust {
         let run = (instant.nanoseconds - start.nanoseconds) / 1000
         if Self.distance(time, startTime.adding(run)) > Self.tolerance {

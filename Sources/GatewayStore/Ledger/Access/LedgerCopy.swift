@@ -14,8 +14,7 @@ public struct LedgerCopy: Sendable {
     /// Copies the ledger, its write-ahead log and its key. Blocks.
     ///
     /// - Returns: nil if the ledger does not exist.
-    /// - Throws: If another process has the ledger open, if it cannot be read, and if there is no space for
-    ///   the copy.
+    /// - Throws: If another process has the ledger open, it cannot be read, or there is no space for the copy.
     public init?(of source: String) throws(LedgerUnavailable) {
         do throws(FileFailure) {
             guard try Self.exists(source) else { return nil }

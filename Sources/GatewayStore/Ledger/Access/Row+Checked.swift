@@ -2,8 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// Column reads that throw on unexpected values. GRDB's subscripts trap if a value is NULL or has another type,
-/// which a damaged file may cause.
+/// Column reads that throw on unexpected values. GRDB's subscripts trap if a value is NULL or has another type, which a
+/// damaged file may cause.
 extension Row {
     /// Returns the value of a column that is never NULL.
     func required<Value: DatabaseValueConvertible>(

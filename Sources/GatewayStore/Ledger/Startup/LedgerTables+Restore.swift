@@ -40,7 +40,8 @@ extension LedgerTables {
         try remove(property: "copied")
     }
 
-    /// Returns the time at which a restore was detected that `completeRestore` has not completed; nil if none is pending.
+    /// Returns the time at which a restore was detected that `completeRestore` has not completed; nil if none is
+    /// pending.
     func pendingRestore() throws -> WallTime? {
         guard let text = try property("restored") else { return nil }
         // An invalid value still means that a restore is pending.

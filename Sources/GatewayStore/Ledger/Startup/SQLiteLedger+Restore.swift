@@ -10,8 +10,8 @@ public struct LedgerRestore: Sendable, Hashable {
 }
 
 extension SQLiteLedger {
-    /// Returns whether the ledger was restored from a copy and ``completeRestore(endingSessions:_:)`` has not run since.
-    /// Blocks; called at startup.
+    /// Returns whether the ledger was restored from a copy and ``completeRestore(endingSessions:_:)`` has not run
+    /// since. Blocks; called at startup.
     public func isRestored() throws(LedgerUnavailable) -> Bool {
         do { return try database.read { try LedgerTables($0).pendingRestore() } != nil } catch {
             throw .init(describing: error)
@@ -28,8 +28,8 @@ extension SQLiteLedger {
     /// read.
     ///
     /// Removes all sessions, because the copy may contain sessions that were closed after it was made. Marks a
-    /// registration for deletion at the backend if the journal shows that it was deleted or belongs to another user; its
-    /// device then registers again.
+    /// registration for deletion at the backend if the journal shows that it was deleted or belongs to another user;
+    /// its device then registers again.
     ///
     /// - Parameters:
     ///   - endingSessions: Whether sessions are removed. False if the operator chose to keep them.

@@ -40,9 +40,9 @@ extension SQLiteLedger {
 
     /// Writes the generation of a closed ledger and empties the write-ahead log into the database file.
     ///
-    /// GRDB closes the readers after the writer, and SQLite does not empty the log if a reader closes last. A
-    /// remaining log would be applied to a copy that replaces the file, and a copy of the file alone would lack the
-    /// log's changes.
+    /// GRDB closes the readers after the writer, and SQLite does not empty the log if a reader closes last. A remaining
+    /// log would be applied to a copy that replaces the file, and a copy of the file alone would lack the log's
+    /// changes.
     static func end(_ database: DatabasePool, _ file: String) throws -> LedgerState {
         let found = try database.read { try LedgerTables($0).generation() }
         let state = try renew(database, file, from: found) { _ in }
