@@ -42,8 +42,8 @@ extension SessionRegister {
         try await ledger.write { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
             for user in changes.ended { try tables.removeAccount(user, of: authenticator) }
-            for (user, mark) in changes.status {
-                try tables.putAccount(user, mark, of: authenticator, now: now)
+            for (user, fingerprint) in changes.status {
+                try tables.putAccount(user, fingerprint, of: authenticator, now: now)
             }
         }.get()
     }
@@ -80,8 +80,8 @@ public struct AccountChanges: Sendable, Hashable {
             ended.insert(user)
             revoked[user] = .ended
         }
-        for (user, mark) in now where before[user] != mark {
-            status[user] = mark
+        for (user, fingerprint) in now where before[user] != fingerprint {
+            status[user] = fingerprint
             if before[user] != nil { revoked[user] = .passwordChanged }
         }
         self.ended = ended

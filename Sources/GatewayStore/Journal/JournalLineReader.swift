@@ -3,7 +3,7 @@ internal import GatewayCore
 /// A reader of one journal line as found on disk, without its line feed.
 ///
 /// Members are found by their position: inside a text the quotation mark of `,"name":` would be escaped, so that
-/// pattern is always a member. Callers that need a genuine line check ``verifiedHash`` first.
+/// pattern is always a member. Callers that must not read a changed line check ``verifiedHash`` first.
 struct JournalLineReader {
     let bytes: ArraySlice<UInt8>
 
@@ -75,9 +75,9 @@ struct JournalLineReader {
     var factMembers: [UInt8]? {
         let kind = Array(",\"kind\":\"intent\"".utf8)
         let end = Array(",\"prev\":\"".utf8)
-        guard let start = place(of: kind), let stop = place(of: end), start + kind.count <= stop else { return nil }
+        guard let start = index(of: kind), let stop = index(of: end), start + kind.count <= stop else { return nil }
         return Array(bytes[(start + kind.count)..<stop])
     }
 
-    private func place(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }
+    private func index(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }
 }

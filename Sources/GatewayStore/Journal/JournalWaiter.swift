@@ -37,8 +37,8 @@ final class JournalWaiter: Sendable {
                 waiter.continuation.resume(returning: outcome)
                 continue
             }
-            if let place = loops.firstIndex(where: { $0.loop === loop }) {
-                loops[place].continuations.append(waiter.continuation)
+            if let index = loops.firstIndex(where: { $0.loop === loop }) {
+                loops[index].continuations.append(waiter.continuation)
             } else {
                 loops.append((loop, [waiter.continuation]))
             }

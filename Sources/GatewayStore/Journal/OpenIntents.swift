@@ -28,8 +28,8 @@ struct OpenIntents {
         var missing: [JournalEntry] = []
         var newest: WallTime?
         var end = UInt64.max
-        for (place, segment) in segments.reversed().enumerated() {
-            // The segment was removed on purpose after it was listed.
+        for (index, segment) in segments.reversed().enumerated() {
+            // The segment was removed after it was listed.
             guard let bytes = try recovery.bytes(of: segment) else { continue }
             var lines = BackwardLines(bytes)
             var isLast = true
@@ -40,8 +40,8 @@ struct OpenIntents {
                     isLast = false
                     let time = line.time
                     newest = newest ?? time
-                    // The last two segments are always read, because the clock may have been set.
-                    if place > 1, let time, let newest, newest.adding(-Self.horizon) > time {
+                    // Always read the last two segments, because the clock may have been set.
+                    if index > 1, let time, let newest, newest.adding(-Self.horizon) > time {
                         return missing.reversed()
                     }
                 }

@@ -41,12 +41,12 @@ struct AuditListing {
     /// - Returns: Whether more calls match than the limit.
     func calls(limit: Int, onCall: (UInt64, [[UInt8]]) throws -> Void) throws -> Bool {
         var found: [AuditLocation] = []
-        var places: [[UInt8]: Int] = [:]
+        var positions: [[UInt8]: Int] = [:]
         var isMore = false
         try locator.locate(filter, newestFirst: true) { location in
-            if let call = location.call, let place = places[call] {
+            if let call = location.call, let position = positions[call] {
                 // The oldest matching line determines the call's position.
-                if try !filter.hasOtherConditions || matchingLine(location) != nil { found[place] = location }
+                if try !filter.hasOtherConditions || matchingLine(location) != nil { found[position] = location }
                 return true
             }
             guard try !filter.hasOtherConditions || matchingLine(location) != nil else { return true }
@@ -54,11 +54,11 @@ struct AuditListing {
                 isMore = true
                 return false
             }
-            if let call = location.call { places[call] = found.count }
+            if let call = location.call { positions[call] = found.count }
             found.append(location)
             return true
         }
-        let locations = try locator.locations(ofCalls: Set(places.keys))
+        let locations = try locator.locations(ofCalls: Set(positions.keys))
         for location in found.sorted(by: { $0.number < $1.number }) {
             let ofCall = location.call.flatMap { locations[$0] } ?? [location]
             let lines = try ofCall.compactMap { try source.line(at: $0) }

@@ -57,7 +57,7 @@ extension AuditIndex {
             try files.list().map { (Int64(clamping: $0.name.first), $0) }, uniquingKeysWith: { first, _ in first })
         let total = known.reduce(UInt64(0)) { $0 &+ UInt64(clamping: $1.1) }
         var done: UInt64 = 0
-        for (place, (first, bytes)) in known.enumerated() {
+        for (index, (first, bytes)) in known.enumerated() {
             progress(done, total)
             done &+= UInt64(clamping: bytes)
             // Retention has removed the segment or is about to.
@@ -65,7 +65,7 @@ extension AuditIndex {
             guard bytes >= 0, UInt64(bytes) <= segment.size else {
                 throw Failure("segment \(first) is shorter than its index entry", isDamage: true)
             }
-            let end = place + 1 < known.count ? UInt64(clamping: known[place + 1].0) : nil
+            let end = index + 1 < known.count ? UInt64(clamping: known[index + 1].0) : nil
             let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
             try AuditScan(files).visit(part, before: end) { line in
                 guard line.location.place < Int(bytes) else { return }

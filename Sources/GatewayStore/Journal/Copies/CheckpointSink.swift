@@ -46,9 +46,9 @@ struct CheckpointSyslog: CheckpointSink {
         defer { close(descriptor) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        let fits = withUnsafeMutableBytes(of: &address.sun_path) { place -> Bool in
-            guard path.utf8.count < place.count else { return false }
-            place.copyBytes(from: path.utf8)
+        let fits = withUnsafeMutableBytes(of: &address.sun_path) { buffer -> Bool in
+            guard path.utf8.count < buffer.count else { return false }
+            buffer.copyBytes(from: path.utf8)
             return true
         }
         guard fits else { throw FileFailure(unfit: path, "is too long for the path of a socket") }

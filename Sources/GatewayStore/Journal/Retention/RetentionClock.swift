@@ -3,8 +3,8 @@ internal import GatewayCore
 /// Decides whether the wall clock is reliable enough to remove segments by age. Confined to the writer's thread.
 ///
 /// With a wrong clock every segment may look old. The clock is therefore trusted only after the gateway has run for
-/// ``shortestRun`` and nobody has set the wall clock in that time. The gateway must have run for ``longestRun`` if the
-/// time of the journal's last line or newest file differs from the start time by more than ``longestPause``.
+/// ``shortestRun`` without a change of the wall clock. The gateway must have run for ``longestRun`` if the time of the
+/// journal's last line or newest file differs from the start time by more than ``longestPause``.
 struct RetentionClock {
     /// The time of the last line that an earlier process wrote.
     private let lastLine: WallTime?

@@ -117,12 +117,12 @@ extension LedgerTables {
         return .imported(unsound: count ?? 0, unconfirmed: try unconfirmedCount())
     }
 
-    private func note(_ verdict: ImportResult, of entry: KeyedImportEntry) throws {
+    private func note(_ result: ImportResult, of entry: KeyedImportEntry) throws {
         try execute(
             sql: """
                 INSERT INTO imported (id, content, verdict) VALUES (?, ?, ?)
                 ON CONFLICT (id, content) DO UPDATE SET verdict = excluded.verdict
                 """,
-            arguments: [entry.id.text, Data(entry.content.bytes), verdict.rawValue])
+            arguments: [entry.id.text, Data(entry.content.bytes), result.rawValue])
     }
 }
