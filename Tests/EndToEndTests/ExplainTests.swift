@@ -114,7 +114,7 @@ struct ExplainTests {
             #expect(known["unknown_to"] == nil && known["undecided"] == nil)
             #expect(known["groups"] as? [String] == ["staff"] && known["rule"] as? String == "send[1]")
             let table = try await directory.command("explain", "--user", "mallory", "--body", #""hi""#, Self.send)
-            #expect(table.output.contains("account    none: unknown to static-users; a login would be refused\n"))
+            #expect(table.output.contains("account    none: unknown to static-users; a login would be rejected\n"))
         }
         guard isRunning else { return try await look() }
         _ = try await ServedProgram.run(in: directory) { _ async throws in try await look() }

@@ -103,7 +103,7 @@ import Testing
             #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
             #expect(
                 try await directory.command("check").output.contains(
-                    "1 registration from before the gateway is unsound"))
+                    "1 registration from before the gateway is invalid"))
             let purge = try await directory.command("registrations", "import", "export.xml", "--purge")
             #expect(purge.status == 0 && purge.output.contains("several-users"), "\(purge)")
             // alice's may be forged as well: nothing but her device can tell.

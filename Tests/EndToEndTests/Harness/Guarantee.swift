@@ -68,7 +68,7 @@ struct Guarantee: Sendable {
             "UnknownRegistrationTests.hubOutage"),
         Guarantee(
             "An imported registration is unconfirmed until its device registers again, and is deleted in time",
-            "UnconfirmedTests.expiry", "UnconfirmedTests.handOver", "UnconfirmedTests.pauses"),
+            "UnconfirmedTests.expiry", "UnconfirmedTests.ownershipTransfer", "UnconfirmedTests.pauses"),
         Guarantee(
             "Two accounts that know a handle do not lock its owner out", "LedgerChangeTests.quarrel",
             "LedgerChangeTests.quarrelOfRevoked"),
@@ -103,8 +103,9 @@ struct Guarantee: Sendable {
 
     private static let calls = [
         Guarantee(
-            "An HTTP/2 preface that is followed by garbage ends no process", "ReentrantReadTests.bytesThatAreNoFrames",
-            "ListenerHTTP2Tests.abruptEndBehindNoFrames"),
+            "An HTTP/2 preface that is followed by garbage ends no process",
+            "ReentrantReadTests.invalidFramesWithinTheFlushOfGOAWAYDoNotAddASecondHTTP2Handler",
+            "ListenerHTTP2Tests.aConnectionThatClosesAfterInvalidFramesDoesNotAffectOthers"),
         Guarantee(
             "Requests that are not complete hold no more memory than is meant for them",
             "RequestMemoryTests.manyConnections", "RequestMemoryTests.heldStreams", "RequestMemoryTests.wholeRequests"),

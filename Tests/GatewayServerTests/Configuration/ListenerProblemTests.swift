@@ -23,7 +23,7 @@ struct ListenerProblemTests {
         ])
     func listeners(first: String, second: String, isTaken: Bool) {
         let found = problems("listen: [{ address: \"\(first)\" }, { address: \"\(second)\" }]")
-        #expect(found.contains { $0.contains("listen[1].address: \(second) is taken by listen[0] already") } == isTaken)
+        #expect(found.contains { $0.contains("listen[1].address: \(second) is already used by listen[0]") } == isTaken)
     }
 
     @Test("the admin listener on a listener's address, and beyond this machine")
