@@ -131,8 +131,8 @@ extension SQLiteLedger: RegistrationLedger {
         _ = try await write { try $0.adopt(former, as: key) }.get()
     }
 
-    /// Looks up the decision, locks the registration that it affects, and repeats both until the decision stays the
-    /// same. While a call waits for a lock, the holder of the lock may change the decision.
+    /// Looks up the decision, locks the registration that it affects, and repeats both until the decision affects the
+    /// locked registration. While a call waits for a lock, the holder of the lock may change the decision.
     private func decide(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> LedgerLookup {

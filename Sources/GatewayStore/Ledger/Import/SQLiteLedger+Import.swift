@@ -29,7 +29,7 @@ extension SQLiteLedger {
         }
         let all = keyed
         return try await write { tables in
-            // Count the waiting time of existing unconfirmed registrations up to now.
+            // Shift the deadlines of earlier imports before new registrations join them.
             try tables.countRunningTime(until: now)
             return try all.map { try tables.importEntry($0, purging: purging, confirming: confirming, now: now) }
         }.get()
